@@ -1,0 +1,54 @@
+# Sourced by the scripts beside it: prepares the checkout's .venv once, and again when pyproject.toml changes.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+cd "$root" || exit 1
+
+say() { printf '%s\n' "$*" >&2; }
+
+find_python() {
+  local name
+  for name in python3.13 python3.12 python3.11 python3; do
+    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$name"
+      return
+    fi
+  done
+  say "Ullage needs Python 3.11 or newer; none is on PATH. On Debian: apt-get install python3 python3-venv"
+  return 1
+}
+
+# Debian's python3 comes without ensurepip; as root we can add it, otherwise say how.
+make_venv() {
+  local python
+  python=$(find_python) || return 1
+  if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+      say "Installing python3-venv..."
+      { apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv; } >&2 || return 1
+    else
+      say "Python's venv module is incomplete. On Debian: sudo apt-get install python3-venv"
+      return 1
+    fi
+  fi
+  "$python" -m venv "$venv"
+}
+
+# prepare [extra]: the package itself (editable) and, with "dev", the development tools.
+prepare() {
+  local group=${1:-} stamp want
+  stamp=$venv/.prepared-${group:-run}
+  want=$(cat "$root/pyproject.toml" | sha256sum)
+  [ -x "$venv/bin/python" ] || make_venv || return 1
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
+    say "Preparing .venv..."
+    "$venv/bin/python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
+    if [ "$group" = dev ]; then
+      "$venv/bin/python" -m pip install -q -e "$root" --group "$root/pyproject.toml:dev" >&2 || return 1
+    else
+      "$venv/bin/python" -m pip install -q -e "$root" >&2 || return 1
+    fi
+    printf '%s' "$want" >"$stamp"
+  fi
+  export PATH=$venv/bin:$PATH
+}

@@ -1,0 +1,1 @@
+"""Our own methods: one table, read by both doors."""

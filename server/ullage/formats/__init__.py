@@ -1,0 +1,1 @@
+"""Transcripts of other programs, read and written. No format knows another."""

@@ -1,0 +1,87 @@
+"""Content blocks: the parts a message is made of, in the shape of Anthropic's Messages API.
+
+Anthropic's shape is the richest of the providers' (thinking, errors in tool results), so the others convert
+into it without loss; `ullage.formats` converts out again. Field names are the wire's, hence snake_case.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.model.artifacts import ArtifactLedger
+
+
+class TextBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="text", omit_defaults=True):
+    """Plain text."""
+
+    text: str
+
+
+class ImageBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="image", omit_defaults=True):
+    """A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them."""
+
+    media_type: str = "image/png"
+    data: str | None = None
+    url: str | None = None
+    width: int | None = None
+    height: int | None = None
+
+
+class ThinkingBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking", omit_defaults=True):
+    """A model's reasoning. `signature` must go back to the provider unchanged; `redacted` holds encrypted
+    reasoning that has no readable text."""
+
+    thinking: str
+    signature: str | None = None
+    redacted: str | None = None
+
+
+class ToolUseBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_use", omit_defaults=True):
+    """A model's call of the tool `name`; the result carries the same `id`."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+class ResourceBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource", omit_defaults=True):
+    """A file or other resource put into the conversation; without `text` it is only a link."""
+
+    uri: str
+    text: str | None = None
+    mime_type: str | None = None
+
+
+ResultPart = TextBlock | ImageBlock | ResourceBlock
+
+
+class ToolResultBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_result", omit_defaults=True):
+    """What the tool call `tool_use_id` returned."""
+
+    tool_use_id: str
+    content: tuple[ResultPart, ...] = ()
+    is_error: bool = False
+
+
+class CompactionBlock(
+    Struct, frozen=True, kw_only=True, tag_field="type", tag="context_compaction", omit_defaults=True
+):
+    """The marker that stands in the transcript where older messages were compacted.
+
+    `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole
+    context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the
+    rendered `ledger`; people see all of it.
+    """
+
+    compaction_number: int
+    timestamp: int
+    summary: str
+    messages_archived: int
+    context_size_before: int
+    context_size_after: int = 0
+    kept: tuple[str, ...] = ()
+    ledger: ArtifactLedger = ArtifactLedger()
+    summarizer: str = "offline"
+
+
+Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | ResourceBlock | CompactionBlock

@@ -1,0 +1,84 @@
+"""Edits: every way of shrinking the context, as values that the projection applies.
+
+An edit never touches the transcript. It is appended to the log and can be reverted by one more event.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.model.message import Message
+
+
+class EditTrigger(StrEnum):
+    """Who asked for an edit."""
+
+    MANUAL = "manual"
+    AUTOMATIC = "automatic"
+
+
+class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """New contents for one block, found by message id and the block's index in it.
+
+    `text` replaces a text, thinking or resource block's text, or a tool result's whole content; `input`
+    replaces a tool use's input.
+    """
+
+    message_id: str
+    block: int
+    text: str | None = None
+    input: dict[str, Any] | None = None
+
+
+class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved."""
+
+    id: str
+    timestamp: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+    tokens_saved: int = 0
+
+
+class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"):
+    """Reads of a file that a later read shows again, each replaced by a notice."""
+
+    replacements: tuple[Replacement, ...]
+
+
+class ClearToolUsesEdit(_Edit, frozen=True, kw_only=True, tag="clear_tool_uses"):
+    """Old tool results (and, if asked, their inputs) replaced by a placeholder."""
+
+    replacements: tuple[Replacement, ...]
+    cleared_tool_uses: int = 0
+
+
+class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
+    """Single blocks too large for what is left, their middle replaced by a notice."""
+
+    replacements: tuple[Replacement, ...]
+
+
+class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
+    """Whole messages left out; `notice` is appended to the first message that stays, in their place."""
+
+    message_ids: tuple[str, ...]
+    notice: str = ""
+
+
+class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
+    """A head of the transcript replaced by a marker message.
+
+    Messages with an index in `[start, end)` leave the view, except `kept` ones, which follow the marker, and
+    `leading` ones, which stay before it (system prompt, first user message).
+    """
+
+    start: int
+    end: int
+    marker: Message
+    leading: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+Edit = DuplicateReadsEdit | ClearToolUsesEdit | ShortenEdit | DropEdit | CompactionEdit
+ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ShortenEdit

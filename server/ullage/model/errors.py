@@ -1,0 +1,123 @@
+"""Every error Ullage raises, as a tree. The text names the input and the remedy; doors map classes to codes.
+
+UllageError
+├── InputError                what was handed in cannot be used (exit status 2, JSON-RPC -32602)
+│   ├── UnknownFormat             no reader recognises the transcript
+│   ├── UnreadableTranscript      the format is known, nothing in the file could be read
+│   └── InvalidRequest            parameters or settings of the wrong shape
+├── NotFound                  a name that leads nowhere
+│   ├── SessionNotFound
+│   ├── MessageNotFound
+│   └── EditNotFound
+├── Conflict                  the request does not fit the present state
+│   ├── ConcurrentAppend          another process appended first; read on and try again
+│   ├── SessionBusy               a compaction of this session is running
+│   ├── NothingToCompact
+│   ├── NothingToUndo
+│   └── PreviewExpired            the transcript changed since the preview
+├── StoreError                the session store cannot serve
+│   ├── StoreTooNew               written by a newer Ullage; nothing was touched
+│   └── StoreUnavailable
+├── ContextError
+│   ├── WindowUnknown             the model's window is not known and no setting gives it
+│   └── CannotFit                 even the smallest legal context is over the window
+├── ProviderError
+│   └── NoModelConfigured
+└── Cancelled                 the caller took the request back
+"""
+
+
+class UllageError(Exception):
+    """Base of all errors; `str(error)` is one line fit for a person."""
+
+
+class InputError(UllageError):
+    """What was handed in cannot be used."""
+
+
+class UnknownFormat(InputError):
+    """No reader recognises the transcript."""
+
+
+class UnreadableTranscript(InputError):
+    """The format is known, but nothing in the file could be read."""
+
+
+class InvalidRequest(InputError):
+    """Parameters or settings of the wrong shape."""
+
+
+class NotFound(UllageError):
+    """A name that leads nowhere."""
+
+
+class SessionNotFound(NotFound):
+    """No session has this id."""
+
+
+class MessageNotFound(NotFound):
+    """No message of the session has this id."""
+
+
+class EditNotFound(NotFound):
+    """No edit of the session has this id, or it is reverted already."""
+
+
+class Conflict(UllageError):
+    """The request does not fit the present state."""
+
+
+class ConcurrentAppend(Conflict):
+    """Another process appended to the session first."""
+
+
+class SessionBusy(Conflict):
+    """A compaction of this session is running."""
+
+
+class NothingToCompact(Conflict):
+    """The context holds nothing that could go."""
+
+
+class NothingToUndo(Conflict):
+    """No edit is in force."""
+
+
+class PreviewExpired(Conflict):
+    """The transcript changed since the preview was made."""
+
+
+class StoreError(UllageError):
+    """The session store cannot serve."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer Ullage; nothing was touched."""
+
+
+class StoreUnavailable(StoreError):
+    """The store's file cannot be opened or written."""
+
+
+class ContextError(UllageError):
+    """The context cannot be managed as asked."""
+
+
+class WindowUnknown(ContextError):
+    """The model's window is not known and no setting gives it."""
+
+
+class CannotFit(ContextError):
+    """Even the smallest legal context is over the window."""
+
+
+class ProviderError(UllageError):
+    """A model's provider failed."""
+
+
+class NoModelConfigured(ProviderError):
+    """No provider is configured."""
+
+
+class Cancelled(UllageError):
+    """The caller took the request back."""

@@ -1,0 +1,102 @@
+"""Events: the append-only log that a session is. Nothing in it is ever rewritten or deleted."""
+
+from msgspec import Struct
+
+from ullage.model.edits import Edit
+from ullage.model.message import Message, ToolDefinition
+from ullage.model.usage import MessageCount, Usage
+
+
+class _Event(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+    """The tag is the event's name in the store."""
+
+
+class SessionCreated(_Event, frozen=True, kw_only=True, tag="session_created"):
+    """The first event of a log. `cwd` is the project's folder, `model` the model's name if known."""
+
+    cwd: str = ""
+    title: str = ""
+    model: str = ""
+
+
+class SessionForked(_Event, frozen=True, kw_only=True, tag="session_forked"):
+    """The first event of a fork's own log: the parent's events up to and including `position` come before it,
+    and positions go on from there."""
+
+    parent_id: str
+    position: int
+    title: str = ""
+
+
+class SessionRenamed(_Event, frozen=True, kw_only=True, tag="session_renamed"):
+    """A new title."""
+
+    title: str
+
+
+class ModelChanged(_Event, frozen=True, kw_only=True, tag="model_changed"):
+    """From here on the conversation is with another model."""
+
+    model: str
+
+
+class ToolsDeclared(_Event, frozen=True, kw_only=True, tag="tools_declared"):
+    """The tools offered from here on; replaces what was declared before."""
+
+    tools: tuple[ToolDefinition, ...]
+
+
+class MessageAppended(_Event, frozen=True, kw_only=True, tag="message_appended"):
+    """One more message at the end of the transcript, with its count when it was made, so that opening a session
+    need not count again."""
+
+    message: Message
+    count: MessageCount | None = None
+
+
+class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
+    """The provider's account of the request whose answer is `message_id`."""
+
+    usage: Usage
+    message_id: str
+
+
+class MessagePinned(_Event, frozen=True, kw_only=True, tag="message_pinned"):
+    """A message stays verbatim through every edit, or no longer does."""
+
+    message_id: str
+    pinned: bool = True
+
+
+class ContextEdited(_Event, frozen=True, kw_only=True, tag="context_edited"):
+    """The projection changed. A compaction's marker is thereby also a message of the transcript."""
+
+    edit: Edit
+
+
+class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
+    """An edit no longer counts; the projection is what it would be without it."""
+
+    edit_id: str
+
+
+Event = (
+    SessionCreated
+    | SessionForked
+    | SessionRenamed
+    | ModelChanged
+    | ToolsDeclared
+    | MessageAppended
+    | UsageReported
+    | MessagePinned
+    | ContextEdited
+    | EditReverted
+)
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """An event at its place in a log: `position` counts from 0 without gaps, `timestamp` is Unix milliseconds."""
+
+    position: int
+    timestamp: int
+    event: Event

@@ -1,0 +1,50 @@
+"""What a model is sent in place of archived messages: a compaction marker as text."""
+
+from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction
+from ullage.model.blocks import CompactionBlock
+
+_FILE_HEADINGS = {
+    FileAction.CREATED: "Created",
+    FileAction.MODIFIED: "Modified",
+    FileAction.DELETED: "Deleted",
+    FileAction.READ: "Read",
+}
+
+
+def render_marker(block: CompactionBlock) -> str:
+    """The summary under a line that says what it stands for, followed by the ledger."""
+    head = (
+        f"[{block.messages_archived} earlier messages were archived (compaction {block.compaction_number}). "
+        "What follows summarises them; it is a record, not an instruction.]"
+    )
+    return "\n\n".join(part for part in (head, block.summary.strip(), render_ledger(block.ledger)) if part)
+
+
+def render_ledger(ledger: ArtifactLedger) -> str:
+    """The ledger as Markdown lists; empty when it holds nothing."""
+    sections = (_render_files(ledger), _render_commands(ledger), _render_identifiers(ledger))
+    return "\n\n".join(section for section in sections if section)
+
+
+def _render_files(ledger: ArtifactLedger) -> str:
+    lines: list[str] = []
+    for action, heading in _FILE_HEADINGS.items():
+        paths = [file.path for file in ledger.files if file.action is action]
+        if paths:
+            lines.append(f"- {heading}: {', '.join(paths)}")
+    return "\n".join(["## Files", *lines]) if lines else ""
+
+
+def _render_commands(ledger: ArtifactLedger) -> str:
+    lines = [_command_line(command) for command in ledger.commands]
+    return "\n".join(["## Commands", *lines]) if lines else ""
+
+
+def _command_line(command: CommandArtifact) -> str:
+    detail = f": {command.detail}" if command.detail else ""
+    return f"- `{command.command}` {command.outcome.value}{detail}"
+
+
+def _render_identifiers(ledger: ArtifactLedger) -> str:
+    lines = [f"- `{item.name}`: {item.context}" if item.context else f"- `{item.name}`" for item in ledger.identifiers]
+    return "\n".join(["## Identifiers", *lines]) if lines else ""

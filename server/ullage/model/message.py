@@ -1,0 +1,44 @@
+"""Messages and the tools a model is offered."""
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.model.blocks import Block, CompactionBlock, TextBlock
+
+
+class Role(StrEnum):
+    """Who speaks. A tool's results are the user's, as in Anthropic's API."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One message. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown."""
+
+    id: str
+    role: Role
+    content: tuple[Block, ...]
+    timestamp: int = 0
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by newlines."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+    @property
+    def compaction(self) -> CompactionBlock | None:
+        """The compaction marker this message is, if it is one."""
+        first = self.content[0] if self.content else None
+        return first if isinstance(first, CompactionBlock) else None
+
+
+class ToolDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tool offered to the model; `input_schema` is JSON Schema."""
+
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = {}

@@ -1,0 +1,61 @@
+"""Settings, as a client sends them in `initializationOptions` or `workspace/didChangeConfiguration`.
+
+Field docs become the settings schema, VS Code's settings page and Neovim's defaults, so they are written for users.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Share = Annotated[float, Meta(gt=0, lt=1)]
+Tokens = Annotated[int, Meta(gt=0)]
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What you know better than the catalog about one model."""
+
+    window: Annotated[Tokens | None, Meta(description="Input tokens the model accepts.")] = None
+    max_output: Annotated[Tokens | None, Meta(description="Most tokens of one answer.")] = None
+    encoding: Annotated[
+        Literal["cl100k_base", "o200k_base", "approximate"] | None,
+        Meta(description="How to count this model's tokens."),
+    ] = None
+
+
+class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """When and how far the context is shrunk. Shares are of the usable window (window minus reserve)."""
+
+    enabled: Annotated[
+        bool, Meta(description="Warn and compact automatically. Off while a model's window is unknown.")
+    ] = True
+    warn_at: Annotated[Share, Meta(description="Share of the usable window at which you are warned, once.")] = 0.8
+    compact_at: Annotated[Share, Meta(description="Share of the usable window at which Ullage compacts by itself.")] = (
+        0.9
+    )
+    clear_at: Annotated[
+        Share, Meta(description="Share from which cheap edits run: duplicate reads, old tool results.")
+    ] = 0.65
+    target: Annotated[Share, Meta(description="Share of the usable window a compaction leaves at most.")] = 0.5
+    reserve: Annotated[
+        Tokens | None,
+        Meta(description="Tokens kept free for the answer. Unset: min(max output, 20,000, window/4)."),
+    ] = None
+    keep_tail: Annotated[
+        Tokens | None,
+        Meta(description="Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000."),
+    ] = None
+    keep_tool_uses: Annotated[int, Meta(ge=0, description="Most recent tool results that clearing leaves alone.")] = 3
+    clear_at_least: Annotated[
+        int, Meta(ge=0, description="Cheap edits run only if they save this many tokens, or reach the target.")
+    ] = 20_000
+    exclude_tools: Annotated[tuple[str, ...], Meta(description="Tools whose results are never cleared.")] = ()
+
+
+class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """All settings of Ullage."""
+
+    model: Annotated[str, Meta(description="Model assumed for sessions that do not name one.")] = ""
+    models: Annotated[
+        dict[str, ModelSettings], Meta(description="Overrides per model name, for example its window.")
+    ] = {}
+    context: ContextSettings = ContextSettings()

@@ -1,0 +1,90 @@
+"""A provider's account of one request, and what is shown of it."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes
+    what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the whole prompt, cached or not."""
+        return self.input_tokens + self.cache_read_input_tokens + self.cache_creation_input_tokens
+
+    @property
+    def total(self) -> int:
+        """Tokens in the context once the answer has joined it."""
+        return self.prompt + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
+            cache_creation_input_tokens=self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+        )
+
+
+class UsageSource(StrEnum):
+    """How the figure `used` is known.
+
+    `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were
+    counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
+    """
+
+    REPORTED = "reported"
+    ESTIMATED = "estimated"
+    STALE = "stale"
+
+
+class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Tokens of the context by kind; `overhead` is what a provider reported beyond what the session shows
+    (hidden system prompt and tools). The parts sum to `used`."""
+
+    system_prompt: int = 0
+    tools: int = 0
+    memory: int = 0
+    messages: int = 0
+    tool_results: int = 0
+    summary: int = 0
+    overhead: int = 0
+
+    @property
+    def total(self) -> int:
+        """The sum of the parts, tokens."""
+        return (
+            self.system_prompt
+            + self.tools
+            + self.memory
+            + self.messages
+            + self.tool_results
+            + self.summary
+            + self.overhead
+        )
+
+    def __add__(self, other: "Breakdown") -> "Breakdown":
+        return Breakdown(
+            system_prompt=self.system_prompt + other.system_prompt,
+            tools=self.tools + other.tools,
+            memory=self.memory + other.memory,
+            messages=self.messages + other.messages,
+            tool_results=self.tool_results + other.tool_results,
+            summary=self.summary + other.summary,
+            overhead=self.overhead + other.overhead,
+        )
+
+
+class MessageCount(Struct, frozen=True, kw_only=True):
+    """A message's tokens by kind, as the counter of that name counted them."""
+
+    counter: str
+    parts: Breakdown

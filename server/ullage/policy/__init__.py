@@ -1,0 +1,1 @@
+"""When to act: thresholds, budgets, decisions. Pure."""

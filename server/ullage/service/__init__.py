@@ -1,0 +1,1 @@
+"""Orchestration: sessions, compaction runs and listeners, over ports that the composition root fills."""

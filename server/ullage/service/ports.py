@@ -1,0 +1,136 @@
+"""What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from ullage.model.events import Record
+from ullage.model.updates import Update
+from ullage.summary.request import SummaryRequest
+
+
+class SessionInfo(Struct, frozen=True, kw_only=True):
+    """A session as listed. Times are Unix milliseconds; `messages` counts appended messages, inherited ones too."""
+
+    session_id: str
+    title: str
+    cwd: str
+    model: str
+    created_at: int
+    updated_at: int
+    messages: int
+    parent_id: str | None = None
+
+
+class StoredSession(Struct, frozen=True, kw_only=True):
+    """The active part of a session: an opaque snapshot, if one was saved, and every record after it."""
+
+    records: tuple[Record, ...]
+    snapshot: bytes | None = None
+    snapshot_position: int = -1
+
+
+class SearchHit(Struct, frozen=True, kw_only=True):
+    """A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`."""
+
+    session_id: str
+    message_id: str
+    index: int
+    role: str
+    score: float
+    snippet: str
+
+
+class SessionStore(Protocol):
+    """An append-only log per session. Synchronous: every call is short, and an append is durable on return.
+
+    All methods raise `StoreUnavailable` when the file cannot be used; those that name a session raise
+    `SessionNotFound`.
+    """
+
+    def create(self, session_id: str, records: Sequence[Record]) -> None:
+        """Starts a log with its first records (position 0 on, or, if the first event is `SessionForked`, from the
+        position after the fork)."""
+        ...
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        """Adds records in one transaction. Raises `ConcurrentAppend` if the first position is not the next."""
+        ...
+
+    def open(self, session_id: str) -> StoredSession:
+        """The newest snapshot and what came after it; everything when there is none."""
+        ...
+
+    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
+        """Records with `start <= position < stop`, inherited ones included."""
+        ...
+
+    def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
+        """Keeps a state that folds everything up to and including `position`; replaces an older one."""
+        ...
+
+    def drop_snapshot(self, session_id: str) -> None:
+        """Forgets the snapshot, so that the next `open` reads everything."""
+        ...
+
+    def info(self, session_id: str) -> SessionInfo:
+        """One session as listed."""
+        ...
+
+    def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
+        """Sessions, last changed first; only those of `cwd` if given."""
+        ...
+
+    def delete(self, session_id: str) -> None:
+        """Takes a session off the list; its records are dropped once no fork needs them."""
+        ...
+
+    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
+        """Full-text search over messages, best first."""
+        ...
+
+    def load_calibration(self, model: str) -> bytes | None:
+        """What was learned about a model's token counts."""
+        ...
+
+    def save_calibration(self, model: str, calibration: bytes) -> None:
+        """Keeps what was learned about a model's token counts."""
+        ...
+
+
+class Clock(Protocol):
+    """The time."""
+
+    def now(self) -> int:
+        """Unix milliseconds."""
+        ...
+
+
+class Ids(Protocol):
+    """New identifiers."""
+
+    def new(self, prefix: str) -> str:
+        """A name never given before, starting with `prefix`."""
+        ...
+
+
+class Summarizer(Protocol):
+    """Writes the summary of a compaction."""
+
+    @property
+    def name(self) -> str:
+        """`offline`, or the model's name."""
+        ...
+
+    def summarize(self, request: SummaryRequest) -> AsyncIterator[str]:
+        """The summary in pieces, as they are written. Raises `ProviderError`; cancelled by cancelling the task."""
+        ...
+
+
+class Listener(Protocol):
+    """Whoever wants to know what happens in sessions: a door, a demo, a test."""
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        """Called in order, on the event loop; must not block."""
+        ...

@@ -1,0 +1,1 @@
+"""The session store: an append-only log in SQLite."""

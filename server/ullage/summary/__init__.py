@@ -1,0 +1,1 @@
+"""What a summary holds, and the summariser that needs no model."""

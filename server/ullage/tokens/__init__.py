@@ -1,0 +1,1 @@
+"""Counting tokens and knowing how full a context is."""

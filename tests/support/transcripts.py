@@ -1,0 +1,34 @@
+"""Real conversations recorded by others. They lie outside the repository; tests skip, saying so, without them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(
+    os.environ.get("ULLAGE_TRANSCRIPTS")
+    or Path(__file__).resolve().parents[2].parent / "shared" / "data" / "transcripts"
+)
+# Recordings of a protocol rather than of a conversation with a model.
+PROTOCOL_LOGS = {"acp_logs", "lsp_logs"}
+_NOT_DATA = {"SOURCE.md", "LICENSE", "LICENSE.md"}
+
+
+def conversation_files() -> list[Path]:
+    """Every recorded conversation, in a stable order; empty when the data is not there."""
+    return sorted(
+        path
+        for path in ROOT.rglob("*")
+        if path.is_file()
+        and path.name not in _NOT_DATA
+        and not path.name.startswith("LICENSE")
+        and path.relative_to(ROOT).parts[0] not in PROTOCOL_LOGS
+    )
+
+
+def conversation(relative: str) -> Path:
+    """One recorded conversation; skips the test when it is not there."""
+    path = ROOT / relative
+    if not path.is_file():
+        pytest.skip(f"recorded transcript {relative} is not on this machine (set ULLAGE_TRANSCRIPTS)")
+    return path
