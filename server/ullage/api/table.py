@@ -1,0 +1,28 @@
+"""What a method of our own is. `methods.py` holds the table; the doors add their prefix to `name` and serve it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from ullage.service.workspace import Workspace
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
+    """One method: `name` without prefix (`session/append`), and the types of its params and result.
+
+    The handler gets converted params and returns a value of the result type or raises an `UllageError`; it is
+    cancelled like any coroutine.
+    """
+
+    name: str
+    params: type[P]
+    result: type[R]
+    handler: Callable[[Workspace, P], Awaitable[R]]
+    doc: str = ""
+
+
+AnyMethod = Method[Any, Any]
