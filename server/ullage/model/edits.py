@@ -60,10 +60,10 @@ class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
 
 
 class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
-    """Whole messages left out; `notice` is appended to the first message that stays, in their place."""
+    """Whole messages left out; `notice` stands where the first of them stood."""
 
     message_ids: tuple[str, ...]
-    notice: str = ""
+    notice: Message
 
 
 class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):

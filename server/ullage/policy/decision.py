@@ -1,0 +1,30 @@
+"""What to do about a context, decided from figures alone."""
+
+from enum import StrEnum
+
+from ullage.policy.budget import ContextBudget
+
+
+class Action(StrEnum):
+    """Nothing, the cheap edits, or a compaction (which tries the cheap edits first)."""
+
+    NONE = "none"
+    CLEAR = "clear"
+    COMPACT = "compact"
+
+
+def decide(used: int, budget: ContextBudget) -> Action:
+    """What a context of `used` tokens needs."""
+    if used >= budget.compact_at:
+        return Action.COMPACT
+    return Action.CLEAR if used >= budget.clear_at else Action.NONE
+
+
+def worth_clearing(saved: int, used: int, budget: ContextBudget, at_least: int) -> bool:
+    """Whether cheap edits that save `saved` tokens are worth the provider's cache they cost.
+
+    They are if they save `at_least`, or if they alone bring a context over the compaction threshold to the target.
+    """
+    if saved <= 0:
+        return False
+    return saved >= at_least or (used >= budget.compact_at and used - saved <= budget.target)
