@@ -66,6 +66,8 @@ def plan_compaction(
 ) -> CompactionPlan | None:
     """The plan for a view, or None when there is nothing that could go for a smaller context."""
     messages = view.messages
+    if not messages:
+        return None
     first = leading(messages, first_user_id)
     pins = [i for i, message in enumerate(messages) if message.id in set(kept(messages, pinned)) - set(first)]
     fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)

@@ -4,7 +4,7 @@ The last rung of the ladder. Every block may keep as much as the others (water-f
 whole and only what is far too large is cut.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -55,11 +55,11 @@ def shorten(view: CountedView, limit: int, stamp: Stamp) -> ShortenEdit | None:
     return edit
 
 
-def cap_blocks(view: CountedView, cap: int, stamp: Stamp) -> ShortenEdit | None:
-    """The edit that cuts every block of more than `cap` tokens to about `cap`; None if there is none."""
-    if max(view.tokens, default=0) <= cap:
-        return None
-    return _cut_all(view, list(_candidates(view, over=cap)), cap, stamp)
+def cap_blocks(view: CountedView, cap: int, stamp: Stamp, only: Collection[str]) -> ShortenEdit | None:
+    """The edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`; None if there
+    is no such block."""
+    large = [candidate for candidate in _candidates(view, over=cap) if candidate.message.id in only]
+    return _cut_all(view, large, cap, stamp)
 
 
 def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:

@@ -23,8 +23,10 @@ def decide(used: int, budget: ContextBudget) -> Action:
 def worth_clearing(saved: int, used: int, budget: ContextBudget, at_least: int) -> bool:
     """Whether cheap edits that save `saved` tokens are worth the provider's cache they cost.
 
-    They are if they save `at_least`, or if they alone bring a context over the compaction threshold to the target.
+    They are if they alone reach the target. Short of it they must save `at_least`, and where a compaction is due
+    also bring the context back to where clearing begins; else the compaction should rather see the originals.
     """
-    if saved <= 0:
-        return False
-    return saved >= at_least or (used >= budget.compact_at and used - saved <= budget.target)
+    after = used - saved
+    if saved <= 0 or after <= budget.target:
+        return saved > 0
+    return saved >= at_least and (used < budget.compact_at or after < budget.clear_at)

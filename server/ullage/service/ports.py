@@ -1,13 +1,16 @@
 """What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
+from ullage.model.settings import ModelSettings
 from ullage.model.updates import Update
 from ullage.summary.request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
@@ -99,6 +102,33 @@ class SessionStore(Protocol):
         ...
 
 
+class ModelLimits(Protocol):
+    """What is known of a model's windows, in tokens; None where nothing is."""
+
+    @property
+    def input(self) -> int | None:
+        """Most tokens of a prompt."""
+        ...
+
+    @property
+    def total(self) -> int | None:
+        """Prompt and answer together."""
+        ...
+
+    @property
+    def max_output(self) -> int | None:
+        """Most tokens of an answer."""
+        ...
+
+
+class Catalog(Protocol):
+    """Finds a model's limits."""
+
+    def __call__(self, model: str, overrides: Mapping[str, ModelSettings]) -> ModelLimits:
+        """The limits of a model by any of its names; the person's overrides win."""
+        ...
+
+
 class Clock(Protocol):
     """The time."""
 
@@ -115,6 +145,13 @@ class Ids(Protocol):
         ...
 
 
+class SummaryStream(Struct, frozen=True, kw_only=True):
+    """A summary on its way: the ledger, which code has made, and the text in pieces as it is written."""
+
+    ledger: ArtifactLedger
+    pieces: AsyncIterator[str]
+
+
 class Summarizer(Protocol):
     """Writes the summary of a compaction."""
 
@@ -123,8 +160,8 @@ class Summarizer(Protocol):
         """`offline`, or the model's name."""
         ...
 
-    def summarize(self, request: SummaryRequest) -> AsyncIterator[str]:
-        """The summary in pieces, as they are written. Raises `ProviderError`; cancelled by cancelling the task."""
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+        """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
         ...
 
 
@@ -134,3 +171,13 @@ class Listener(Protocol):
     def session_updated(self, session_id: str, update: Update) -> None:
         """Called in order, on the event loop; must not block."""
         ...
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """What the composition root puts in."""
+
+    store: SessionStore
+    catalog: Catalog
+    clock: Clock
+    ids: Ids
+    summarizer: Summarizer

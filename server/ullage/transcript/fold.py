@@ -74,6 +74,7 @@ class Transcript:
         self.first_user_id = state.first_user_id
         self.oldest_timestamp = state.oldest_timestamp
         self._items = list(state.items)
+        self._active = _count_active(self._items)
         self._reverted: set[str] = set()
 
     @property
@@ -107,7 +108,7 @@ class Transcript:
     @property
     def active(self) -> int:
         """Appended messages that are in the view."""
-        return sum(not item.inserted for item in self._items)
+        return self._active
 
     @property
     def archived(self) -> int:
@@ -127,6 +128,10 @@ class Transcript:
     def needs_refold(self, event: Event) -> bool:
         """Whether an event takes back something this state has already forgotten."""
         return isinstance(event, EditReverted) and event.edit_id not in self._reverted
+
+    def is_reverted(self, edit_id: str) -> bool:
+        """Whether the log takes an edit back further on."""
+        return edit_id in self._reverted
 
     def apply(self, record: Record) -> None:
         """Takes one more record in. Records come in order of position, each once."""
@@ -157,6 +162,7 @@ class Transcript:
 
     def _append(self, message: Message) -> None:
         self._items.append(Item(self.messages, message))
+        self._active += 1
         self.messages += 1
         if self.first_user_id is None and message.role is Role.USER:
             self.first_user_id = message.id
@@ -177,10 +183,15 @@ class Transcript:
         )
         if not reverted:
             self._items = apply_edit(self._items, edit)
+            self._active = _count_active(self._items)
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
         """Tells the fold which edits the coming records take back."""
         self._reverted |= {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+
+
+def _count_active(items: Sequence[Item]) -> int:
+    return sum(not item.inserted for item in items)
 
 
 def edit_kind(edit: Edit) -> str:
