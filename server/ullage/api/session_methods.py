@@ -11,6 +11,7 @@ from ullage import formats
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
 from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.service import export, sessions
 from ullage.service.ports import SessionInfo
@@ -143,14 +144,8 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
-    session = sessions.new_session(
-        workspace,
-        cwd=params.cwd,
-        model=params.model,
-        title=params.title,
-        tools=params.tools,
-        system=params.system,
-    )
+    created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
+    session = sessions.new_session(workspace, created, params.system, params.tools)
     return session_result(workspace, session)
 
 

@@ -16,7 +16,7 @@ from ullage.edits.compaction import (
     finish_compaction,
     plan_compaction,
 )
-from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.counted import Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
@@ -120,9 +120,7 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
     return edit
 
 
-async def write_summary(
-    workspace: Workspace, planned: Planned, focus: str, told: Callable[[str], None]
-) -> Summary:
+async def write_summary(workspace: Workspace, planned: Planned, focus: str, told: Callable[[str], None]) -> Summary:
     """The summary of what a plan archives, each piece handed to `told` as it comes."""
     request = summary_request(workspace, planned, focus)
     summarizer = workspace.ports.summarizer

@@ -165,6 +165,4 @@ class Session:
         self._tell_tracker()
 
     def _tell_tracker(self) -> None:
-        self.tracker.edited(
-            (message.id, message.role, self.counts[message.id]) for message in self.transcript.view
-        )
+        self.tracker.edited((message.id, message.role, self.counts[message.id]) for message in self.transcript.view)

@@ -41,21 +41,17 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 def new_session(
-    workspace: Workspace, *, cwd: str, model: str, title: str, tools: Sequence[ToolDefinition], system: str
+    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> Session:
-    """Starts an empty session, with its system prompt and tools if it has any."""
+    """Starts a session, with its system prompt and tools if it has any."""
     ids = workspace.ports.ids
-    events: list[Event] = [SessionCreated(cwd=cwd, model=model, title=title)]
+    events: list[Event] = [created]
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
     session = workspace.adopt(ids.new("s"), events)
     if system:
-        prompt = Message(
-            id=ids.new("m"),
-            role=Role.SYSTEM,
-            content=(TextBlock(text=system),),
-            timestamp=workspace.ports.clock.now(),
-        )
+        now = workspace.ports.clock.now()
+        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=system),), timestamp=now)
         session = workspace.record(session, MessageAppended(message=prompt, count=session.count(prompt)))
     tell_usage(workspace, session)
     return session
@@ -68,18 +64,13 @@ def load_session(workspace: Workspace, session_id: str) -> Session:
     return session
 
 
-async def append(
-    workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None
-) -> Appended:
+async def append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
     """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
     them (or, without one, of the session). A message that is there already with the same content is passed over,
     so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
     """
     session = workspace.session(session_id)
-    events: list[Event] = []
-    for message in messages:
-        if _is_new(message, session):
-            events.append(await _appended(session, message))
+    events: list[Event] = [await _appended(session, message) for message in messages if _is_new(message, session)]
     if not session.transcript.title:
         events += _titled(messages)
     if usage is not None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
-from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.counted import CountedView
 from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import shorten

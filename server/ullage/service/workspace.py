@@ -94,9 +94,7 @@ class Workspace:
 
     def keep_calibration(self, session: Session) -> None:
         """Keeps what was learned about the model's counts for other sessions."""
-        self.ports.store.save_calibration(
-            self.model(session), msgspec.json.encode(session.tracker.calibration)
-        )
+        self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)
