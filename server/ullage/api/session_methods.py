@@ -214,8 +214,9 @@ async def export_session(workspace: Workspace, params: ExportParams) -> ExportRe
     return ExportResult(text=await export.export_session(workspace, params.session_id, params.format))
 
 
-async def cancel(workspace: Workspace, params: SessionParams) -> None:
+async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:
     sessions.cancel(workspace, params.session_id)
+    return Nothing()
 
 
 async def _import_data(params: ImportParams) -> tuple[bytes, str]:
