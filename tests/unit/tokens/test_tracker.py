@@ -117,8 +117,8 @@ def test_growth_between_reports_teaches_the_ratio() -> None:
         used += 1_300
         tracker.report(prompt(used, 100), f"a{turn}", at=turn)
         used += 100
-    assert abs(tracker.calibration.ratio - 1.3) < 0.01
-    assert abs(tracker.overhead - 29_700) <= 10
+    assert abs(tracker.calibration.ratio - 1.3) < 0.015
+    assert abs(tracker.overhead - 29_700) <= 15
     assert tracker.scale(1_000) in range(1_290, 1_301)
 
 
