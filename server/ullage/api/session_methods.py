@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from ullage import formats
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
+from ullage.model import words
 from ullage.model.errors import InvalidRequest, NoModelConfigured
 from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
@@ -180,9 +181,7 @@ async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing
 
 async def prompt(workspace: Workspace, params: PromptParams) -> Nothing:
     workspace.session(params.session_id)
-    raise NoModelConfigured(
-        "No model is configured. Context tracking and offline compaction work; append messages with session/append."
-    )
+    raise NoModelConfigured(words.no_model())
 
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:

@@ -19,6 +19,7 @@ from ullage.edits.compaction import (
 )
 from ullage.edits.counted import Stamp
 from ullage.edits.shorten import cap_blocks
+from ullage.model import words
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
@@ -33,7 +34,7 @@ from ullage.model.updates import (
     Update,
 )
 from ullage.policy.budget import ContextBudget
-from ullage.service.notices import compaction_complete, nothing_to_compact
+from ullage.service.notices import compaction_complete
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -76,7 +77,7 @@ def plan(workspace: Workspace, session: Session, limits: CompactionLimits, trigg
     limits = replace(limits, target=min(limits.target, session.used - 1))
     found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
     if found is None:
-        raise NothingToCompact(nothing_to_compact(transcript.active, session.used))
+        raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
     return Planned(
         session_id=session.id,
         view=view,

@@ -20,6 +20,7 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.settings import Settings
 from ullage.model.usage import Usage
 from ullage.service.ports import SessionInfo
 from ullage.service.session import Session
@@ -125,6 +126,17 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
     tell_usage(workspace, session)
     look_after(workspace, session)
     return session
+
+
+def configure(workspace: Workspace, settings: Settings) -> None:
+    """Takes new settings; every open session is looked at again under them."""
+    if settings == workspace.settings:
+        return
+    workspace.settings = settings
+    for session in workspace.open_sessions:
+        workspace.choose_counter(session)
+        tell_usage(workspace, session)
+        look_after(workspace, session)
 
 
 def cancel(workspace: Workspace, session_id: str) -> None:
