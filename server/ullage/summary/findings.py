@@ -1,0 +1,98 @@
+"""What the conversation came to: conclusions in prose, errors with what cured them, and details worth keeping."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ullage.model.artifacts import FileAction, Outcome
+from ullage.summary.anchors import find_anchors
+from ullage.summary.history import Excerpt, History, Source
+from ullage.summary.items import Item, Section
+from ullage.summary.project import relative
+from ullage.summary.runs import Run, runs_of
+from ullage.summary.touches import touches_of
+
+_CONCLUDES = re.compile(
+    r"\b(?:found|fix(?:ed|es)?|because|root cause|caused?|the (?:issue|problem|bug|reason|solution)|turns out|decided"
+    r"|decision|instead|confirm(?:ed|s)?|works?|pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|implement(?:ed|s)|added|created"
+    r"|changed|removed|renamed|replaced|updated|done|complete[d]?|means|therefore|so that|must|should|need(?:s|ed)?"
+    r"|important|note|key|only|missing|wrong|correct|error|now)\b",
+    re.IGNORECASE,
+)
+# What an agent says to announce its next call, and to cheer itself.
+_CHATTER = re.compile(
+    r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right)\b[.,!:]?\s*){0,3}"
+    r"(?:let me|let's|i'll|i will|i need to|starting)\b"
+    r"|(?:perfect|great|good|excellent)\b[^.:]{0,40}[.:!]?$",
+    re.IGNORECASE,
+)
+_SOURCE_VALUE = {Source.AGENT: 1.5, Source.THINKING: 0.3, Source.CALL: 0.2, Source.RESULT: 0.0}
+
+
+def findings_of(history: History) -> Iterator[Item]:
+    """What the agent said, conclusions worth most."""
+    for excerpt in history.excerpts:
+        if excerpt.source in (Source.AGENT, Source.THINKING):
+            yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
+
+
+def details_of(history: History) -> Iterator[Item]:
+    """What was written into files and commands, and what they showed."""
+    for excerpt in history.excerpts:
+        if excerpt.source in (Source.CALL, Source.RESULT) and excerpt.anchors:
+            yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source])
+
+
+def errors_of(history: History) -> Iterator[Item]:
+    """Each command that failed, last outcome first to last, and what was done until it passed."""
+    runs = list(runs_of(history.calls, history.root))
+    changes = _changes(history)
+    passed: dict[str, Run] = {}
+    seen: set[tuple[str, str]] = set()
+    for run in reversed(runs):
+        if run.outcome is Outcome.PASSED:
+            passed[run.command] = run
+        elif run.outcome is Outcome.FAILED and run.detail and (run.command, run.detail) not in seen:
+            seen.add((run.command, run.detail))
+            yield _error_item(run, passed.get(run.command), changes)
+
+
+def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) -> Item:
+    text = f"`{run.command}` failed: {run.detail}"
+    if cure:
+        between = dict.fromkeys(path for index, path in changes if run.index <= index <= cure.index)
+        text += f"; passed in #{cure.index}" + (f" after changes to {', '.join([*between][:4])}" if between else "")
+    return Item(
+        section=Section.ERRORS,
+        text=text,
+        index=run.index,
+        anchors=tuple(dict.fromkeys(find_anchors(text))),
+        value=3.0 + 2.0 * run.is_test - 1.5 * run.looks,
+    )
+
+
+def _changes(history: History) -> list[tuple[int, str]]:
+    return [
+        (call.index, relative(path, history.root))
+        for call in history.calls
+        for path, action in touches_of(call)
+        if action is not FileAction.READ
+    ]
+
+
+def _conclusiveness(excerpt: Excerpt) -> float:
+    if _CHATTER.match(excerpt.text):
+        return 0.0
+    cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
+    return _SOURCE_VALUE[excerpt.source] * (1 + min(cues, 4))
+
+
+def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
+    return Item(
+        section=section,
+        text=excerpt.text,
+        index=excerpt.index,
+        order=excerpt.order,
+        anchors=excerpt.anchors,
+        group=excerpt.group,
+        value=value,
+    )
