@@ -79,9 +79,10 @@ METHODS: tuple[AnyMethod, ...] = (
     Method(
         name="session/cancel",
         params=session.SessionParams,
-        result=None,
+        result=session.Nothing,
         handler=session.cancel,
-        doc="Stops what is running in a session. A notification.",
+        doc="Stops what is running in a session.",
+        notification=True,
     ),
     Method(
         name="context/get",

@@ -10,7 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from ullage import formats
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
+from ullage.model import words
 from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.service import export, sessions
 from ullage.service.ports import SessionInfo
@@ -143,14 +145,8 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
-    session = sessions.new_session(
-        workspace,
-        cwd=params.cwd,
-        model=params.model,
-        title=params.title,
-        tools=params.tools,
-        system=params.system,
-    )
+    created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
+    session = sessions.new_session(workspace, created, params.system, params.tools)
     return session_result(workspace, session)
 
 
@@ -185,9 +181,7 @@ async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing
 
 async def prompt(workspace: Workspace, params: PromptParams) -> Nothing:
     workspace.session(params.session_id)
-    raise NoModelConfigured(
-        "No model is configured. Context tracking and offline compaction work; append messages with session/append."
-    )
+    raise NoModelConfigured(words.no_model())
 
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
@@ -219,8 +213,9 @@ async def export_session(workspace: Workspace, params: ExportParams) -> ExportRe
     return ExportResult(text=await export.export_session(workspace, params.session_id, params.format))
 
 
-async def cancel(workspace: Workspace, params: SessionParams) -> None:
+async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:
     sessions.cancel(workspace, params.session_id)
+    return Nothing()
 
 
 async def _import_data(params: ImportParams) -> tuple[bytes, str]:

@@ -5,10 +5,11 @@ edit of the session in that time makes the run fail rather than apply to a view 
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from ullage.edits.compaction import (
     CompactionLimits,
@@ -16,8 +17,9 @@ from ullage.edits.compaction import (
     finish_compaction,
     plan_compaction,
 )
-from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.counted import Stamp
 from ullage.edits.shorten import cap_blocks
+from ullage.model import words
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
@@ -32,7 +34,7 @@ from ullage.model.updates import (
     Update,
 )
 from ullage.policy.budget import ContextBudget
-from ullage.service.notices import compaction_complete, nothing_to_compact
+from ullage.service.notices import compaction_complete
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -72,13 +74,14 @@ def plan(workspace: Workspace, session: Session, limits: CompactionLimits, trigg
     cut = cap_blocks(view, int(limits.target * _BLOCK_SHARE), new_stamp(workspace, trigger), staying(session))
     if cut is not None:
         view = view.after(cut)
+    limits = replace(limits, target=min(limits.target, session.used - 1))
     found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
     if found is None:
-        raise NothingToCompact(nothing_to_compact(transcript.active, session.used))
+        raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
     return Planned(
         session_id=session.id,
         view=view,
-        plan=found,
+        plan=replace(found, used_before=session.used),
         stamp=new_stamp(workspace, trigger),
         number=transcript.compactions + 1,
         edits_seen=session.edits_seen,
@@ -120,9 +123,7 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
     return edit
 
 
-async def write_summary(
-    workspace: Workspace, planned: Planned, focus: str, told: Callable[[str], None]
-) -> Summary:
+async def write_summary(workspace: Workspace, planned: Planned, focus: str, told: Callable[[str], None]) -> Summary:
     """The summary of what a plan archives, each piece handed to `told` as it comes."""
     request = summary_request(workspace, planned, focus)
     summarizer = workspace.ports.summarizer
@@ -138,11 +139,10 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
     """What the summariser is asked: the archived messages as they were before any edit emptied parts of them."""
     found = planned.plan
     tracker = workspace.session(planned.session_id).tracker
-    ratio = tracker.scale(10_000) / 10_000
     return SummaryRequest(
         messages=_originals(workspace, planned),
         first_index=found.start,
-        max_tokens=max(1, int(found.summary_tokens / ratio)),
+        max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
         previous=found.previous,
         kept=found.kept,
         focus=focus,
@@ -190,7 +190,7 @@ def _originals(workspace: Workspace, planned: Planned) -> tuple[Message, ...]:
 
 
 @contextmanager
-def _only_run(session: Session) -> Iterator[None]:
+def _only_run(session: Session) -> Generator[None]:
     if session.busy:
         raise SessionBusy(f"a compaction of session {session.id} is running; wait for it or cancel it")
     session.busy = True

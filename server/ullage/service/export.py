@@ -11,11 +11,11 @@ from ullage.service.shrink import settled
 from ullage.service.workspace import Workspace
 
 
-async def export_session(workspace: Workspace, session_id: str, format: str) -> str:
+async def export_session(workspace: Workspace, session_id: str, shape: str) -> str:
     """The session as `ullage` (its log), or its context as an `anthropic` or `openai` request."""
-    if format == "ullage":
+    if shape == "ullage":
         return write_ullage(workspace.ports.store.read(session_id))
-    request = await provider_request(workspace, session_id, format)
+    request = await provider_request(workspace, session_id, shape)
     return msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
 
 

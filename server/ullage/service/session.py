@@ -1,6 +1,7 @@
 """An open session: the folded transcript, its counts, and what is known of its size."""
 
 from collections.abc import Sequence
+from math import ceil
 
 import msgspec
 from msgspec import Struct
@@ -114,7 +115,7 @@ class Session:
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
         """Counts with another counter from here on: the model changed."""
         self.counter = counter
-        self.tracker = ContextTracker(calibration)
+        self.tracker.recalibrate(calibration)
         self.recount()
 
     def recount(self) -> None:
@@ -128,16 +129,21 @@ class Session:
         return MessageCount(counter=self.counter.name, parts=self.counter.break_down(message))
 
     def counted_view(self) -> CountedView:
-        """The view with calibrated counts, for planning an edit."""
+        """The view with calibrated counts, for planning an edit.
+
+        Its `used` is what the tracker will say after an edit, which no report speaks of yet; counts are rounded up,
+        so that what is planned to fit does fit.
+        """
         items = tuple(self.transcript.items)
-        scale = self.tracker.scale
-        tokens = [scale(self.counts[item.message.id].total) for item in items]
         return CountedView(
             items=items,
-            tokens=tokens,
-            fixed=max(0, self.used - sum(tokens)),
-            measure=lambda message: scale(self.counter.count_message(message)),
+            tokens=[self._scaled(self.counts[item.message.id].total) for item in items],
+            fixed=self.tracker.overhead + self._scaled(self.counter.count_tools(self.transcript.tools)),
+            measure=lambda message: self._scaled(self.counter.count_message(message)),
         )
+
+    def _scaled(self, tokens: int) -> int:
+        return ceil(self.tracker.calibration.scale(tokens))
 
     def _count(self, record: Record) -> None:
         match record.event:
@@ -165,6 +171,4 @@ class Session:
         self._tell_tracker()
 
     def _tell_tracker(self) -> None:
-        self.tracker.edited(
-            (message.id, message.role, self.counts[message.id]) for message in self.transcript.view
-        )
+        self.tracker.edited((message.id, message.role, self.counts[message.id]) for message in self.transcript.view)

@@ -20,6 +20,7 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.settings import Settings
 from ullage.model.usage import Usage
 from ullage.service.ports import SessionInfo
 from ullage.service.session import Session
@@ -41,21 +42,17 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 def new_session(
-    workspace: Workspace, *, cwd: str, model: str, title: str, tools: Sequence[ToolDefinition], system: str
+    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> Session:
-    """Starts an empty session, with its system prompt and tools if it has any."""
+    """Starts a session, with its system prompt and tools if it has any."""
     ids = workspace.ports.ids
-    events: list[Event] = [SessionCreated(cwd=cwd, model=model, title=title)]
+    events: list[Event] = [created]
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
     session = workspace.adopt(ids.new("s"), events)
     if system:
-        prompt = Message(
-            id=ids.new("m"),
-            role=Role.SYSTEM,
-            content=(TextBlock(text=system),),
-            timestamp=workspace.ports.clock.now(),
-        )
+        now = workspace.ports.clock.now()
+        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=system),), timestamp=now)
         session = workspace.record(session, MessageAppended(message=prompt, count=session.count(prompt)))
     tell_usage(workspace, session)
     return session
@@ -68,18 +65,13 @@ def load_session(workspace: Workspace, session_id: str) -> Session:
     return session
 
 
-async def append(
-    workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None
-) -> Appended:
+async def append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
     """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
     them (or, without one, of the session). A message that is there already with the same content is passed over,
     so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
     """
     session = workspace.session(session_id)
-    events: list[Event] = []
-    for message in messages:
-        if _is_new(message, session):
-            events.append(await _appended(session, message))
+    events: list[Event] = [await _appended(session, message) for message in messages if _is_new(message, session)]
     if not session.transcript.title:
         events += _titled(messages)
     if usage is not None:
@@ -134,6 +126,17 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
     tell_usage(workspace, session)
     look_after(workspace, session)
     return session
+
+
+def configure(workspace: Workspace, settings: Settings) -> None:
+    """Takes new settings; every open session is looked at again under them."""
+    if settings == workspace.settings:
+        return
+    workspace.settings = settings
+    for session in workspace.open_sessions:
+        workspace.choose_counter(session)
+        tell_usage(workspace, session)
+        look_after(workspace, session)
 
 
 def cancel(workspace: Workspace, session_id: str) -> None:

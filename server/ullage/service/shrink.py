@@ -8,20 +8,26 @@ import asyncio
 import logging
 
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
-from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.counted import CountedView
 from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import shorten
 from ullage.model.edits import Edit, EditTrigger
-from ullage.model.errors import UllageError
+from ullage.model.errors import NothingToCompact, UllageError
 from ullage.model.events import ContextEdited
+from ullage.model.updates import Notice
 from ullage.policy.alarm import observe
 from ullage.policy.breaker import after_failure, after_success, after_turn
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, decide, worth_clearing
 from ullage.service.compaction import automatic_limits, compact, new_stamp
-from ullage.service.notices import auto_compacting, breaker_opened, context_cleared, context_warning
-from ullage.service.notices import short as short_count
+from ullage.service.notices import (
+    auto_compacting,
+    breaker_opened,
+    compaction_failed,
+    context_cleared,
+    context_warning,
+)
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -110,13 +116,15 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     workspace.emit(session.id, auto_compacting(before))
     try:
         await compact(workspace, session, automatic_limits(budget), EditTrigger.AUTOMATIC)
-    except UllageError as error:
+    except NothingToCompact as error:
         _log.info("session %s: %s", session.id, error)
+    except UllageError as error:
+        workspace.emit(session.id, compaction_failed(str(error)))
     session = fit_window(workspace, workspace.session(session.id), budget)
     helped = session.used < min(before, budget.compact_at)
     session.breaker = (after_success if helped else after_failure)(session.breaker)
     if session.breaker.is_open:
-        workspace.emit(session.id, breaker_opened(_biggest(session)))
+        workspace.emit(session.id, _biggest(session))
 
 
 def fit_window(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
@@ -138,12 +146,12 @@ def fit_window(workspace: Workspace, session: Session, budget: ContextBudget) ->
     return session
 
 
-def _biggest(session: Session) -> str:
-    """The largest message by name, for the person to act on."""
+def _biggest(session: Session) -> Notice:
+    """Why compaction does not help: the largest message by name, for the person to act on."""
     view = session.counted_view()
     index, tokens = max(
         ((item.index, tokens) for item, tokens in zip(view.items, view.tokens, strict=True)),
         key=lambda pair: pair[1],
         default=(0, 0),
     )
-    return f"message {index + 1} alone is {short_count(tokens)} tokens"
+    return breaker_opened(f"message {index + 1}", tokens)

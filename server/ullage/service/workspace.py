@@ -92,11 +92,21 @@ class Workspace:
             return None
         return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
 
+    @property
+    def open_sessions(self) -> tuple[Session, ...]:
+        """The sessions in memory."""
+        return tuple(self._open.values())
+
+    def choose_counter(self, session: Session) -> None:
+        """Counts with the counter the session's model and the settings ask for, if that is another one."""
+        model = self.model(session)
+        counter = self._counter(model)
+        if counter is not session.counter:
+            session.use_counter(counter, self._calibration(model))
+
     def keep_calibration(self, session: Session) -> None:
         """Keeps what was learned about the model's counts for other sessions."""
-        self.ports.store.save_calibration(
-            self.model(session), msgspec.json.encode(session.tracker.calibration)
-        )
+        self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)
@@ -112,7 +122,7 @@ class Workspace:
 
     def _calibration(self, model: str) -> Calibration:
         kept = self.ports.store.load_calibration(model)
-        return msgspec.json.decode(kept, type=Calibration) if kept else Calibration.prior(model)
+        return msgspec.json.decode(kept, type=Calibration) if kept else Calibration()
 
     def _catch_up(self, session: Session) -> Session:
         return self._take_in(session, self.ports.store.read(session.id, session.transcript.position + 1))
@@ -129,7 +139,7 @@ class Workspace:
             return self._refold(session)
         session.apply(records)
         if any(isinstance(record.event, ModelChanged) for record in records):
-            session.use_counter(self._counter(session.model), self._calibration(session.model))
+            self.choose_counter(session)
         return session
 
     def _refold(self, session: Session) -> Session:
