@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from ullage import formats
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
+from ullage.formats.usage import convert_usage
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, NoModelConfigured
 from ullage.model.events import SessionCreated
@@ -190,7 +191,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     if params.tools is not None:
         sessions.declare_tools(workspace, params.session_id, params.tools)
     messages = tuple(given.to_message(workspace.ports) for given in params.messages)
-    usage = formats.convert_usage(params.usage) if params.usage is not None else None
+    usage = convert_usage(params.usage) if params.usage is not None else None
     appended = await sessions.append(workspace, params.session_id, messages, usage)
     return AppendResult(message_ids=appended.message_ids, usage=usage_result(workspace, appended.session))
 
