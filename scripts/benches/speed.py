@@ -73,7 +73,7 @@ async def measure_compaction(workspace: Workspace, transcript: ImportedTranscrip
     ours: list[float] = []
     saved = 0
     for _ in range(RUNS):
-        texts = [text for message in session.transcript.view for text in _texts(message)]
+        texts = [text for message in workspace.session(session.id).transcript.view for text in _texts(message)]
         floors.append(_time(lambda texts=texts: [encoding.encode_ordinary(text) for text in texts]))
         forget_pieces()
         began = time.perf_counter()
