@@ -18,7 +18,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
     A fork inherits `cwd` and `model` as they were where it branched off; its title is its own. `created_at` and
     `updated_at` are the timestamps of its own first and last record, Unix milliseconds. `messages` counts appended
-    messages, inherited ones too. `parent_id` may name a session that is deleted.
+    messages, inherited ones too. `parent_id` may name a session that is deleted. Text with half a surrogate pair
+    may be shown with an escape in its place.
     """
 
     session_id: str
@@ -39,7 +40,7 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     snapshot_position: int = -1
 
 
-class SearchHit(Struct, frozen=True, kw_only=True):
+class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is
     the message's number among the appended messages of the session, from 0, inherited ones included."""
 
@@ -142,7 +143,7 @@ class ModelLimits(Protocol):
 class Catalog(Protocol):
     """Finds a model's limits."""
 
-    def __call__(self, model: str, overrides: Mapping[str, ModelSettings]) -> ModelLimits:
+    def __call__(self, model: str, overrides: Mapping[str, ModelSettings], /) -> ModelLimits:
         """The limits of a model by any of its names; the person's overrides win."""
         ...
 

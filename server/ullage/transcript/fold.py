@@ -25,11 +25,12 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Message, ToolDefinition
+from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item, apply_edit
 
 
-class EditInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An edit as listed: what it was, when, what it saved in tokens, and whether it still counts."""
 
     id: str
@@ -164,7 +165,7 @@ class Transcript:
         self._items.append(Item(self.messages, message))
         self._active += 1
         self.messages += 1
-        if self.first_user_id is None and message.role is Role.USER:
+        if self.first_user_id is None and is_pure_prompt(message):
             self.first_user_id = message.id
         if message.timestamp and not self.oldest_timestamp:
             self.oldest_timestamp = message.timestamp
