@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from support.memory_store import MemoryStore
 
+from support.memory_store import MemoryStore
 from ullage.api.methods import METHODS
 from ullage.api.notification import SessionNotification
 from ullage.model.artifacts import ArtifactLedger
@@ -31,6 +31,11 @@ _WINDOWS = {SMALL_MODEL: 8_192, LARGE_MODEL: 128_000}
 _BY_NAME = {method.name: method for method in METHODS}
 # No test waits longer for anything; what needs more hangs.
 PATIENCE = 5.0
+
+
+def as_json(value: Any) -> Any:
+    """A value as a client reads it."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 class FixedClock:
@@ -83,7 +88,7 @@ class Recorder:
 
     def take(self) -> list[Any]:
         """The updates since the last call, as plain JSON."""
-        taken = [msgspec.to_builtins(notification.update) for notification in self.notifications]
+        taken = [as_json(notification.update) for notification in self.notifications]
         self.notifications.clear()
         return taken
 
@@ -139,13 +144,11 @@ class TestClient:
             raise InvalidRequest(f"{name}: {error}") from None
         result = await asyncio.wait_for(method.handler(self.workspace, converted), PATIENCE)
         assert isinstance(result, method.result)
-        return msgspec.to_builtins(result)
+        return as_json(result)
 
     async def say(self, session_id: str, *texts: str, **params: Any) -> Any:
         """Appends texts, spoken in turn by the user and the assistant."""
-        messages = [
-            {"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(texts)
-        ]
+        messages = [{"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(texts)]
         return await self.call("session/append", sessionId=session_id, messages=messages, **params)
 
     async def entries(self, session_id: str, scope: str = "context") -> list[Any]:
