@@ -37,16 +37,18 @@ class StdoutWriter:
         self._descriptor = descriptor
         self._protocol = protocol
         self._lock = threading.Lock()
+        self._gone = False
 
     def write(self, data: bytes) -> None:
         """Blocks until the client has taken it all; stops the server when there is no client."""
         with self._lock:
-            rest = memoryview(data)
+            rest = memoryview(b"" if self._gone else data)
             try:
                 while rest:
                     rest = rest[self._write_some(rest) :]
             except OSError as error:
                 log.warning("The client no longer reads: %s", error.strerror)
+                self._gone = True
                 self._protocol.stop(0)
 
     def close(self) -> None:
@@ -95,10 +97,13 @@ async def serve_descriptors(protocol: UllageProtocol, stdin: int, stdout: int) -
     return status
 
 
-async def watch_process(pid: int, protocol: UllageProtocol) -> None:
+def watch_process(pid: int, protocol: UllageProtocol) -> None:
     """Stops the server when the process ends. One that cannot be seen (another container) is not watched."""
-    if os.name != "posix" or not _alive(pid):
-        return
+    if os.name == "posix" and _alive(pid):
+        protocol.spawn(_await_death(pid, protocol))
+
+
+async def _await_death(pid: int, protocol: UllageProtocol) -> None:
     while _alive(pid):
         await asyncio.sleep(WATCH)
     log.warning("The client's process %d is gone.", pid)

@@ -1,10 +1,11 @@
 """What the conversation came to: conclusions in prose, errors with what cured them, and details worth keeping."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.anchors import find_anchors
+from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
 from ullage.summary.project import relative
@@ -18,28 +19,36 @@ _CONCLUDES = re.compile(
     r"|important|note|key|only|missing|wrong|correct|error|now)\b",
     re.IGNORECASE,
 )
-# What an agent says to announce its next call, and to cheer itself.
-_CHATTER = re.compile(
-    r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right)\b[.,!:]?\s*){0,3}"
-    r"(?:let me|let's|i'll|i will|i need to|starting)\b"
-    r"|(?:perfect|great|good|excellent)\b[^.:]{0,40}[.:!]?$",
-    re.IGNORECASE,
+# Code pasted among prose: a patch, an assignment or call that fills its line.
+_CODE = re.compile(
+    r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} )|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |[,({;]$|^[\w.]+\(.*\)$"
 )
-_SOURCE_VALUE = {Source.AGENT: 1.5, Source.THINKING: 0.3, Source.CALL: 0.2, Source.RESULT: 0.0}
+# An announcement names what is looked at next; what was found there says more.
+_CHATTER_SCALE = 0.5
+# Output without a name in it comes last, but before an empty page.
+_SHOWN_VALUE = 0.01
+_SOURCE_VALUE = {Source.AGENT: 0.3, Source.THINKING: 0.1, Source.CALL: 0.1, Source.RESULT: 0.0}
 
 
 def findings_of(history: History) -> Iterator[Item]:
     """What the agent said, conclusions worth most."""
-    for excerpt in history.excerpts:
-        if excerpt.source in (Source.AGENT, Source.THINKING):
-            yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
+    for excerpt in _last_of_each(history, {Source.AGENT, Source.THINKING}):
+        yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
 
 
 def details_of(history: History) -> Iterator[Item]:
     """What was written into files and commands, and what they showed."""
-    for excerpt in history.excerpts:
-        if excerpt.source in (Source.CALL, Source.RESULT) and excerpt.anchors:
-            yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source])
+    for excerpt in _last_of_each(history, {Source.CALL, Source.RESULT}):
+        yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
+
+
+def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
+    """Excerpts from the newest back; of equal texts only the newest."""
+    seen: set[str] = set()
+    for excerpt in reversed(history.excerpts):
+        if excerpt.source in sources and excerpt.text not in seen:
+            seen.add(excerpt.text)
+            yield excerpt
 
 
 def errors_of(history: History) -> Iterator[Item]:
@@ -65,7 +74,7 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
         section=Section.ERRORS,
         text=text,
         index=run.index,
-        anchors=tuple(dict.fromkeys(find_anchors(text))),
+        anchors=find_anchors(text),
         value=3.0 + 2.0 * run.is_test - 1.5 * run.looks,
     )
 
@@ -80,10 +89,14 @@ def _changes(history: History) -> list[tuple[int, str]]:
 
 
 def _conclusiveness(excerpt: Excerpt) -> float:
-    if _CHATTER.match(excerpt.text):
+    if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text):
         return 0.0
     cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
     return _SOURCE_VALUE[excerpt.source] * (1 + min(cues, 4))
+
+
+def _scale(excerpt: Excerpt) -> float:
+    return _CHATTER_SCALE if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text) else 1.0
 
 
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
@@ -95,4 +108,5 @@ def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
         anchors=excerpt.anchors,
         group=excerpt.group,
         value=value,
+        scale=_scale(excerpt) if section is Section.FINDINGS else 1.0,
     )

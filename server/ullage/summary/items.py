@@ -1,6 +1,6 @@
 """The items a summary is made of, and how they are written under their headings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import groupby
 
@@ -36,8 +36,8 @@ HEADINGS = {
 
 class Item(Struct, frozen=True, kw_only=True):
     """One entry. `index` is the message it comes from (-1: of none), `order` its place among
-    the pieces of that message, `value` what it is worth beside its anchors, `group` the file or command a detail was
-    seen in."""
+    the pieces of that message, `value` what it is worth beside its anchors, `scale` how much these count here,
+    `group` the file or command a detail was seen in."""
 
     section: Section
     text: str
@@ -46,6 +46,7 @@ class Item(Struct, frozen=True, kw_only=True):
     anchors: tuple[str, ...] = ()
     group: str = ""
     value: float = 0.0
+    scale: float = 1.0
 
 
 def write_item(item: Item) -> str:
@@ -67,7 +68,7 @@ def write_section(section: Section, items: Sequence[Item]) -> str:
         lines.extend(_write_details(ordered))
     elif section is Section.FINDINGS:
         for index, said in groupby(ordered, key=lambda item: item.index):
-            lines.append(_entry("", index, " ".join(item.text for item in said)))
+            lines.append(_entry("", index, _joined(item.text for item in said)))
     else:
         lines.extend(write_item(item) for item in ordered)
     return "\n".join(lines)
@@ -80,6 +81,11 @@ def _write_details(ordered: Sequence[Item]) -> Iterator[str]:
     for members in groups.values():
         yield write_group(members[0])
         yield from (write_item(item) for item in members)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Pieces of one message as running text."""
+    return " ".join(text if text[-1:] in ".!?:;," else f"{text};" for text in texts).removesuffix(";")
 
 
 def _entry(group: str, index: int, text: str) -> str:

@@ -179,8 +179,8 @@ def _identifiers(history: History, mentions: Mapping[str, Mention]) -> list[Iden
 def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str]) -> dict[str, str]:
     """For each name the words it stood in last, prose before code."""
     contexts: dict[str, str] = {}
-    for excerpt in sorted(excerpts, key=lambda piece: (piece.source is Source.AGENT, piece.index)):
-        for name in names.intersection(excerpt.anchors):
+    for excerpt in sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index)):
+        for name in names.intersection(excerpt.anchors) - contexts.keys():
             contexts[name] = _around(excerpt.text, name)
     return contexts
 
@@ -189,4 +189,5 @@ def _around(text: str, name: str) -> str:
     flat = " ".join(text.split())
     at = max(flat.find(name), 0)
     start = max(0, at - _CONTEXT_LIMIT // 2)
+    start = flat.find(" ", start, at) + 1 or start if start else 0
     return clip(flat[start : start + _CONTEXT_LIMIT], _CONTEXT_LIMIT)

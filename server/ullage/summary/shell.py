@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from ullage.model.artifacts import FileAction
@@ -10,6 +11,7 @@ from ullage.model.artifacts import FileAction
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n(?:.*?\n)?\s*\2[ \t]*(?=\n|$)", re.DOTALL)
 _SEPARATOR = re.compile(r"&&|\|\||[;\n|]")
 _LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+)\s*(?:&&|;|\n)\s*")
+_PREAMBLE = re.compile(r"\s*(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
 _NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
 _FILE = re.compile(r"[\w~./@+-]*(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
 _TEST = re.compile(
@@ -36,6 +38,12 @@ def without_cd(command: str) -> tuple[str, str]:
     return command[match.end() :].strip(), match[1].strip("\"'")
 
 
+def first_line(command: str) -> str:
+    """The first line of a command that does something."""
+    lines = without_cd(command)[0].split("\n")
+    return next((line.strip() for line in lines if not _PREAMBLE.match(line)), lines[0])
+
+
 def is_test(command: str) -> bool:
     """Whether the command runs tests."""
     return _TEST.search(_bare(command)) is not None
@@ -58,11 +66,10 @@ def _bare(command: str) -> str:
     return _HEREDOC.sub(r"\3", command[:_MAX_COMMAND])
 
 
-def _segments(command: str) -> Iterator[list[str]]:
-    for segment in _SEPARATOR.split(_bare(command)):
-        words = _words(segment)
-        if words:
-            yield words
+@lru_cache(maxsize=512)
+def _segments(command: str) -> tuple[list[str], ...]:
+    """The words of each part of a command line; remembered because a command is asked about more than once."""
+    return tuple(words for segment in _SEPARATOR.split(_bare(command)) if (words := _words(segment)))
 
 
 def _words(segment: str) -> list[str]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall
 from ullage.summary.excerpts import clip, prose
@@ -16,6 +18,9 @@ _CONSTRAINS = re.compile(
     r"\b(?:never|must(?:n't)?|do(?:es)? not|don['’]t|only|always|without|avoid|shall|required?|ensure|forbidden|cannot"
     r"|can['’]t|should(?:n't)?|no more than|at (?:least|most)|instead of|make sure|keep|NOT|IMPORTANT)\b"
 )
+_FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
+# Shorter ones are headings.
+_SHORTEST_CONSTRAINT = 20
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
 
 
@@ -32,11 +37,10 @@ def constraints_of(history: History) -> Iterator[Item]:
     """Sentences in which the user forbids, requires or limits something, except where they stand in the task."""
     for request in history.requests:
         if not request.kept:
-            yield from (
-                _item(Section.CONSTRAINTS, piece, request.index)
-                for piece in prose(request.text)
-                if _CONSTRAINS.search(piece)
-            )
+            for piece in prose(request.text):
+                cues = len(_CONSTRAINS.findall(piece)) + 3 * len(_FORBIDS.findall(piece))
+                if cues and len(piece) >= _SHORTEST_CONSTRAINT:
+                    yield replace(_item(Section.CONSTRAINTS, piece, request.index), value=float(cues), scale=0.2)
 
 
 def requests_of(history: History) -> Iterator[Item]:
@@ -61,7 +65,7 @@ def state_of(history: History) -> Iterator[Item]:
 
 def next_of(history: History) -> Iterator[Item]:
     """What the agent said last, and what it did last."""
-    said = [piece for piece in history.excerpts if piece.source is Source.AGENT]
+    said = [piece for piece in history.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
     for piece in said[-3:]:
         if piece.index == said[-1].index:
             yield _item(Section.NEXT, piece.text, piece.index)
@@ -83,4 +87,4 @@ def _todos(call: ToolCall) -> list[tuple[str, str]]:
 
 
 def _item(section: Section, text: str, index: int) -> Item:
-    return Item(section=section, text=text, index=index, anchors=tuple(dict.fromkeys(find_anchors(text))))
+    return Item(section=section, text=text, index=index, anchors=find_anchors(text))
