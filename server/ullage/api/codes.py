@@ -1,0 +1,47 @@
+"""One table of error codes for both doors; `data.kind` carries the error's class name, the text is the error's own.
+
+Codes of our own are positive, thus outside what JSON-RPC (-32768 to -32000) and the Language Server Protocol
+(-32899 to -32800) reserve. -32002 is the Agent Client Protocol's "resource not found".
+"""
+
+from ullage.model import errors
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
+REQUEST_CANCELLED = -32800
+
+CODES: dict[type[errors.UllageError], int] = {
+    errors.UllageError: 1000,
+    errors.InputError: INVALID_PARAMS,
+    errors.UnknownFormat: INVALID_PARAMS,
+    errors.UnreadableTranscript: INVALID_PARAMS,
+    errors.InvalidRequest: INVALID_PARAMS,
+    errors.NotFound: RESOURCE_NOT_FOUND,
+    errors.SessionNotFound: RESOURCE_NOT_FOUND,
+    errors.MessageNotFound: RESOURCE_NOT_FOUND,
+    errors.EditNotFound: RESOURCE_NOT_FOUND,
+    errors.Conflict: 1100,
+    errors.ConcurrentAppend: 1101,
+    errors.SessionBusy: 1102,
+    errors.NothingToCompact: 1103,
+    errors.NothingToUndo: 1104,
+    errors.PreviewExpired: 1105,
+    errors.StoreError: 1200,
+    errors.StoreTooNew: 1201,
+    errors.StoreUnavailable: 1202,
+    errors.ContextError: 1300,
+    errors.WindowUnknown: 1301,
+    errors.CannotFit: 1302,
+    errors.ProviderError: 1400,
+    errors.NoModelConfigured: 1401,
+    errors.Cancelled: REQUEST_CANCELLED,
+}
+
+
+def code_of(error: errors.UllageError) -> int:
+    """The code of an error's class, or of the nearest class above it that is listed."""
+    return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)

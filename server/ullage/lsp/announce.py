@@ -1,0 +1,117 @@
+"""What happens in sessions, told to the client: as `ullage/session/update`, or in words to a plain client."""
+
+import asyncio
+from collections.abc import Callable
+
+from lsprotocol import types
+from msgspec import UNSET, Struct
+
+from ullage.lsp.client import Client
+from ullage.lsp.progress import ProgressBoard
+from ullage.lsp.protocol import UllageProtocol
+from ullage.model import words
+from ullage.model.edits import EditTrigger
+from ullage.model.updates import (
+    CompactionMeta,
+    CompactionStatus,
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    Notice,
+    Severity,
+    Update,
+)
+
+UPDATE_METHOD = "ullage/session/update"
+MESSAGE_TYPES = {
+    Severity.INFO: types.MessageType.Info,
+    Severity.WARNING: types.MessageType.Warning,
+    Severity.ERROR: types.MessageType.Error,
+}
+
+
+class SessionUpdated(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The params of `ullage/session/update`."""
+
+    session_id: str
+    update: Update
+
+
+class _Bar:
+    """A compaction's progress as it is known: lines in order, then the last one (None)."""
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self.characters = 0
+
+
+class Announcer:
+    """The workspace's listener. Notices carry their own words; a compaction nobody asked for gets a progress bar,
+    whose Cancel calls `cancel_compaction` with the session's id."""
+
+    def __init__(
+        self, protocol: UllageProtocol, board: ProgressBoard, cancel_compaction: Callable[[str], object]
+    ) -> None:
+        self._protocol = protocol
+        self._board = board
+        self._cancel_compaction = cancel_compaction
+        self._bars: dict[str, _Bar] = {}
+        self.client = Client()
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        """Passes one update on."""
+        if self.client.takes_updates:
+            self._protocol.notify(UPDATE_METHOD, SessionUpdated(session_id=session_id, update=update))
+            return
+        match update:
+            case Notice():
+                self.say(_notice_text(update), update.severity)
+            case CompactionUpdate(status=CompactionStatus.IN_PROGRESS):
+                self._begin(session_id, update)
+            case CompactionUpdate():
+                self._end(update)
+            case CompactionSummaryChunk():
+                self._advance(update)
+            case _:
+                pass
+
+    def say(self, text: str, severity: Severity = Severity.INFO) -> None:
+        """Shows a message, which only a plain client needs: others speak for themselves."""
+        if not self.client.takes_updates:
+            self.warn(text, severity)
+
+    def warn(self, text: str, severity: Severity = Severity.WARNING) -> None:
+        """Shows a message in any client."""
+        params = types.ShowMessageParams(type=MESSAGE_TYPES[severity], message=text)
+        self._protocol.notify(types.WINDOW_SHOW_MESSAGE, params)
+
+    def _begin(self, session_id: str, update: CompactionUpdate) -> None:
+        # A compaction that was asked for runs inside its command's own bar.
+        if update.meta is UNSET or update.meta.ullage.trigger != EditTrigger.AUTOMATIC:
+            return
+        bar = self._bars[update.compaction_id] = _Bar()
+        self._protocol.spawn(self._follow(session_id, bar))
+
+    async def _follow(self, session_id: str, bar: _Bar) -> None:
+        async with self._board.show("Compacting", lambda: self._cancel_compaction(session_id)) as progress:
+            while (line := await bar.lines.get()) is not None:
+                progress.report(line)
+
+    def _advance(self, update: CompactionSummaryChunk) -> None:
+        if (bar := self._bars.get(update.compaction_id)) is not None:
+            bar.characters += len(update.content.text)
+            bar.lines.put_nowait(f"Writing the summary: {bar.characters:,} characters")
+
+    def _end(self, update: CompactionUpdate) -> None:
+        if (bar := self._bars.pop(update.compaction_id, None)) is None:
+            return
+        if update.status is CompactionStatus.COMPLETED and update.meta is not UNSET:
+            bar.lines.put_nowait(_compacted(update.meta.ullage))
+        bar.lines.put_nowait(None)
+
+
+def _notice_text(notice: Notice) -> str:
+    return notice.title if notice.description is UNSET else f"{notice.title} {notice.description}"
+
+
+def _compacted(done: CompactionMeta) -> str:
+    return words.compacted(done.messages_archived, done.context_size_before, done.context_size_after)

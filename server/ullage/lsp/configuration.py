@@ -1,0 +1,133 @@
+"""Settings from the client: `initializationOptions`, `workspace/didChangeConfiguration`, `workspace/configuration`.
+
+A setting that cannot be used never stops the server: the settings stay as they were and one message says what to
+change.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+from lsprotocol import types
+from msgspec import Struct
+from pygls.exceptions import JsonRpcException
+
+from ullage.lsp.client import Client
+from ullage.lsp.protocol import UllageProtocol
+from ullage.model.errors import InvalidRequest
+from ullage.model.settings import Settings
+
+SECTION = "ullage"
+# Keys of an editor's `ullage` section that speak of the editor's side alone.
+CLIENT_KEYS = frozenset({"client", "server", "trace"})
+PULL_TIMEOUT = 10.0
+
+
+class DidChangeConfigurationParams(Struct, frozen=True):
+    """The protocol's own params, with settings left as they came."""
+
+    settings: Any = None
+
+
+class Configuration:
+    """The settings in force. `apply` is called with each new value, `warn` with a line about an unusable one."""
+
+    def __init__(
+        self, protocol: UllageProtocol, apply: Callable[[Settings], object], warn: Callable[[str], object]
+    ) -> None:
+        self._protocol = protocol
+        self._apply = apply
+        self._warn = warn
+        self._warned = ""
+        self._client = Client()
+        self.settings = Settings()
+
+    async def start(self, client: Client) -> None:
+        """Takes the client's options, once `initialize` is answered."""
+        self._client = client
+        self._take(client.options)
+
+    async def subscribe(self, _: Any) -> None:
+        """Serves `initialized`: asks for settings, and to be told of changes, where the client can."""
+        if self._client.registers_configuration:
+            self._protocol.spawn(self._register())
+        if self._client.answers_configuration:
+            await self._pull()
+
+    async def change(self, params: DidChangeConfigurationParams) -> None:
+        """Serves `workspace/didChangeConfiguration`: pushed settings, or a hint to ask for them."""
+        if _section(params.settings) is not None or not self._client.answers_configuration:
+            self._take(params.settings)
+        else:
+            await self._pull()
+
+    async def _pull(self) -> None:
+        params = types.ConfigurationParams(items=[types.ConfigurationItem(section=SECTION)])
+        request = self._protocol.send_request_async(types.WORKSPACE_CONFIGURATION, params)
+        try:
+            answer = await asyncio.wait_for(request, PULL_TIMEOUT)
+        except (JsonRpcException, TimeoutError):
+            return
+        if answer:
+            self._take(answer[0])
+
+    async def _register(self) -> None:
+        method = types.WORKSPACE_DID_CHANGE_CONFIGURATION
+        registration = types.Registration(id=method, method=method)
+        params = types.RegistrationParams(registrations=[registration])
+        try:
+            await self._protocol.send_request_async(types.CLIENT_REGISTER_CAPABILITY, params)
+        except JsonRpcException:
+            return
+
+    def _take(self, options: Any) -> None:
+        section = _section(options)
+        if section is None:
+            return
+        try:
+            settings = read_settings(section)
+        except InvalidRequest as error:
+            # Editors send the same settings several times; one message is enough.
+            if str(error) != self._warned:
+                self._warned = str(error)
+                self._warn(str(error))
+            return
+        self._warned = ""
+        if settings != self.settings:
+            self.settings = settings
+            self._apply(settings)
+
+
+def read_settings(section: Any) -> Settings:
+    """A client's `ullage` section as settings. Raises `InvalidRequest` that names the path and the remedy."""
+    try:
+        return msgspec.convert(_without_empty_lists(section), Settings)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"Ullage keeps its settings as they were: {_explain(str(error))}") from None
+
+
+def _explain(fault: str) -> str:
+    what, _, path = fault.partition(" - at ")
+    path = path.strip("`") or "$"
+    return f"{path} cannot be used ({what[:1].lower()}{what[1:]}). Correct it or remove it to get the default."
+
+
+def _section(options: Any) -> Any:
+    """The `ullage` section of `{"settings": {"ullage": …}}`, `{"ullage": …}` or itself; None where there is none."""
+    for key in ("settings", SECTION):
+        if isinstance(options, dict) and key in options:
+            options = cast("dict[str, Any]", options)[key]
+    if options is None or options == []:
+        return None
+    if not isinstance(options, dict):
+        return options
+    return {key: value for key, value in cast("dict[str, Any]", options).items() if key not in CLIENT_KEYS}
+
+
+def _without_empty_lists(value: Any) -> Any:
+    """Lua writes an empty table as `[]`. For every setting an empty list or object is the default, so it may go."""
+    if not isinstance(value, dict):
+        return value
+    items = cast("dict[str, Any]", value).items()
+    return {key: _without_empty_lists(item) for key, item in items if item != []}

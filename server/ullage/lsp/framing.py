@@ -1,0 +1,122 @@
+"""Content-Length framing, sans I/O: bytes in, bodies and refusals out.
+
+A broken header is reported once and skipped up to the next `Content-Length:`. A JSON string cannot hold a raw line
+break, so no body can be mistaken for a header on the way.
+"""
+
+import re
+from enum import Enum, auto
+
+from msgspec import Struct
+
+from ullage.api.codes import INVALID_REQUEST
+
+LENGTH = b"content-length:"
+# The specification wants CR LF; a client that sends bare LF is understood rather than left waiting.
+HEADER_END = re.compile(rb"\r?\n\r?\n")
+# Real headers are under 100 bytes; more than this without an end is no header.
+MAX_HEADER = 8192
+# The largest body taken: far above any session, far below what would exhaust a machine.
+MAX_BODY = 1 << 28
+
+
+class BadFrame(Struct, frozen=True):
+    """What cannot be read as a message, in one line; `code` is JSON-RPC's."""
+
+    reason: str
+    code: int = INVALID_REQUEST
+
+
+class _State(Enum):
+    HEADER = auto()
+    BODY = auto()
+    LOST = auto()
+
+
+class FrameParser:
+    """Cuts a byte stream into message bodies, however the stream is split."""
+
+    def __init__(self, max_body: int = MAX_BODY, max_header: int = MAX_HEADER) -> None:
+        self._max_body = max_body
+        self._max_header = max_header
+        self._buffer = bytearray()
+        self._state = _State.HEADER
+        self._wanted = 0
+        self._searched = 0
+
+    def feed(self, data: bytes) -> list[bytes | BadFrame]:
+        """The bodies and refusals that `data` completes."""
+        self._buffer += data
+        found: list[bytes | BadFrame] = []
+        while (item := self._next()) is not None:
+            found.append(item)
+        return found
+
+    def end(self) -> list[BadFrame]:
+        """What is left when the stream ends: nothing, or a torn message."""
+        torn = self._state is _State.BODY or (self._state is _State.HEADER and bool(self._buffer.strip()))
+        return [BadFrame(reason="The stream ended inside a message.")] if torn else []
+
+    def _next(self) -> bytes | BadFrame | None:
+        if self._state is _State.LOST and not self._find_header():
+            return None
+        if self._state is _State.HEADER:
+            refusal = self._read_header()
+            if refusal is not None:
+                return refusal
+        if self._state is _State.BODY and len(self._buffer) >= self._wanted:
+            body = bytes(self._buffer[: self._wanted])
+            self._begin_after(self._wanted)
+            return body
+        return None
+
+    def _begin_after(self, count: int) -> None:
+        del self._buffer[:count]
+        self._state = _State.HEADER
+        self._searched = 0
+
+    def _find_header(self) -> bool:
+        at = self._buffer.lower().find(LENGTH)
+        if at < 0:
+            # A header's name may be torn between two reads: keep what could be its beginning.
+            del self._buffer[: max(0, len(self._buffer) - len(LENGTH) + 1)]
+            return False
+        self._begin_after(at)
+        return True
+
+    def _read_header(self) -> BadFrame | None:
+        end = HEADER_END.search(self._buffer, max(0, self._searched - 3))
+        self._searched = len(self._buffer)
+        if (end.start() if end else len(self._buffer)) > self._max_header:
+            return self._lose(1, f"A message header has no end within {self._max_header} bytes.")
+        if end is None:
+            return None
+        length = _content_length(bytes(self._buffer[: end.start()]))
+        refusal = self._check(length)
+        if refusal is not None:
+            return self._lose(end.end(), refusal)
+        del self._buffer[: end.end()]
+        self._wanted = int(length or b"0")
+        self._state = _State.BODY
+        return None
+
+    def _check(self, length: bytes | None) -> str | None:
+        if length is None:
+            return "A message header has no Content-Length."
+        if not length.isdigit():
+            return "A message's Content-Length is not a number of bytes."
+        if len(length) > len(str(self._max_body)) or int(length) > self._max_body:
+            return f"A message is longer than {self._max_body} bytes."
+        return None
+
+    def _lose(self, count: int, reason: str) -> BadFrame:
+        self._begin_after(count)
+        self._state = _State.LOST
+        return BadFrame(reason=reason)
+
+
+def _content_length(header: bytes) -> bytes | None:
+    for line in header.splitlines():
+        if line.lower().startswith(LENGTH):
+            return line[len(LENGTH) :].strip()
+    return None

@@ -1,0 +1,138 @@
+"""The door's standard input and output: frames in without thread hops, whole messages out.
+
+Standard output is kept for messages alone: `claim_stdout` points descriptor 1 at standard error, so that a stray
+print cannot break the framing.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import select
+import stat
+import threading
+
+from ullage.lsp.framing import BadFrame, FrameParser
+from ullage.lsp.protocol import UllageProtocol
+
+log = logging.getLogger(__name__)
+# How long requests may still run once the input has ended: enough to answer a file of requests, not to linger.
+GRACE = 2.0
+# How often the client's process is looked for, seconds; the end of input is the usual, prompter sign.
+WATCH = 2.0
+CHUNK = 1 << 18
+
+
+def claim_stdout() -> int:
+    """A private descriptor of standard output; descriptor 1 leads to standard error from here on."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    return out
+
+
+class StdoutWriter:
+    """Writes whole messages to a descriptor, from any thread, whatever Python's own buffering is set to."""
+
+    def __init__(self, descriptor: int, protocol: UllageProtocol) -> None:
+        self._descriptor = descriptor
+        self._protocol = protocol
+        self._lock = threading.Lock()
+        self._gone = False
+
+    def write(self, data: bytes) -> None:
+        """Blocks until the client has taken it all; stops the server when there is no client."""
+        with self._lock:
+            rest = memoryview(b"" if self._gone else data)
+            try:
+                while rest:
+                    rest = rest[self._write_some(rest) :]
+            except OSError as error:
+                log.warning("The client no longer reads: %s", error.strerror)
+                self._gone = True
+                self._protocol.stop(0)
+
+    def close(self) -> None:
+        """Gives the descriptor back."""
+        os.close(self._descriptor)
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:
+            # Input and output may be one socket, which reading has made non-blocking.
+            select.select([], [self._descriptor], [])
+            return 0
+
+
+class StdinReader(asyncio.Protocol):
+    """Hands frames to the protocol as they arrive."""
+
+    def __init__(self, protocol: UllageProtocol) -> None:
+        self._protocol = protocol
+        self._parser = FrameParser()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes bytes in any split."""
+        for item in self._parser.feed(data):
+            if isinstance(item, BadFrame):
+                self._protocol.refuse(item.code, item.reason)
+            else:
+                self._protocol.handle_body(item)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end of input ends the server."""
+        if exc is not None:
+            log.warning("Reading from the client failed: %s", exc)
+        for torn in self._parser.end():
+            self._protocol.refuse(torn.code, torn.reason)
+        self._protocol.stop(0)
+
+
+async def serve_descriptors(protocol: UllageProtocol, stdin: int, stdout: int) -> int:
+    """Serves until the client exits or disappears; the exit status."""
+    protocol.set_writer(StdoutWriter(stdout, protocol))
+    await _connect(StdinReader(protocol), stdin)
+    status = await asyncio.wrap_future(protocol.stopped)
+    await protocol.drain(GRACE)
+    return status
+
+
+def watch_process(pid: int, protocol: UllageProtocol) -> None:
+    """Stops the server when the process ends. One that cannot be seen (another container) is not watched."""
+    if os.name == "posix" and _alive(pid):
+        protocol.spawn(_await_death(pid, protocol))
+
+
+async def _await_death(pid: int, protocol: UllageProtocol) -> None:
+    while _alive(pid):
+        await asyncio.sleep(WATCH)
+    log.warning("The client's process %d is gone.", pid)
+    protocol.stop(0)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+async def _connect(reader: StdinReader, stdin: int) -> None:
+    loop = asyncio.get_running_loop()
+    mode = os.fstat(stdin).st_mode
+    if os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(stdin)):
+        await loop.connect_read_pipe(lambda: reader, os.fdopen(stdin, "rb", buffering=0, closefd=False))
+    else:
+        # Files and /dev/null cannot be polled, nor can Windows' pipes.
+        threading.Thread(target=_read_blocking, args=(reader, stdin, loop), daemon=True).start()
+
+
+def _read_blocking(reader: StdinReader, stdin: int, loop: asyncio.AbstractEventLoop) -> None:
+    # The loop may close before the input ends: an `exit` in the middle of a file.
+    with contextlib.suppress(RuntimeError):
+        while data := os.read(stdin, CHUNK):
+            loop.call_soon_threadsafe(reader.data_received, data)
+        loop.call_soon_threadsafe(reader.connection_lost, None)

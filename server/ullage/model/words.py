@@ -1,0 +1,81 @@
+"""The words of the events: one line each, the same in every editor."""
+
+from ullage.model.usage import UsageSource
+
+
+def short(tokens: int) -> str:
+    """A token figure for tight places: `950`, `4.2K`, `58K`, `1.2M`."""
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 9_950:
+        return f"{tokens / 1_000:.1f}".removesuffix(".0") + "K"
+    if tokens < 999_500:
+        return f"{round(tokens / 1_000)}K"
+    return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
+
+
+def shrinking(before: int, after: int) -> str:
+    """What an edit did to the context's size: `164K → 31K`."""
+    return f"{short(before)} → {short(after)}"
+
+
+def context_warning(used: int, usable: int, compact_at: int) -> str:
+    """The context passed the warning threshold."""
+    share = round(100 * used / usable)
+    return (
+        f"Context {share}% full ({short(used)} of {short(usable)} usable). Compacts by itself at {short(compact_at)}."
+    )
+
+
+def auto_compacting(used: int) -> str:
+    """An automatic compaction begins."""
+    return f"Compacting the context ({short(used)})…"
+
+
+def compacted(messages: int, before: int, after: int) -> str:
+    """A compaction ended well."""
+    return f"Compacted {_messages(messages)}: {shrinking(before, after)}. Everything is kept; undo any time."
+
+
+def cleared(what: str, before: int, after: int) -> str:
+    """A cheaper edit than a compaction made room; `what` is gone from the context (`old tool results`)."""
+    return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
+
+
+def undone(before: int, after: int) -> str:
+    """An edit was taken back."""
+    return f"Undone: {shrinking(before, after)}."
+
+
+def nothing_to_compact(messages: int, used: int) -> str:
+    """The context holds nothing that could go."""
+    return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
+
+
+def compaction_failed(reason: str) -> str:
+    """The context is as it was."""
+    return f"Compaction failed: {reason}"
+
+
+def breaker_opened(biggest: str, tokens: int) -> str:
+    """Automatic compaction stops, since it does not help; `biggest` names the largest item (`message 212`)."""
+    return f"Automatic compaction stopped, it does not help: {biggest} alone is {short(tokens)} tokens."
+
+
+def no_model() -> str:
+    """There is no provider to chat with."""
+    return (
+        "No model is configured. Context tracking and offline compaction work; "
+        "hand your own model's messages in with session/append."
+    )
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count:,} messages"
+
+
+def context_line(used: int, size: int | None, source: UsageSource) -> str:
+    """How full a context is: `Context: 45% (58K/128K tokens, reported)`."""
+    if size is None:
+        return f"Context: {short(used)} tokens, limit unknown ({source.value})"
+    return f"Context: {round(100 * used / size)}% ({short(used)}/{short(size)} tokens, {source.value})"

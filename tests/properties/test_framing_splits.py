@@ -1,0 +1,39 @@
+"""Framing does not depend on how the bytes arrive."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.lsp_client import frame
+from ullage.lsp.framing import BadFrame, FrameParser
+
+broken = st.sampled_from(
+    [
+        b"Content-Length: -1\r\n\r\n",
+        b"Content-Length: 99999999\r\n\r\nabc",
+        b"Content-Type: x\r\n\r\n{}",
+        b"garbage\r\n\r\n",
+        b"\r\n\r\n",
+        b"\n\r\n",
+        b"content-length:",
+        b"\r",
+        b"x" * 30,
+    ]
+)
+streams = st.lists(st.one_of(st.binary(max_size=40).map(frame), broken), max_size=8).map(b"".join)
+
+
+@given(stream=streams, data=st.data())
+def test_every_split_of_the_stream_reads_alike(stream: bytes, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(stream)))))
+    parts = [stream[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert read(parts) == read([stream]) == read([bytes([byte]) for byte in stream])
+
+
+@given(bodies=st.lists(st.binary(max_size=200)))
+def test_what_was_framed_is_read(bodies: list[bytes]) -> None:
+    assert read([b"".join(map(frame, bodies))]) == (bodies, [])
+
+
+def read(parts: list[bytes]) -> tuple[list[bytes | BadFrame], list[BadFrame]]:
+    parser = FrameParser(max_body=1000, max_header=60)
+    return [item for part in parts for item in parser.feed(part)], parser.end()

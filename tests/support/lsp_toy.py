@@ -1,0 +1,120 @@
+"""A server on our plumbing with a few toy methods and commands; run it for a real process over stdio."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.api.table import AnyMethod, Method
+from ullage.lsp.commands import Command, CommandOutcome
+from ullage.lsp.progress import Progress
+from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
+from ullage.model.errors import NothingToCompact, SessionNotFound
+from ullage.model.settings import Settings
+from ullage.service.ports import Listener
+from ullage.service.workspace import Workspace
+
+
+class PingParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    session_id: str = ""
+    times: int = 1
+
+
+class PingResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    session_id: str
+
+
+class EchoParams(Struct, frozen=True, kw_only=True):
+    value: Any
+
+
+class NeedyParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    session_id: str
+
+
+class Toy:
+    """What the toy server saw: settings in the order they came, the workspace's listener, the waits that ran."""
+
+    def __init__(self) -> None:
+        self.settings: list[Settings] = []
+        self.listeners: list[Listener] = []
+        self.cancelled_compactions: list[str] = []
+        self.log: list[str] = []
+        self.gate = asyncio.Event()
+
+    def server(self) -> UllageServer:
+        hooks = WorkspaceHooks(
+            open=self._open,
+            configure=lambda _, settings: self.settings.append(settings),
+            cancel_compaction=lambda _, session_id: self.cancelled_compactions.append(session_id),
+        )
+        return build_server(hooks, self._methods(), self._commands(), "0.0.test")
+
+    def _open(self, listener: Listener) -> Workspace:
+        self.listeners.append(listener)
+        # The methods here never use it, so it need not be built.
+        return Workspace.__new__(Workspace)
+
+    def _methods(self) -> Sequence[AnyMethod]:
+        return (
+            Method(name="ping", params=PingParams, result=PingResult, handler=self._ping),
+            Method(name="echo", params=EchoParams, result=object, handler=self._echo),
+            Method(name="wait", params=NeedyParams, result=str, handler=self._wait),
+            Method(name="missing", params=NeedyParams, result=str, handler=self._missing),
+            Method(name="crash", params=PingParams, result=str, handler=self._crash),
+            Method(name="unsendable", params=PingParams, result=object, handler=self._unsendable),
+            Method(name="print", params=PingParams, result=str, handler=self._print),
+        )
+
+    def _commands(self) -> Sequence[Command]:
+        return (
+            Command(name="ullage.shrink", title="Shrinking", run=self._shrink),
+            Command(name="ullage.wait", title="Waiting", run=self._wait_command),
+            Command(name="ullage.nothing", title="Nothing", run=self._nothing),
+        )
+
+    async def _ping(self, workspace: Workspace, params: PingParams) -> PingResult:
+        return PingResult(session_id=params.session_id)
+
+    async def _echo(self, workspace: Workspace, params: EchoParams) -> object:
+        return params.value
+
+    async def _wait(self, workspace: Workspace, params: NeedyParams) -> str:
+        self.log.append(f"start {params.session_id}")
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.log.append(f"cancelled {params.session_id}")
+            raise
+        return params.session_id
+
+    async def _missing(self, workspace: Workspace, params: NeedyParams) -> str:
+        raise SessionNotFound(f"There is no session {params.session_id}; list them with session/list.")
+
+    async def _crash(self, workspace: Workspace, params: PingParams) -> str:
+        raise ZeroDivisionError("secret of a library")
+
+    async def _unsendable(self, workspace: Workspace, params: PingParams) -> object:
+        return object()
+
+    async def _print(self, workspace: Workspace, params: PingParams) -> str:
+        sys.stdout.write("stray\n" * params.times)
+        sys.stdout.flush()
+        return "printed"
+
+    async def _shrink(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+        progress.report("half way", 50)
+        return CommandOutcome(value={"arguments": list(arguments)}, message="Shrunk.")
+
+    async def _wait_command(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+        await self._wait(workspace, NeedyParams(session_id="command"))
+        return CommandOutcome()
+
+    async def _nothing(self, workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
+        raise NothingToCompact("Nothing to compact: 6 messages, 4K tokens.")
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Toy().server()))

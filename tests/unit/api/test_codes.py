@@ -1,0 +1,35 @@
+"""One table of codes, total over the tree of errors."""
+
+import pytest
+
+from ullage.api.codes import CODES, code_of
+from ullage.model.errors import NotFound, UllageError
+
+
+def tree(kind: type[UllageError]) -> list[type[UllageError]]:
+    return [kind, *(found for child in kind.__subclasses__() for found in tree(child))]
+
+
+# Classes of other tests may stand below ours; only those of the model are listed.
+ERRORS = [kind for kind in tree(UllageError) if kind.__module__ == UllageError.__module__]
+
+
+@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
+def test_every_error_has_a_code(kind: type[UllageError]) -> None:
+    assert kind in CODES
+
+
+def test_codes_are_positive_unless_another_protocol_defines_them() -> None:
+    assert {code for code in CODES.values() if code <= 0} == {-32602, -32002, -32800}
+
+
+def test_codes_of_our_own_are_given_once() -> None:
+    own = [code for code in CODES.values() if code > 0]
+    assert len(own) == len(set(own))
+
+
+def test_an_error_that_is_not_listed_has_the_code_of_the_nearest_class_above() -> None:
+    class PageNotFound(NotFound):
+        pass
+
+    assert code_of(PageNotFound("There is no page 3.")) == CODES[NotFound]

@@ -1,0 +1,392 @@
+"""The protocol's traps, each under the name of the behaviour that cures it. In process."""
+
+import asyncio
+import logging
+import tracemalloc
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from support.lsp_client import RpcFailure, frame
+from support.lsp_rig import Rig
+
+
+@pytest.fixture
+async def rig() -> Rig:
+    rig = Rig()
+    await rig.initialize()
+    rig.sent.clear()
+    return rig
+
+
+async def refusal(rig: Rig, method: str, params: Any) -> RpcFailure:
+    with pytest.raises(RpcFailure) as failure:
+        await rig.ask(method, params)
+    return failure.value
+
+
+async def test_a_request_is_answered_with_camel_case_keys(rig: Rig) -> None:
+    assert await rig.ask("ullage/ping", {"sessionId": "a"}) == {"sessionId": "a"}
+
+
+@pytest.mark.parametrize(
+    ("params", "fault"),
+    [
+        ({"sessionId": 1}, "expected `str`, got `int` - at `$.sessionId`"),
+        ({}, "missing required field `sessionId`"),
+        (None, "missing required field `sessionId`"),
+        ([], "missing required field `sessionId`"),
+        ("text", "expected `object`, got `str`"),
+    ],
+)
+async def test_bad_params_are_answered_at_once_and_name_the_field(rig: Rig, params: Any, fault: str) -> None:
+    failure = await refusal(rig, "ullage/missing", params)
+    assert failure.code == -32602
+    assert failure.message.startswith("ullage/missing: ")
+    assert fault in failure.message
+    assert "\n" not in failure.message
+    assert failure.data == {"kind": "InvalidRequest"}
+
+
+async def test_params_that_are_left_out_are_no_params(rig: Rig) -> None:
+    rig.send({"jsonrpc": "2.0", "id": 1, "method": "ullage/ping"})
+    assert await rig.answer(1) == {"sessionId": ""}
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({"value": 5}, "params.value"),
+        ({}, "params.value"),
+        (None, "params"),
+        ("verbose", "params"),
+    ],
+)
+async def test_malformed_standard_notifications_are_logged_and_no_toast_is_shown(
+    rig: Rig, params: Any, field: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.notify("$/setTrace", params)
+    await rig.settle()
+    assert rig.sent == []
+    assert field in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({}, "capabilities"),
+        ({"capabilities": 5}, "params.capabilities"),
+        ({"capabilities": {}, "processId": "x"}, "params.processId"),
+        ({"capabilities": {"textDocument": {"hover": 7}}}, "params.capabilities.textDocument.hover"),
+        (7, "params"),
+        (None, "params"),
+    ],
+)
+async def test_a_malformed_standard_request_is_answered_and_names_the_field(params: Any, field: str) -> None:
+    rig = Rig()
+    failure = await refusal(rig, "initialize", params)
+    assert failure.code == -32602
+    assert field in failure.message
+    assert (await rig.initialize())["serverInfo"]["name"] == "ullage"
+
+
+NESTED: list[Any] = [{"jsonrpc": "2.0"}, {"a": [{"jsonrpc": "2.0", "id": 1, "result": {}}]}]
+
+
+@pytest.mark.parametrize("value", NESTED)
+async def test_an_object_with_a_jsonrpc_key_in_params_is_not_lost(rig: Rig, value: Any) -> None:
+    assert await rig.ask("ullage/echo", {"value": value}) == value
+
+
+async def test_a_jsonrpc_key_in_a_standard_message_is_not_lost() -> None:
+    rig = Rig()
+    assert await rig.initialize(options={"client": "x", "nested": {"jsonrpc": "2.0", "method": "m"}})
+
+
+async def test_keys_are_never_renamed(rig: Rig) -> None:
+    value = {"gpt-4o": 1, "class": 2, "type_name": 3, "_meta": 4, "snake_case": 5, "camelCase": 6, "0": {"": 7}}
+    assert await rig.ask("ullage/echo", {"value": value}) == value
+
+
+async def test_an_unknown_method_is_refused(rig: Rig) -> None:
+    failure = await refusal(rig, "ullage/nonsense", {})
+    assert (failure.code, failure.message) == (-32601, "There is no method ullage/nonsense.")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"jsonrpc":"2.0"} x', b"\xff\xfe", b'{"id":1,"params":{a}}'])
+async def test_what_is_not_json_is_a_parse_error(rig: Rig, body: bytes) -> None:
+    rig.send(body)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(None)
+    assert failure.value.code == -32700
+
+
+async def test_text_that_is_not_utf_8_is_a_parse_error_of_its_request(rig: Rig) -> None:
+    rig.send(b'{"jsonrpc":"2.0","id":1,"method":"ullage/ping","params":{"sessionId":"\xff"}}')
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(1)
+    assert failure.value.code == -32700
+
+
+async def test_json_too_deep_to_read_is_a_parse_error(rig: Rig) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    rig.send(b'{"jsonrpc":"2.0","id":1,"method":"ullage/echo","params":{"value":%b}}' % deep)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(None)
+    assert failure.value.code == -32700
+
+
+@pytest.mark.parametrize(
+    ("message", "request_id"),
+    [
+        ([1, 2], None),
+        ({"jsonrpc": "1.0", "id": 7, "method": "ullage/ping"}, 7),
+        ({"id": 7, "method": "ullage/ping"}, 7),
+        ({"jsonrpc": "2.0", "id": "a", "method": 5}, "a"),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "ullage/ping"}, None),
+        ({"jsonrpc": "2.0", "id": True, "method": "ullage/ping"}, None),
+        ({"jsonrpc": "2.0", "id": None, "method": "ullage/ping"}, None),
+    ],
+)
+async def test_what_is_no_json_rpc_message_is_an_invalid_request(
+    rig: Rig, message: Any, request_id: int | str | None
+) -> None:
+    rig.send(message)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(request_id)
+    assert failure.value.code == -32600
+
+
+async def test_a_failure_sends_a_reference_and_no_word_of_the_exception(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    failure = await refusal(rig, "ullage/crash", {})
+    assert failure.code == -32603
+    assert failure.data is None
+    assert "secret" not in failure.message
+    reference = failure.message.split("reference ")[1].split(";")[0]
+    assert reference in caplog.text
+    assert "secret of a library" in caplog.text
+    assert rig.sent == []
+
+
+async def test_a_result_that_cannot_be_sent_is_a_failure_not_silence(rig: Rig) -> None:
+    assert (await refusal(rig, "ullage/unsendable", {})).code == -32603
+
+
+async def test_an_error_of_ours_keeps_its_words_and_tells_its_kind(rig: Rig) -> None:
+    failure = await refusal(rig, "ullage/missing", {"sessionId": "x"})
+    assert (failure.code, failure.data) == (-32002, {"kind": "SessionNotFound"})
+    assert failure.message == "There is no session x; list them with session/list."
+
+
+async def test_half_an_emoji_in_a_request_becomes_a_replacement_character(rig: Rig) -> None:
+    rig.send(rb'{"jsonrpc":"2.0","id":1,"method":"ullage/echo","params":{"value":"a\ud83d \ud83d\ude00"}}')
+    assert await rig.answer(1) == "a\ufffd \U0001f600"
+
+
+async def test_lone_surrogates_in_a_result_are_sent_as_escapes() -> None:
+    sent: list[bytes] = []
+
+    class Sink:
+        def write(self, data: bytes) -> None:
+            sent.append(data)
+
+        def close(self) -> None:
+            pass
+
+    rig = Rig()
+    rig.protocol.set_writer(Sink())
+    rig.protocol.notify("x", types.LogTraceParams(message="\ud83d"))
+    assert rb'"\ud83d"' in sent[0]
+
+
+async def test_cancelling_a_request_cancels_its_handler_and_is_answered(rig: Rig) -> None:
+    rig.request(5, "ullage/wait", {"sessionId": "a"})
+    await rig.settle()
+    rig.notify("$/cancelRequest", {"id": 5})
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(5)
+    assert failure.value.code == -32800
+    assert rig.toy.log == ["start a", "cancelled a"]
+
+
+async def test_a_request_cancelled_in_the_same_breath_is_answered(rig: Rig) -> None:
+    rig.request(5, "ullage/wait", {"sessionId": "a"})
+    rig.notify("$/cancelRequest", {"id": 5})
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(5)
+    assert failure.value.code == -32800
+    assert rig.toy.log == []
+
+
+async def test_cancelling_what_is_done_or_unknown_is_ignored(rig: Rig) -> None:
+    await rig.ask("ullage/ping", {}, 1)
+    rig.notify("$/cancelRequest", {"id": 1})
+    rig.notify("$/cancelRequest", {"id": "never"})
+    rig.notify("$/cancelRequest", {})
+    await rig.settle()
+    assert rig.sent == []
+
+
+async def test_requests_run_side_by_side_and_start_in_the_order_they_came(rig: Rig) -> None:
+    for number in range(5):
+        rig.request(number, "ullage/wait", {"sessionId": str(number)})
+        rig.notify("ullage/wait", {"sessionId": f"n{number}"})
+    assert await rig.ask("ullage/ping", {}) == {"sessionId": ""}
+    assert rig.toy.log == [f"start {name}{number}" for number in range(5) for name in ("", "n")]
+    rig.toy.gate.set()
+    assert [await rig.answer(number) for number in range(5)] == ["0", "1", "2", "3", "4"]
+
+
+async def test_an_id_that_is_in_use_is_refused_and_the_first_request_lives(rig: Rig) -> None:
+    rig.request(1, "ullage/wait", {"sessionId": "a"})
+    rig.request(1, "ullage/ping", {})
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(1)
+    assert failure.value.code == -32600
+    rig.toy.gate.set()
+    assert await rig.answer(1) == "a"
+
+
+async def test_id_zero_is_an_id(rig: Rig) -> None:
+    rig.request(0, "ullage/nonsense")
+    with pytest.raises(RpcFailure):
+        await rig.answer(0)
+
+
+async def test_a_request_before_initialize_is_refused_and_a_notification_dropped() -> None:
+    rig = Rig()
+    rig.notify("ullage/wait", {"sessionId": "early"})
+    failure = await refusal(rig, "ullage/ping", {})
+    assert (failure.code, failure.data) == (-32002, {"kind": "ServerNotInitialized"})
+    assert rig.toy.log == []
+
+
+async def test_a_second_initialize_is_refused(rig: Rig) -> None:
+    assert (await refusal(rig, "initialize", {"capabilities": {}})).code == -32600
+
+
+async def test_after_shutdown_requests_are_refused_and_running_ones_cancelled(rig: Rig) -> None:
+    rig.request(1, "ullage/wait", {"sessionId": "a"})
+    await rig.settle()
+    rig.request(2, "shutdown")
+    rig.request(3, "ullage/ping", {})
+    assert await rig.answer(2) is None
+    with pytest.raises(RpcFailure) as cancelled:
+        await rig.answer(1)
+    with pytest.raises(RpcFailure) as refused:
+        await rig.answer(3)
+    assert (cancelled.value.code, refused.value.code) == (-32800, -32600)
+    rig.notify("exit")
+    assert rig.protocol.stopped.result(0) == 0
+
+
+async def test_exit_without_shutdown_ends_with_status_1(rig: Rig) -> None:
+    rig.notify("exit")
+    assert rig.protocol.stopped.result(0) == 1
+
+
+async def test_the_workspace_is_not_opened_before_initialize_is_answered() -> None:
+    rig = Rig()
+    await rig.initialize()
+    assert rig.toy.listeners == []
+    await rig.ask("ullage/ping", {})
+    await rig.ask("ullage/ping", {})
+    assert len(rig.toy.listeners) == 1
+
+
+async def test_our_methods_and_the_updates_are_announced() -> None:
+    result = await Rig().initialize()
+    announced = result["capabilities"]["experimental"]["ullage"]
+    assert announced["version"] == "0.0.test"
+    assert announced["updates"] == "ullage/session/update"
+    assert "ullage/ping" in announced["methods"]
+
+
+async def test_twenty_thousand_notifications_leave_nothing_behind(rig: Rig) -> None:
+    change = {
+        "textDocument": {"uri": "file:///a", "version": 1},
+        "contentChanges": [{"text": "x"}],
+    }
+    rig.notify(
+        "textDocument/didOpen", {"textDocument": {"uri": "file:///a", "languageId": "t", "version": 0, "text": ""}}
+    )
+
+    async def burst(count: int) -> None:
+        for _ in range(count // 4):
+            rig.notify("textDocument/didChange", change)
+            rig.notify("ullage/ping", {"sessionId": "a"})
+            rig.notify("$/setTrace", {"value": "off"})
+            rig.notify("ullage/unknown", {"sessionId": "a"})
+            await asyncio.sleep(0)
+        await rig.settle()
+
+    logging.getLogger("ullage").setLevel(logging.ERROR)
+    await burst(400)
+    tracemalloc.start()
+    before = tracemalloc.take_snapshot()
+    await burst(20_000)
+    grown = sum(stat.size_diff for stat in tracemalloc.take_snapshot().compare_to(before, "filename"))
+    tracemalloc.stop()
+    assert rig.protocol.unfinished() == 0
+    assert grown < 500_000
+
+
+async def test_requests_of_both_sides_leave_nothing_behind(rig: Rig) -> None:
+    rig.answers["workspace/configuration"] = lambda _: [None]
+    for number in range(200):
+        await rig.ask("ullage/ping", {}, number)
+        params = types.ConfigurationParams(items=[types.ConfigurationItem(section="x")])
+        assert list(await rig.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, params)) == [None]
+        token = types.WorkDoneProgressCreateParams(token=number)
+        rig.protocol.send_request_async(types.WINDOW_WORK_DONE_PROGRESS_CREATE, token).cancel()
+    await rig.settle()
+    assert rig.protocol.unfinished() == 0
+
+
+async def test_an_error_reply_and_a_malformed_reply_of_the_client_reach_who_asked(rig: Rig) -> None:
+    for reply in ({"error": {"code": -1, "message": "no"}}, {"result": 5}, {"error": 7}):
+        future = rig.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[]))
+        asked = rig.sent.pop()
+        rig.send({"jsonrpc": "2.0", "id": asked["id"], **reply})
+        with pytest.raises(Exception, match=r"no|malformed"):
+            await asyncio.wait_for(future, 5)
+    rig.send({"jsonrpc": "2.0", "id": "never asked", "result": 1})
+    assert rig.protocol.unfinished() == 0
+
+
+async def test_half_an_emoji_in_a_reply_of_the_client_is_no_obstacle(rig: Rig) -> None:
+    future = rig.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[]))
+    asked = rig.sent.pop()
+    rig.send(rb'{"jsonrpc":"2.0","id":"%b","result":["\ud83d"]}' % asked["id"].encode())
+    assert list(await asyncio.wait_for(future, 5)) == ["\ufffd"]
+
+
+async def test_what_still_runs_when_the_input_ends_may_finish_in_time(rig: Rig) -> None:
+    rig.request(1, "ullage/wait", {"sessionId": "a"})
+    await rig.settle()
+    asyncio.get_running_loop().call_soon(rig.toy.gate.set)
+    await rig.protocol.drain(5)
+    assert await rig.answer(1) == "a"
+
+
+async def test_what_runs_too_long_after_the_input_ended_is_cancelled_and_answered(rig: Rig) -> None:
+    rig.request(1, "ullage/wait", {"sessionId": "a"})
+    rig.notify("ullage/wait", {"sessionId": "b"})
+    await rig.settle()
+    await rig.protocol.drain(0.01)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(1)
+    assert failure.value.code == -32800
+    assert sorted(rig.toy.log) == ["cancelled a", "cancelled b", "start a", "start b"]
+    assert rig.protocol.unfinished() == 0
+
+
+async def test_a_broken_frame_is_answered_and_the_next_message_served(rig: Rig) -> None:
+    rig.send_bytes(b"Content-Length: -4\r\n\r\n" + frame({"jsonrpc": "2.0", "id": 1, "method": "ullage/ping"}))
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(None)
+    assert failure.value.code == -32600
+    assert await rig.answer(1) == {"sessionId": ""}
