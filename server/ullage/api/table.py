@@ -15,7 +15,7 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     """One method: `name` without prefix (`session/append`), and the types of its params and result.
 
     The handler gets converted params and returns a value of the result type or raises an `UllageError`; it is
-    cancelled like any coroutine.
+    cancelled like any coroutine. A `notification` is sent without id and gets no answer.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     result: type[R]
     handler: Callable[[Workspace, P], Awaitable[R]]
     doc: str = ""
+    notification: bool = False
 
 
 AnyMethod = Method[Any, Any]

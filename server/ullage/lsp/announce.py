@@ -12,6 +12,7 @@ from ullage.lsp.protocol import UllageProtocol
 from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.updates import (
+    CompactionMeta,
     CompactionStatus,
     CompactionSummaryChunk,
     CompactionUpdate,
@@ -104,9 +105,13 @@ class Announcer:
         if (bar := self._bars.pop(update.compaction_id, None)) is None:
             return
         if update.status is CompactionStatus.COMPLETED and update.meta is not UNSET:
-            bar.lines.put_nowait(words.compacted(update.meta.ullage))
+            bar.lines.put_nowait(_compacted(update.meta.ullage))
         bar.lines.put_nowait(None)
 
 
 def _notice_text(notice: Notice) -> str:
     return notice.title if notice.description is UNSET else f"{notice.title} {notice.description}"
+
+
+def _compacted(done: CompactionMeta) -> str:
+    return words.compacted(done.messages_archived, done.context_size_before, done.context_size_after)

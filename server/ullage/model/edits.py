@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.model.blocks import CompactionBlock
 from ullage.model.message import Message
 
 
@@ -60,10 +61,10 @@ class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
 
 
 class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
-    """Whole messages left out; `notice` is appended to the first message that stays, in their place."""
+    """Whole messages left out; `notice` stands where the first of them stood."""
 
     message_ids: tuple[str, ...]
-    notice: str = ""
+    notice: Message
 
 
 class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
@@ -82,3 +83,11 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
 
 Edit = DuplicateReadsEdit | ClearToolUsesEdit | ShortenEdit | DropEdit | CompactionEdit
 ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ShortenEdit
+
+
+def compaction_block(edit: CompactionEdit) -> CompactionBlock:
+    """The marker's block."""
+    block = edit.marker.compaction
+    if block is None:
+        raise ValueError(f"compaction {edit.id} has no marker")
+    return block

@@ -129,10 +129,11 @@ class Notice(_Update, frozen=True, kw_only=True, tag="notice"):
 
 
 class SessionInfoUpdate(_Update, frozen=True, kw_only=True, tag="session_info_update"):
-    """The session's title or time of last change (ISO 8601)."""
+    """The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`)."""
 
     title: str | UnsetType = UNSET
     updated_at: str | UnsetType = UNSET
+    meta: Meta[UsageMeta] | UnsetType = field(default=UNSET, name="_meta")
 
 
 Update = UsageUpdate | CompactionUpdate | CompactionSummaryChunk | Notice | SessionInfoUpdate

@@ -1,56 +1,81 @@
 """The words of the events: one line each, the same in every editor."""
 
-from ullage.model.updates import CompactionMeta, UsageMeta
+from ullage.model.usage import UsageSource
 
 
 def short(tokens: int) -> str:
-    """A token figure for tight places: `950`, `58K`, `1.2M`."""
-    if tokens < 1000:
+    """A token figure for tight places: `950`, `4.2K`, `58K`, `1.2M`."""
+    if tokens < 1_000:
         return str(tokens)
+    if tokens < 9_950:
+        return f"{tokens / 1_000:.1f}".removesuffix(".0") + "K"
     if tokens < 999_500:
-        return f"{round(tokens / 1000)}K"
-    return f"{tokens / 1_000_000:.1f}M"
+        return f"{round(tokens / 1_000)}K"
+    return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
-def warning(used: int, usage: UsageMeta) -> str:
-    """The context passed the warning threshold; `usage.usable` must be known."""
-    usable = usage.usable or 1
-    head = f"Context {round(100 * used / usable)}% full ({short(used)} of {short(usable)} usable)."
-    return f"{head} Compacts by itself at {short(usage.compact_at)}." if usage.compact_at else head
+def shrinking(before: int, after: int) -> str:
+    """What an edit did to the context's size: `164K → 31K`."""
+    return f"{short(before)} → {short(after)}"
 
 
-def compacted(compaction: CompactionMeta) -> str:
+def context_warning(used: int, usable: int, compact_at: int) -> str:
+    """The context passed the warning threshold."""
+    share = round(100 * used / usable)
+    return (
+        f"Context {share}% full ({short(used)} of {short(usable)} usable). Compacts by itself at {short(compact_at)}."
+    )
+
+
+def auto_compacting(used: int) -> str:
+    """An automatic compaction begins."""
+    return f"Compacting the context ({short(used)})…"
+
+
+def compacted(messages: int, before: int, after: int) -> str:
     """A compaction ended well."""
-    head = f"Compacted {_messages(compaction.messages_archived)}: {_shrinking(compaction)}."
-    return f"{head} Everything is kept; undo any time."
+    return f"Compacted {_messages(messages)}: {shrinking(before, after)}. Everything is kept; undo any time."
 
 
-def fell_back(compaction: CompactionMeta, reason: str) -> str:
-    """The model's summary failed for `reason` and the offline summary took its place."""
-    return f"The model's summary failed ({reason}). Used the offline summary instead: {_shrinking(compaction)}."
+def cleared(what: str, before: int, after: int) -> str:
+    """A cheaper edit than a compaction made room; `what` is gone from the context (`old tool results`)."""
+    return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
 
 
-def nothing_to_compact(messages: int, tokens: int) -> str:
+def undone(before: int, after: int) -> str:
+    """An edit was taken back."""
+    return f"Undone: {shrinking(before, after)}."
+
+
+def nothing_to_compact(messages: int, used: int) -> str:
     """The context holds nothing that could go."""
-    return f"Nothing to compact: {_messages(messages)}, {short(tokens)} tokens."
+    return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
 
 
-def stopped(culprit: str, tokens: int) -> str:
-    """The breaker opened at its third refill; `culprit` names the biggest item (`pytest output in message 212`)."""
-    return f"Compaction stopped after three refills: {culprit} alone is {short(tokens)} tokens."
+def compaction_failed(reason: str) -> str:
+    """The context is as it was."""
+    return f"Compaction failed: {reason}"
+
+
+def breaker_opened(biggest: str, tokens: int) -> str:
+    """Automatic compaction stops, since it does not help; `biggest` names the largest item (`message 212`)."""
+    return f"Automatic compaction stopped, it does not help: {biggest} alone is {short(tokens)} tokens."
 
 
 def no_model() -> str:
     """There is no provider to chat with."""
     return (
         "No model is configured. Context tracking and offline compaction work; "
-        "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat."
+        "hand your own model's messages in with session/append."
     )
 
 
 def _messages(count: int) -> str:
-    return "1 message" if count == 1 else f"{count} messages"
+    return "1 message" if count == 1 else f"{count:,} messages"
 
 
-def _shrinking(compaction: CompactionMeta) -> str:
-    return f"{short(compaction.context_size_before)} → {short(compaction.context_size_after)}"
+def context_line(used: int, size: int | None, source: UsageSource) -> str:
+    """How full a context is: `Context: 45% (58K/128K tokens, reported)`."""
+    if size is None:
+        return f"Context: {short(used)} tokens, limit unknown ({source.value})"
+    return f"Context: {round(100 * used / size)}% ({short(used)}/{short(size)} tokens, {source.value})"

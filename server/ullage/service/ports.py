@@ -1,17 +1,26 @@
 """What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
+from ullage.model.settings import ModelSettings
 from ullage.model.updates import Update
 from ullage.summary.request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """A session as listed. Times are Unix milliseconds; `messages` counts appended messages, inherited ones too."""
+    """A session as listed, told by its events: `title`, `cwd` and `model` are what the last event says about them.
+
+    A fork inherits `cwd` and `model` as they were where it branched off; its title is its own. `created_at` and
+    `updated_at` are the timestamps of its own first and last record, Unix milliseconds. `messages` counts appended
+    messages, inherited ones too. `parent_id` may name a session that is deleted. Text with half a surrogate pair
+    may be shown with an escape in its place.
+    """
 
     session_id: str
     title: str
@@ -31,8 +40,9 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     snapshot_position: int = -1
 
 
-class SearchHit(Struct, frozen=True, kw_only=True):
-    """A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`."""
+class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is
+    the message's number among the appended messages of the session, from 0, inherited ones included."""
 
     session_id: str
     message_id: str
@@ -43,23 +53,29 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 
 
 class SessionStore(Protocol):
-    """An append-only log per session. Synchronous: every call is short, and an append is durable on return.
+    """An append-only log per session. Synchronous: every call is short, and an append that returned survives the
+    death of the process.
 
     All methods raise `StoreUnavailable` when the file cannot be used; those that name a session raise
-    `SessionNotFound`.
+    `SessionNotFound` if it is unknown or deleted. Positions of records handed in follow one another, or
+    `InvalidRequest` is raised.
     """
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
         """Starts a log with its first records (position 0 on, or, if the first event is `SessionForked`, from the
-        position after the fork)."""
+        position after the fork).
+
+        Raises `Conflict` if the id is taken, `SessionNotFound` for a fork of an unknown session, `InvalidRequest`
+        for no records or a fork position its parent does not have, `ConcurrentAppend` for a wrong first position.
+        """
         ...
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Adds records in one transaction. Raises `ConcurrentAppend` if the first position is not the next."""
+        """Adds records, all or none of them. Raises `ConcurrentAppend` if the first position is not the next."""
         ...
 
     def open(self, session_id: str) -> StoredSession:
-        """The newest snapshot and what came after it; everything when there is none."""
+        """The snapshot and what came after it; everything when there is none. A fork does not inherit snapshots."""
         ...
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
@@ -67,7 +83,8 @@ class SessionStore(Protocol):
         ...
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
-        """Keeps a state that folds everything up to and including `position`; replaces an older one."""
+        """Keeps a state that folds everything up to and including `position`; replaces an older one, and is itself
+        ignored if there is a newer one. Raises `InvalidRequest` for a position the session does not have."""
         ...
 
     def drop_snapshot(self, session_id: str) -> None:
@@ -79,7 +96,7 @@ class SessionStore(Protocol):
         ...
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Sessions, last changed first; only those of `cwd` if given."""
+        """Sessions, last changed first; only those whose `cwd` is exactly this if given."""
         ...
 
     def delete(self, session_id: str) -> None:
@@ -87,7 +104,12 @@ class SessionStore(Protocol):
         ...
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Full-text search over messages, best first."""
+        """Messages that hold every word of `query`, best first; in one session, inherited messages included, or
+        in all, each message once. Nothing in a query is syntax; case and diacritics do not count.
+
+        Raises `InvalidRequest` for a query without a word. The first search also indexes what was never
+        searched, which takes a while in a large store.
+        """
         ...
 
     def load_calibration(self, model: str) -> bytes | None:
@@ -96,6 +118,33 @@ class SessionStore(Protocol):
 
     def save_calibration(self, model: str, calibration: bytes) -> None:
         """Keeps what was learned about a model's token counts."""
+        ...
+
+
+class ModelLimits(Protocol):
+    """What is known of a model's windows, in tokens; None where nothing is."""
+
+    @property
+    def input(self) -> int | None:
+        """Most tokens of a prompt."""
+        ...
+
+    @property
+    def total(self) -> int | None:
+        """Prompt and answer together."""
+        ...
+
+    @property
+    def max_output(self) -> int | None:
+        """Most tokens of an answer."""
+        ...
+
+
+class Catalog(Protocol):
+    """Finds a model's limits."""
+
+    def __call__(self, model: str, overrides: Mapping[str, ModelSettings], /) -> ModelLimits:
+        """The limits of a model by any of its names; the person's overrides win."""
         ...
 
 
@@ -115,6 +164,13 @@ class Ids(Protocol):
         ...
 
 
+class SummaryStream(Struct, frozen=True, kw_only=True):
+    """A summary on its way: the ledger, which code has made, and the text in pieces as it is written."""
+
+    ledger: ArtifactLedger
+    pieces: AsyncIterator[str]
+
+
 class Summarizer(Protocol):
     """Writes the summary of a compaction."""
 
@@ -123,8 +179,8 @@ class Summarizer(Protocol):
         """`offline`, or the model's name."""
         ...
 
-    def summarize(self, request: SummaryRequest) -> AsyncIterator[str]:
-        """The summary in pieces, as they are written. Raises `ProviderError`; cancelled by cancelling the task."""
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+        """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
         ...
 
 
@@ -134,3 +190,13 @@ class Listener(Protocol):
     def session_updated(self, session_id: str, update: Update) -> None:
         """Called in order, on the event loop; must not block."""
         ...
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """What the composition root puts in."""
+
+    store: SessionStore
+    catalog: Catalog
+    clock: Clock
+    ids: Ids
+    summarizer: Summarizer

@@ -1,5 +1,165 @@
-"""The workspace: every session of one server. Placeholder until its orchestration stands here."""
+"""The workspace: open sessions, the ports they need, and who listens. All state of a running server is here."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from ullage.model.errors import ConcurrentAppend, PreviewExpired
+from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
+from ullage.model.settings import Settings
+from ullage.model.updates import Update
+from ullage.policy.budget import ContextBudget, make_budget
+from ullage.service.ports import Listener, Ports
+from ullage.service.session import Session
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.counter import TokenCounter
+from ullage.tokens.registry import get_counter
+
+# Another process may append to the same session between our reading and writing; each try reads on first.
+_APPEND_TRIES = 8
+# A snapshot is worth its writing once this many records would have to be read on opening without it.
+_SNAPSHOT_RECORDS = 200
 
 
 class Workspace:
-    """Owns the open sessions."""
+    """Sessions by id, opened on first use and kept until closed. Runs on one event loop."""
+
+    def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
+        self.ports = ports
+        self.settings = settings or Settings()
+        self.listeners: list[Listener] = []
+        self.runs: dict[str, asyncio.Task[None]] = {}
+        self._open: dict[str, Session] = {}
+        self._budgets: dict[str, ContextBudget | None] = {}
+
+    def session(self, session_id: str) -> Session:
+        """The session, up to date with the store. Raises `SessionNotFound`."""
+        session = self._open.get(session_id)
+        if session is None:
+            return self._load(session_id)
+        return self._catch_up(session)
+
+    def adopt(self, session_id: str, events: Sequence[Event]) -> Session:
+        """Starts a session whose log begins with these events."""
+        self.ports.store.create(session_id, self._records(0, events))
+        return self._load(session_id)
+
+    def fork(self, position: int, session_id: str, event: Event) -> Session:
+        """Starts a session that inherits the parent's log up to `position`."""
+        self.ports.store.create(session_id, self._records(position + 1, [event]))
+        return self._load(session_id)
+
+    def forget(self, session_id: str) -> None:
+        """Closes a session in memory."""
+        run = self.runs.pop(session_id, None)
+        if run is not None:
+            run.cancel()
+        self._open.pop(session_id, None)
+
+    def record(self, session: Session, *events: Event) -> Session:
+        """Appends events to the log and takes them in. Returns the session to go on with.
+
+        Raises `PreviewExpired` if an edit is among the events and another process edited the session first.
+        """
+        edits = any(isinstance(event, ContextEdited) for event in events)
+        for _ in range(_APPEND_TRIES):
+            seen = session.edits_seen
+            try:
+                return self._append(session, events)
+            except ConcurrentAppend:
+                session = self._catch_up(session)
+                if edits and session.edits_seen != seen:
+                    raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
+        raise ConcurrentAppend(f"session {session.id}: other processes keep appending; try again")
+
+    def keep_snapshot(self, session: Session) -> None:
+        """Saves the state, so that the session opens without its archived part."""
+        self.ports.store.save_snapshot(session.id, session.transcript.position, session.snapshot())
+
+    def emit(self, session_id: str, update: Update) -> None:
+        """Tells every listener."""
+        for listener in tuple(self.listeners):
+            listener.session_updated(session_id, update)
+
+    def model(self, session: Session) -> str:
+        """The session's model, or the one assumed by the settings."""
+        return session.model or self.settings.model
+
+    def budget(self, session: Session) -> ContextBudget | None:
+        """The session's thresholds; None while its model's window is unknown."""
+        model = self.model(session)
+        if model not in self._budgets:
+            self._budgets[model] = self._make_budget(model)
+        return self._budgets[model]
+
+    def configure(self, settings: Settings) -> None:
+        """Takes new settings."""
+        self.settings = settings
+        self._budgets.clear()
+
+    @property
+    def open_sessions(self) -> tuple[Session, ...]:
+        """The sessions in memory."""
+        return tuple(self._open.values())
+
+    def choose_counter(self, session: Session) -> None:
+        """Counts with the counter the session's model and the settings ask for, if that is another one."""
+        model = self.model(session)
+        counter = self._counter(model)
+        if counter is not session.counter:
+            session.use_counter(counter, self._calibration(model))
+
+    def keep_calibration(self, session: Session) -> None:
+        """Keeps what was learned about the model's counts for other sessions."""
+        self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
+
+    def _make_budget(self, model: str) -> ContextBudget | None:
+        limits = self.ports.catalog(model, self.settings.models)
+        if limits.input is None:
+            return None
+        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
+
+    def _load(self, session_id: str) -> Session:
+        stored = self.ports.store.open(session_id)
+        model = self.ports.store.info(session_id).model or self.settings.model
+        session = Session(session_id, self._counter(model), self._calibration(model))
+        session.restore(stored)
+        self._open[session_id] = session
+        return session
+
+    def _counter(self, model: str) -> TokenCounter:
+        override = self.settings.models.get(model)
+        return get_counter(model, override.encoding if override else None)
+
+    def _calibration(self, model: str) -> Calibration:
+        kept = self.ports.store.load_calibration(model)
+        return msgspec.json.decode(kept, type=Calibration) if kept else Calibration()
+
+    def _catch_up(self, session: Session) -> Session:
+        return self._take_in(session, self.ports.store.read(session.id, session.transcript.position + 1))
+
+    def _append(self, session: Session, events: Sequence[Event]) -> Session:
+        records = self._records(session.transcript.position + 1, events)
+        if any(isinstance(event, EditReverted) for event in events):
+            self.ports.store.drop_snapshot(session.id)
+        self.ports.store.append(session.id, records)
+        return self._take_in(session, records)
+
+    def _take_in(self, session: Session, records: Sequence[Record]) -> Session:
+        if any(isinstance(record.event, EditReverted) for record in records):
+            return self._refold(session)
+        session.apply(records)
+        if any(isinstance(record.event, ModelChanged) for record in records):
+            self.choose_counter(session)
+        return session
+
+    def _refold(self, session: Session) -> Session:
+        """Reads the log again: what an edit archived is back in the view once it is reverted."""
+        fresh = self._load(session.id)
+        fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
+        return fresh
+
+    def _records(self, position: int, events: Sequence[Event]) -> list[Record]:
+        now = self.ports.clock.now()
+        return [Record(position=position + i, timestamp=now, event=event) for i, event in enumerate(events)]

@@ -1,1 +1,1 @@
-"""Counting tokens and knowing how full a context is."""
+"""Counting tokens and knowing how full a context is. `registry.get_counter` counts, `tracker.ContextTracker` knows."""

@@ -1,1 +1,1 @@
-"""The log folded into a transcript, the transcript projected into what a model is sent, and where it may be cut."""
+"""The log folded into a transcript, projected into what a model is sent, and where it may be cut."""

@@ -1,0 +1,251 @@
+"""`session/*`: params, results and handlers."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from ullage import formats
+from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
+from ullage.formats.imported import SkippedLine
+from ullage.formats.usage import convert_usage
+from ullage.model import words
+from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.events import SessionCreated
+from ullage.model.message import ToolDefinition
+from ullage.service import export, sessions
+from ullage.service.ports import SessionInfo
+from ullage.service.workspace import Workspace
+
+_PAGE = 100
+
+
+class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A new session; everything may be left out."""
+
+    cwd: str = ""
+    model: str = ""
+    title: str = ""
+    system: str = ""
+    tools: tuple[ToolDefinition, ...] = ()
+
+
+class SessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Names a session."""
+
+    session_id: str
+
+
+class ListSessionsParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Sessions of one folder or all; `cursor` is a former result's `nextCursor`."""
+
+    cwd: str | None = None
+    cursor: str | None = None
+
+
+class ListedSessionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What ACP's session entry has no field for."""
+
+    model: str
+    messages: int
+    created_at: int
+    parent_id: str | None
+
+
+class ListedSessionMetas(Struct, frozen=True, kw_only=True):
+    """The `_meta` object."""
+
+    ullage: ListedSessionMeta
+
+
+class ListedSession(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's session entry; `updatedAt` is ISO 8601."""
+
+    session_id: str
+    cwd: str
+    title: str
+    updated_at: str
+    meta: ListedSessionMetas = field(name="_meta")
+
+
+class ListSessionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A page of sessions, last changed first."""
+
+    sessions: tuple[ListedSession, ...]
+    next_cursor: str | UnsetType = UNSET
+
+
+class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Forks after a message, or at the end."""
+
+    session_id: str
+    message_id: str | None = None
+    title: str = ""
+
+
+class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names)."""
+
+    session_id: str
+    messages: tuple[MessageInput, ...] = ()
+    usage: dict[str, Any] | None = None
+    model: str | None = None
+    tools: tuple[ToolDefinition, ...] | None = None
+
+
+class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The messages' ids, made ones included, and how full the context is now."""
+
+    message_ids: tuple[str, ...]
+    usage: UsageResult
+
+
+class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A transcript by `path`, or its `text`; `format` if it cannot be detected."""
+
+    path: str | None = None
+    text: str | None = None
+    format: str | None = None
+    cwd: str = ""
+
+
+class ImportResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The new session, and what of the file is not in it."""
+
+    session: SessionResult
+    format: str
+    messages: int
+    unread: tuple[SkippedLine, ...]
+    passed_over: int
+
+
+class ExportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """`ullage` exports the whole log, the others the context, request-ready."""
+
+    session_id: str
+    format: Literal["ullage", "anthropic", "openai"] = "ullage"
+
+
+class ExportResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The file's text."""
+
+    text: str
+
+
+class PromptParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A prompt for the model, as ACP content blocks."""
+
+    session_id: str
+    prompt: Annotated[tuple[dict[str, Any], ...], Meta(description="ACP content blocks.")]
+
+
+class Nothing(Struct, frozen=True, kw_only=True):
+    """An empty result."""
+
+
+async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
+    created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
+    session = sessions.new_session(workspace, created, params.system, params.tools)
+    return session_result(workspace, session)
+
+
+async def load_session(workspace: Workspace, params: SessionParams) -> SessionResult:
+    return session_result(workspace, sessions.load_session(workspace, params.session_id))
+
+
+async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
+    offset = _offset(params.cursor)
+    found = workspace.ports.store.list(params.cwd, _PAGE + 1, offset)
+    return ListSessionsResult(
+        sessions=tuple(_listed(info) for info in found[:_PAGE]),
+        next_cursor=str(offset + _PAGE) if len(found) > _PAGE else UNSET,
+    )
+
+
+async def fork_session(workspace: Workspace, params: ForkSessionParams) -> SessionResult:
+    fork = sessions.fork_session(workspace, params.session_id, params.message_id, params.title)
+    return session_result(workspace, fork)
+
+
+async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
+    workspace.session(params.session_id)
+    workspace.forget(params.session_id)
+    return Nothing()
+
+
+async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing:
+    sessions.delete_session(workspace, params.session_id)
+    return Nothing()
+
+
+async def prompt(workspace: Workspace, params: PromptParams) -> Nothing:
+    workspace.session(params.session_id)
+    raise NoModelConfigured(words.no_model())
+
+
+async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
+    if params.model is not None:
+        sessions.change_model(workspace, params.session_id, params.model)
+    if params.tools is not None:
+        sessions.declare_tools(workspace, params.session_id, params.tools)
+    messages = tuple(given.to_message(workspace.ports) for given in params.messages)
+    usage = convert_usage(params.usage) if params.usage is not None else None
+    appended = await sessions.append(workspace, params.session_id, messages, usage)
+    return AppendResult(message_ids=appended.message_ids, usage=usage_result(workspace, appended.session))
+
+
+async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
+    data, name = await _import_data(params)
+    transcript = await asyncio.to_thread(formats.read, data, name, params.format)
+    session = await sessions.import_transcript(workspace, transcript, params.cwd)
+    unread = tuple(line for line in transcript.skipped if not line.expected)
+    return ImportResult(
+        session=session_result(workspace, session),
+        format=transcript.format,
+        messages=session.transcript.messages,
+        unread=unread,
+        passed_over=len(transcript.skipped) - len(unread),
+    )
+
+
+async def export_session(workspace: Workspace, params: ExportParams) -> ExportResult:
+    return ExportResult(text=await export.export_session(workspace, params.session_id, params.format))
+
+
+async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:
+    sessions.cancel(workspace, params.session_id)
+    return Nothing()
+
+
+async def _import_data(params: ImportParams) -> tuple[bytes, str]:
+    if params.text is not None:
+        return params.text.encode(errors="surrogatepass"), "text"
+    if params.path is None:
+        raise InvalidRequest("session/import needs `path` or `text`")
+    try:
+        return await asyncio.to_thread(Path(params.path).expanduser().read_bytes), params.path
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {params.path}: {error.strerror or error}") from error
+
+
+def _listed(info: SessionInfo) -> ListedSession:
+    meta = ListedSessionMeta(
+        model=info.model, messages=info.messages, created_at=info.created_at, parent_id=info.parent_id
+    )
+    return ListedSession(
+        session_id=info.session_id,
+        cwd=info.cwd,
+        title=info.title,
+        updated_at=datetime.fromtimestamp(info.updated_at / 1000, UTC).isoformat(),
+        meta=ListedSessionMetas(ullage=meta),
+    )
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal():
+        raise InvalidRequest(f"cursor {cursor!r} is not one that session/list gave")
+    return int(cursor)

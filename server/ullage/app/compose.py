@@ -1,0 +1,38 @@
+"""Puts a workspace together from the concrete store, catalog, clock and summariser."""
+
+import time
+import uuid
+from pathlib import Path
+
+from ullage.catalog.limits import ContextLimits
+from ullage.model.settings import Settings
+from ullage.service.offline import OfflineSummarizer
+from ullage.service.ports import Ports
+from ullage.service.workspace import Workspace
+from ullage.store.sqlite_store import open_store
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class RandomIds:
+    """Identifiers that no other process will make, ordered by time within one."""
+
+    def new(self, prefix: str) -> str:
+        return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:10]}"
+
+
+def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
+    """A workspace on the store at `store_path`, or in the user's data folder. Raises `StoreError`."""
+    ports = Ports(
+        store=open_store(store_path),
+        catalog=ContextLimits.for_model,
+        clock=SystemClock(),
+        ids=RandomIds(),
+        summarizer=OfflineSummarizer(),
+    )
+    return Workspace(ports, settings)

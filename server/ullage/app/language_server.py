@@ -1,0 +1,26 @@
+"""The Language Server, put together and served on standard input and output."""
+
+from pathlib import Path
+
+from ullage import __version__
+from ullage.api.methods import METHODS
+from ullage.lsp.palette import COMMANDS
+from ullage.lsp.server import WorkspaceHooks, build_server, serve
+from ullage.service.ports import Listener
+from ullage.service.sessions import cancel, configure
+from ullage.service.workspace import Workspace
+
+
+def serve_language_server(store_path: Path | None) -> int:
+    """Serves one client until it is done; the exit status."""
+
+    def open_workspace(listener: Listener) -> Workspace:
+        # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
+        from ullage.app.compose import build_workspace  # noqa: PLC0415
+
+        workspace = build_workspace(store_path)
+        workspace.listeners.append(listener)
+        return workspace
+
+    hooks = WorkspaceHooks(open=open_workspace, configure=configure, cancel_compaction=cancel)
+    return serve(build_server(hooks, METHODS, COMMANDS, __version__))

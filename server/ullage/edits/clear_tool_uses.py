@@ -1,0 +1,120 @@
+"""`clear_tool_uses`: old tool results emptied, the most recent ones left alone.
+
+Names and meaning follow Anthropic's context editing (`keep`, `exclude_tools`, `clear_tool_inputs`); when it runs and
+how much it must save (`trigger`, `clear_at_least`) is policy.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import ClearToolUsesEdit, Replacement
+from ullage.model.message import Message
+
+# What a model keeps on purpose; clearing it would undo the purpose.
+MEMORY_TOOLS = frozenset({"memory", "recall"})
+# Shorter results cost hardly more than the placeholder that would replace them.
+_MIN_CHARS = 400
+_MIN_INPUT_CHARS = 2_000
+_CLEARED = "[cleared]"
+
+
+class ClearOptions(Struct, frozen=True, kw_only=True):
+    """Which tool uses may be cleared."""
+
+    keep: int = 3
+    exclude_tools: frozenset[str] = frozenset()
+    clear_tool_inputs: bool = False
+
+
+class _Result(Struct, frozen=True):
+    message_id: str
+    block: int
+    tool_use_id: str
+    chars: int
+    text_only: bool
+
+
+def clear_tool_uses(view: CountedView, options: ClearOptions, stamp: Stamp) -> ClearToolUsesEdit | None:
+    """The edit for a view, or None when nothing is old and long enough."""
+    messages = view.messages
+    uses = {block.id: block for block in _tool_uses(messages)}
+    old = _old_results(messages, options.keep)
+    skipped = MEMORY_TOOLS | options.exclude_tools
+    cleared = [
+        result for result in old if result.chars >= _MIN_CHARS and _tool_name(uses, result.tool_use_id) not in skipped
+    ]
+    replacements = [_clear(result, uses) for result in cleared]
+    if options.clear_tool_inputs:
+        replacements += _clear_inputs(messages, {result.tool_use_id for result in old}, skipped)
+    if not replacements:
+        return None
+    draft = ClearToolUsesEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        replacements=tuple(replacements),
+        cleared_tool_uses=len(cleared),
+    )
+    saved = view.used - view.after(draft).used
+    return replace(draft, tokens_saved=saved) if saved > 0 else None
+
+
+def _tool_uses(messages: Sequence[Message]) -> Iterator[ToolUseBlock]:
+    return (block for message in messages for block in message.content if isinstance(block, ToolUseBlock))
+
+
+def _old_results(messages: Sequence[Message], keep: int) -> list[_Result]:
+    results = [
+        _Result(message.id, i, block.tool_use_id, _size(block), _is_text(block))
+        for message in messages
+        for i, block in enumerate(message.content)
+        if isinstance(block, ToolResultBlock)
+    ]
+    return results[: max(0, len(results) - keep)]
+
+
+def _size(block: ToolResultBlock) -> int:
+    """Characters of text; anything that is not text counts as long."""
+    return sum(len(part.text) if isinstance(part, TextBlock) else _MIN_CHARS for part in block.content)
+
+
+def _is_text(block: ToolResultBlock) -> bool:
+    return all(isinstance(part, TextBlock) for part in block.content)
+
+
+def _tool_name(uses: dict[str, ToolUseBlock], tool_use_id: str) -> str:
+    return uses[tool_use_id].name if tool_use_id in uses else ""
+
+
+def _clear(result: _Result, uses: dict[str, ToolUseBlock]) -> Replacement:
+    name = _tool_name(uses, result.tool_use_id) or "tool"
+    what = "characters" if result.text_only else "characters and pictures"
+    return Replacement(
+        message_id=result.message_id,
+        block=result.block,
+        text=f"[Old {name} result cleared to make room: {result.chars:,} {what}]",
+    )
+
+
+def _clear_inputs(messages: Sequence[Message], old: Collection[str], skipped: Collection[str]) -> list[Replacement]:
+    return [
+        Replacement(message_id=message.id, block=i, input=_short_input(block.input))
+        for message in messages
+        for i, block in enumerate(message.content)
+        if isinstance(block, ToolUseBlock)
+        and block.id in old
+        and block.name not in skipped
+        and any(isinstance(value, str) and len(value) >= _MIN_INPUT_CHARS for value in block.input.values())
+    ]
+
+
+def _short_input(given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: _CLEARED if isinstance(value, str) and len(value) >= _MIN_INPUT_CHARS else value
+        for key, value in given.items()
+    }

@@ -1,0 +1,148 @@
+"""Compaction: a head of the view is replaced by a marker that carries its summary.
+
+Two steps, since a summary may come from a model: `plan_compaction` decides what goes and returns the
+`SummaryRequest` it needs; `finish_compaction` makes the edit from the answer. Both are pure.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import CompactionBlock
+from ullage.model.edits import CompactionEdit
+from ullage.model.message import Message, Role
+from ullage.transcript.cut_points import cut_points, turn_starts
+from ullage.transcript.keep import kept, leading
+
+# A summary beyond this says little more (other products stop at 4,096); the ledger may take as much again.
+SUMMARY_CAP = 8_192
+# Below this a summary cannot hold its headings; the tail gives way instead.
+SUMMARY_MIN = 400
+# The line that introduces a marker and a word of summary, in any tokenizer.
+MARKER_MIN = 64
+# Of the room that is left, what the summary may take before the tail gives way.
+_SUMMARY_SHARE = 0.35
+# A tail of whole turns is preferred if it fills at least this share of what a tail may take.
+_WHOLE_TURNS_SHARE = 0.5
+
+
+class CompactionLimits(Struct, frozen=True, kw_only=True):
+    """Tokens: the most the context may hold afterwards, the most of it the tail and the summary may take."""
+
+    target: int
+    keep_tail: int
+    summary: int = SUMMARY_CAP
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """What stands for the archived messages, and who wrote it."""
+
+    text: str
+    ledger: ArtifactLedger
+    summarizer: str
+
+
+class CompactionPlan(Struct, frozen=True, kw_only=True):
+    """What a compaction will do, but for the summary's words. Indices are the transcript's."""
+
+    start: int
+    end: int
+    leading: tuple[str, ...]
+    kept: tuple[str, ...]
+    archived: tuple[Message, ...]
+    previous: CompactionBlock | None
+    used_before: int
+    used_without_marker: int
+    summary_tokens: int
+    messages_archived: int
+
+
+def plan_compaction(
+    view: CountedView, limits: CompactionLimits, pinned: Collection[str], first_user_id: str | None
+) -> CompactionPlan | None:
+    """The plan for a view, or None when there is nothing that could go for a smaller context."""
+    messages = view.messages
+    if not messages:
+        return None
+    first = leading(messages, first_user_id)
+    pinned_ids = set(kept(messages, pinned)) - set(first)
+    pins = [i for i, message in enumerate(messages) if message.id in pinned_ids]
+    fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)
+    cut = _choose_cut(view, limits, fixed, pins)
+    stays = {*first, *(messages[i].id for i in pins)}
+    archived = [i for i in range(cut) if messages[i].id not in stays]
+    if not archived:
+        return None
+    without = view.used - sum(view.tokens[i] for i in archived)
+    room = min(limits.target, view.used - 1) - without
+    if room < MARKER_MIN:
+        return None
+    return CompactionPlan(
+        start=0,
+        end=view.items[cut].index if cut < len(messages) else view.items[-1].index + 1,
+        leading=first,
+        kept=tuple(messages[i].id for i in pins if i < cut),
+        archived=tuple(messages[i] for i in archived if not messages[i].compaction),
+        previous=next((b for i in reversed(archived) if (b := messages[i].compaction)), None),
+        used_before=view.used,
+        used_without_marker=without,
+        summary_tokens=min(room, limits.summary),
+        messages_archived=sum(not view.items[i].inserted for i in archived),
+    )
+
+
+def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
+    """Where the tail begins: as early as its room allows, at a turn's start if that does not waste the room."""
+    cuts = cut_points(view.messages)
+    kept_before = {i: view.tokens[i] for i in pins}
+    pinned_tokens = sum(kept_before.values())
+    room = limits.target - fixed - pinned_tokens
+    room = min(limits.keep_tail, int(room - min(limits.summary, max(SUMMARY_MIN, room * _SUMMARY_SHARE))))
+    size, sizes = 0, dict[int, int]()
+    for start, stop in reversed(list(pairwise(cuts))):
+        size += sum(view.tokens[i] for i in range(start, stop) if i not in kept_before)
+        # A request must end with what is to be answered, so the last group stays whatever its size.
+        if size > room and sizes:
+            break
+        sizes[start] = size
+    best = min(sizes)
+    whole = [
+        start for start in turn_starts(view.messages) if start in sizes and sizes[start] >= room * _WHOLE_TURNS_SHARE
+    ]
+    return min(whole, default=best)
+
+
+def finish_compaction(
+    plan: CompactionPlan, view: CountedView, stamp: Stamp, summary: Summary, number: int
+) -> CompactionEdit:
+    """The edit. `number` counts the session's compactions from 1. The sizes it states are measured on the view."""
+    block = CompactionBlock(
+        compaction_number=number,
+        timestamp=stamp.timestamp,
+        summary=summary.text,
+        messages_archived=plan.messages_archived,
+        context_size_before=plan.used_before,
+        kept=plan.kept,
+        ledger=summary.ledger,
+        summarizer=summary.summarizer,
+    )
+    after = plan.used_without_marker + view.measure(_marker(stamp, block))
+    return CompactionEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        tokens_saved=plan.used_before - after,
+        start=plan.start,
+        end=plan.end,
+        marker=_marker(stamp, replace(block, context_size_after=after)),
+        leading=plan.leading,
+        kept=plan.kept,
+    )
+
+
+def _marker(stamp: Stamp, block: CompactionBlock) -> Message:
+    return Message(id=f"{stamp.id}-marker", role=Role.USER, content=(block,), timestamp=stamp.timestamp)

@@ -1,0 +1,48 @@
+"""A view with its counts: what every kind of edit is planned on."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ullage.model.edits import Edit, EditTrigger
+from ullage.model.message import Message
+from ullage.transcript.view import Item, apply_edit
+
+Measure = Callable[[Message], int]
+
+
+class Stamp(Struct, frozen=True, kw_only=True):
+    """What an edit gets from outside: its id, the time (Unix milliseconds) and who asked."""
+
+    id: str
+    timestamp: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+
+
+class CountedView(Struct, frozen=True, kw_only=True):
+    """The view's items and each one's tokens; `fixed` tokens come on top whatever the messages are (tools, a
+    provider's hidden prompt). `measure` gives the tokens of a message that is not in the view yet."""
+
+    items: Sequence[Item]
+    tokens: Sequence[int]
+    fixed: int
+    measure: Measure
+
+    @property
+    def used(self) -> int:
+        """Tokens of the whole context."""
+        return self.fixed + sum(self.tokens)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages alone."""
+        return tuple(item.message for item in self.items)
+
+    def after(self, edit: Edit) -> "CountedView":
+        """The view and counts with an edit applied."""
+        known = {id(item.message): tokens for item, tokens in zip(self.items, self.tokens, strict=True)}
+        items = apply_edit(list(self.items), edit)
+        tokens = [
+            known[id(item.message)] if id(item.message) in known else self.measure(item.message) for item in items
+        ]
+        return CountedView(items=items, tokens=tokens, fixed=self.fixed, measure=self.measure)

@@ -1,0 +1,52 @@
+"""A provider's token account in Anthropic's meaning.
+
+Anthropic's `input_tokens` leaves out what the cache served or stored; OpenAI's `prompt_tokens` and `input_tokens`
+include it. So the whole prompt comes out right only if the kind of account is known.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ullage.formats.parsing import as_count, as_object
+from ullage.model.usage import Usage
+
+
+def convert_usage(raw: Mapping[str, Any]) -> Usage:
+    """The account, its kind told by its fields: OpenAI chat (`prompt_tokens`), OpenAI Responses
+    (`input_tokens_details`) and Codex (`cached_input_tokens`) include the cache; otherwise it is Anthropic's."""
+    if "prompt_tokens" in raw:
+        return _convert_chat(raw)
+    details = as_object(raw.get("input_tokens_details"))
+    if "input_tokens_details" in raw or "cached_input_tokens" in raw:
+        cached = as_count(details.get("cached_tokens")) or as_count(raw.get("cached_input_tokens"))
+        return exclude_cache(as_count(raw.get("input_tokens")), as_count(raw.get("output_tokens")), cached)
+    return Usage(
+        input_tokens=as_count(raw.get("input_tokens")),
+        output_tokens=as_count(raw.get("output_tokens")),
+        cache_read_input_tokens=as_count(raw.get("cache_read_input_tokens")),
+        cache_creation_input_tokens=as_count(raw.get("cache_creation_input_tokens")),
+    )
+
+
+def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int = 0) -> Usage:
+    """An account whose `prompt` covers everything, cached or not. Tokens."""
+    cache_read = min(cache_read, prompt)
+    cache_creation = min(cache_creation, prompt - cache_read)
+    return Usage(
+        input_tokens=prompt - cache_read - cache_creation,
+        output_tokens=output,
+        cache_read_input_tokens=cache_read,
+        cache_creation_input_tokens=cache_creation,
+    )
+
+
+def _convert_chat(raw: Mapping[str, Any]) -> Usage:
+    details = as_object(raw.get("prompt_tokens_details"))
+    # LiteLLM adds Anthropic's fields to an OpenAI account without leaving them out of `prompt_tokens`.
+    cached = as_count(details.get("cached_tokens")) or as_count(raw.get("cache_read_input_tokens"))
+    return exclude_cache(
+        as_count(raw.get("prompt_tokens")),
+        as_count(raw.get("completion_tokens")),
+        cached,
+        as_count(raw.get("cache_creation_input_tokens")),
+    )

@@ -1,0 +1,249 @@
+"""Compaction runs: plan, have the summary written, append the edit, tell everyone. One run per session at a time.
+
+Messages may be appended while a summary is written; the edit covers a range that they do not touch. Any other
+edit of the session in that time makes the run fail rather than apply to a view it was not planned on.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from ullage.edits.compaction import (
+    CompactionLimits,
+    Summary,
+    finish_compaction,
+    plan_compaction,
+)
+from ullage.edits.counted import Stamp
+from ullage.edits.shorten import cap_blocks
+from ullage.model import words
+from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
+from ullage.model.events import ContextEdited, MessageAppended
+from ullage.model.message import Message
+from ullage.model.updates import (
+    CompactionMeta,
+    CompactionStatus,
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    Meta,
+    TextContent,
+    Update,
+)
+from ullage.policy.budget import ContextBudget
+from ullage.service.notices import compaction_complete
+from ullage.service.session import Planned, Session
+from ullage.service.usage import tell_usage
+from ullage.service.workspace import Workspace
+from ullage.summary.request import SummaryRequest
+from ullage.transcript.cut_points import groups
+from ullage.transcript.keep import leading
+
+# A compaction by hand is asked for to make room now: it leaves at most half of what is there, half of that verbatim.
+_MANUAL_SHARE = 0.5
+_MANUAL_TAIL_SHARE = 0.25
+# A block may take this share of the target; more would leave no room for the conversation around it.
+_BLOCK_SHARE = 0.25
+
+
+def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
+    """A new edit's id and time."""
+    return Stamp(id=workspace.ports.ids.new("e"), timestamp=workspace.ports.clock.now(), trigger=trigger)
+
+
+def automatic_limits(budget: ContextBudget) -> CompactionLimits:
+    """What a compaction at the threshold aims for."""
+    return CompactionLimits(target=budget.target, keep_tail=budget.keep_tail)
+
+
+def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
+    """What a compaction by hand aims for: it must help even when the context is nearly empty."""
+    target, tail = int(used * _MANUAL_SHARE), int(used * _MANUAL_TAIL_SHARE)
+    if budget is None:
+        return CompactionLimits(target=target, keep_tail=tail)
+    return CompactionLimits(target=min(target, budget.target), keep_tail=min(tail, budget.keep_tail))
+
+
+def plan(workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger) -> Planned:
+    """Decides what goes. Raises `NothingToCompact`."""
+    transcript = session.transcript
+    view = session.counted_view()
+    cut = cap_blocks(view, int(limits.target * _BLOCK_SHARE), new_stamp(workspace, trigger), staying(session))
+    if cut is not None:
+        view = view.after(cut)
+    limits = replace(limits, target=min(limits.target, session.used - 1))
+    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
+    if found is None:
+        raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
+    return Planned(
+        session_id=session.id,
+        view=view,
+        plan=replace(found, used_before=session.used),
+        stamp=new_stamp(workspace, trigger),
+        number=transcript.compactions + 1,
+        edits_seen=session.edits_seen,
+        cuts=(cut,) if cut else (),
+    )
+
+
+async def compact(
+    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
+) -> CompactionEdit:
+    """Plans, summarises and applies a compaction, telling every listener as it goes.
+
+    Raises `NothingToCompact`, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
+    edited meanwhile. Cancelling the task leaves the context as it was.
+    """
+    with _only_run(session):
+        planned = plan(workspace, session, limits, trigger)
+        teller = _Teller(workspace, planned)
+        teller.begun()
+        try:
+            summary = await write_summary(workspace, planned, focus, teller.chunk)
+            edit = apply(workspace, planned, summary)
+        except asyncio.CancelledError:
+            teller.ended(CompactionStatus.CANCELLED)
+            raise
+        except UllageError as error:
+            teller.ended(CompactionStatus.FAILED, str(error))
+            raise
+        teller.completed(edit)
+        return edit
+
+
+def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
+    """Applies a compaction whose summary is there already, telling every listener. Raises `PreviewExpired`."""
+    teller = _Teller(workspace, planned)
+    edit = apply(workspace, planned, summary)
+    teller.begun()
+    teller.completed(edit)
+    return edit
+
+
+async def write_summary(workspace: Workspace, planned: Planned, focus: str, told: Callable[[str], None]) -> Summary:
+    """The summary of what a plan archives, each piece handed to `told` as it comes."""
+    request = summary_request(workspace, planned, focus)
+    summarizer = workspace.ports.summarizer
+    stream = await summarizer.summarize(request, workspace.session(planned.session_id).counter)
+    pieces: list[str] = []
+    async for piece in stream.pieces:
+        pieces.append(piece)
+        told(piece)
+    return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name)
+
+
+def summary_request(workspace: Workspace, planned: Planned, focus: str) -> SummaryRequest:
+    """What the summariser is asked: the archived messages as they were before any edit emptied parts of them."""
+    found = planned.plan
+    tracker = workspace.session(planned.session_id).tracker
+    return SummaryRequest(
+        messages=_originals(workspace, planned),
+        first_index=found.start,
+        max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
+        previous=found.previous,
+        kept=found.kept,
+        focus=focus,
+    )
+
+
+def apply(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
+    """Appends the edit. Raises `PreviewExpired` if the session was edited since it was planned."""
+    session = workspace.session(planned.session_id)
+    if session.edits_seen != planned.edits_seen:
+        raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
+    edit = finish(planned, summary)
+    session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
+    workspace.keep_snapshot(session)
+    return edit
+
+
+def finish(planned: Planned, summary: Summary) -> CompactionEdit:
+    """The edit a plan and a summary make."""
+    return finish_compaction(planned.plan, planned.view, planned.stamp, summary, planned.number)
+
+
+def staying(session: Session) -> frozenset[str]:
+    """Messages that stay whatever is compacted, so that huge blocks in them must be cut: the first and the last."""
+    messages = session.transcript.view
+    if not messages:
+        return frozenset()
+    last = groups(messages)[-1]
+    first = leading(messages, session.transcript.first_user_id)
+    return frozenset({*first, *(messages[i].id for i in last)})
+
+
+def _originals(workspace: Workspace, planned: Planned) -> tuple[Message, ...]:
+    archived = planned.plan.archived
+    edits = workspace.session(planned.session_id).transcript.edits_in_force
+    if all(edit.kind == "compaction" for edit in edits):
+        return archived
+    wanted = {message.id for message in archived}
+    originals = {
+        record.event.message.id: record.event.message
+        for record in workspace.ports.store.read(planned.session_id)
+        if isinstance(record.event, MessageAppended) and record.event.message.id in wanted
+    }
+    return tuple(originals.get(message.id, message) for message in archived)
+
+
+@contextmanager
+def _only_run(session: Session) -> Generator[None]:
+    if session.busy:
+        raise SessionBusy(f"a compaction of session {session.id} is running; wait for it or cancel it")
+    session.busy = True
+    try:
+        yield
+    finally:
+        session.busy = False
+
+
+class _Teller:
+    """Tells listeners of one run, in ACP's order: in progress, chunks, one terminal status, the new usage."""
+
+    def __init__(self, workspace: Workspace, planned: Planned) -> None:
+        self._workspace = workspace
+        self._planned = planned
+        self._session_id = planned.session_id
+        self._id = planned.stamp.id
+
+    def begun(self) -> None:
+        self._tell(CompactionUpdate(compaction_id=self._id, status=CompactionStatus.IN_PROGRESS, meta=self._meta()))
+
+    def chunk(self, text: str) -> None:
+        self._tell(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
+
+    def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
+        self._tell(CompactionUpdate(compaction_id=self._id, status=status, error=error, meta=self._meta()))
+
+    def completed(self, edit: CompactionEdit) -> None:
+        block = compaction_block(edit)
+        self._tell(
+            CompactionUpdate(
+                compaction_id=self._id,
+                status=CompactionStatus.COMPLETED,
+                summary=(TextContent(text=block.summary),),
+                meta=self._meta(edit),
+            )
+        )
+        tell_usage(self._workspace, self._workspace.session(self._session_id))
+        self._tell(compaction_complete(edit))
+
+    def _tell(self, update: Update) -> None:
+        self._workspace.emit(self._session_id, update)
+
+    def _meta(self, edit: CompactionEdit | None = None) -> Meta[CompactionMeta]:
+        planned = self._planned
+        return Meta(
+            ullage=CompactionMeta(
+                trigger=planned.stamp.trigger.value,
+                compaction_number=planned.number,
+                edit_id=edit.id if edit else None,
+                message_id=edit.marker.id if edit else None,
+                messages_archived=planned.plan.messages_archived,
+                context_size_before=planned.plan.used_before,
+                context_size_after=compaction_block(edit).context_size_after if edit else 0,
+            )
+        )

@@ -1,0 +1,205 @@
+"""What can be done with a session's context: look at it, compact it, take that back, search what is archived."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ullage.edits.compaction import Summary
+from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.errors import EditNotFound, MessageNotFound, NothingToUndo, PreviewExpired, SessionBusy
+from ullage.model.events import EditReverted, MessageAppended, MessagePinned, Record
+from ullage.model.message import Message
+from ullage.service.compaction import (
+    Planned,
+    apply_and_tell,
+    compact,
+    finish,
+    manual_limits,
+    plan,
+    write_summary,
+)
+from ullage.service.ports import SearchHit
+from ullage.service.session import Previewed, Session
+from ullage.service.shrink import settled
+from ullage.service.usage import tell_usage
+from ullage.service.workspace import Workspace
+from ullage.transcript.fold import EditInfo, compaction_edits
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A message as listed: its place, its tokens in the context (0 if archived) and how it stands."""
+
+    message: Message
+    index: int
+    tokens: int = 0
+    archived: bool = False
+    pinned: bool = False
+    inserted: bool = False
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """What a compaction would do. `id` commits it."""
+
+    id: str
+    summary: Summary
+    archived: tuple[Entry, ...]
+    context_size_before: int
+    context_size_after: int
+
+
+async def view_entries(workspace: Workspace, session_id: str) -> tuple[Entry, ...]:
+    """The context as the model would be sent it, once any automatic run is through."""
+    session = await settled(workspace, session_id)
+    return tuple(_view_entries(session))
+
+
+def transcript_entries(workspace: Workspace, session_id: str) -> tuple[Entry, ...]:
+    """Every message ever, archived ones included, with the markers of compactions in force where they cut."""
+    session = workspace.session(session_id)
+    records = workspace.ports.store.read(session_id)
+    markers = {edit.end: edit.marker for edit in compaction_edits(records)}
+    return tuple(_all_entries(session, records, markers))
+
+
+async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
+    """Compacts now. Raises `NothingToCompact`, `SessionBusy`."""
+    session = await settled(workspace, session_id)
+    limits = manual_limits(session.used, workspace.budget(session))
+    return await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
+
+
+async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
+    """What `compact_by_hand` would do, with the summary written but nothing applied."""
+    session = await settled(workspace, session_id)
+    if session.busy:
+        raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
+    limits = manual_limits(session.used, workspace.budget(session))
+    planned = plan(workspace, session, limits, EditTrigger.MANUAL)
+    summary = await write_summary(workspace, planned, focus, lambda _: None)
+    session.previews[planned.stamp.id] = Previewed(planned=planned, summary=summary)
+    edit = finish(planned, summary)
+    return Preview(
+        id=planned.stamp.id,
+        summary=summary,
+        archived=tuple(_archived_entries(planned)),
+        context_size_before=planned.plan.used_before,
+        context_size_after=compaction_block(edit).context_size_after,
+    )
+
+
+def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> CompactionEdit:
+    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`."""
+    session = workspace.session(session_id)
+    previewed = session.previews.pop(preview_id, None)
+    if previewed is None:
+        raise PreviewExpired(f"no preview {preview_id!r} is waiting; ask for a new one")
+    summary = previewed.summary
+    if text is not None:
+        summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
+    return apply_and_tell(workspace, previewed.planned, summary)
+
+
+def undo(workspace: Workspace, session_id: str, edit_id: str | None) -> EditInfo:
+    """Takes an edit back, the last one in force unless named. Raises `NothingToUndo`, `EditNotFound`."""
+    session = _idle(workspace, session_id)
+    in_force = session.transcript.edits_in_force
+    if not in_force:
+        raise NothingToUndo(f"no edit of session {session_id} is in force")
+    edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
+    _revert(workspace, session, [edit])
+    return edit
+
+
+def restore(workspace: Workspace, session_id: str, edit_id: str | None, timestamp: int | None) -> tuple[EditInfo, ...]:
+    """Takes back every edit made after a checkpoint: an edit, which stays in force, or a time (Unix milliseconds).
+
+    Raises `EditNotFound`; nothing to take back gives an empty result.
+    """
+    session = _idle(workspace, session_id)
+    in_force = session.transcript.edits_in_force
+    if edit_id is not None:
+        later = in_force[in_force.index(_find(in_force, edit_id)) + 1 :]
+    else:
+        later = tuple(edit for edit in in_force if edit.timestamp > (timestamp or 0))
+    if later:
+        _revert(workspace, session, later)
+    return later
+
+
+def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool) -> Session:
+    """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
+    session = workspace.session(session_id)
+    if message_id not in session.counts:
+        raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
+    return workspace.record(session, MessagePinned(message_id=message_id, pinned=pinned))
+
+
+def search(workspace: Workspace, session_id: str | None, query: str, limit: int) -> tuple[SearchHit, ...]:
+    """Full-text search over everything ever said, archived or not. Raises `InvalidRequest` for an empty query."""
+    return workspace.ports.store.search(query, session_id, limit)
+
+
+def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:
+    """Every edit ever, oldest first, reverted ones marked."""
+    return tuple(workspace.session(session_id).transcript.edits)
+
+
+def _idle(workspace: Workspace, session_id: str) -> Session:
+    session = workspace.session(session_id)
+    if session.busy:
+        raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
+    return session
+
+
+def _find(edits: Sequence[EditInfo], edit_id: str) -> EditInfo:
+    for edit in edits:
+        if edit.id == edit_id:
+            return edit
+    raise EditNotFound(f"no edit {edit_id!r} is in force; context/history lists them")
+
+
+def _revert(workspace: Workspace, session: Session, edits: Sequence[EditInfo]) -> None:
+    session = workspace.record(session, *(EditReverted(edit_id=edit.id) for edit in edits))
+    tell_usage(workspace, session)
+
+
+def _view_entries(session: Session) -> Iterator[Entry]:
+    view = session.counted_view()
+    pinned = session.transcript.pinned
+    for item, tokens in zip(view.items, view.tokens, strict=True):
+        yield Entry(
+            message=item.message,
+            index=item.index,
+            tokens=tokens,
+            pinned=item.message.id in pinned,
+            inserted=item.inserted,
+        )
+
+
+def _all_entries(session: Session, records: Sequence[Record], markers: dict[int, Message]) -> Iterator[Entry]:
+    scale = session.tracker.scale
+    index = 0
+    for record in records:
+        if not isinstance(record.event, MessageAppended):
+            continue
+        if index in markers:
+            yield Entry(message=markers[index], index=index, inserted=True)
+        message = record.event.message
+        counted = session.counts.get(message.id)
+        yield Entry(
+            message=message,
+            index=index,
+            tokens=scale(counted.total) if counted else 0,
+            archived=counted is None,
+            pinned=message.id in session.transcript.pinned,
+        )
+        index += 1
+    if index in markers:
+        yield Entry(message=markers[index], index=index, inserted=True)
+
+
+def _archived_entries(planned: Planned) -> Iterator[Entry]:
+    going = {message.id for message in planned.plan.archived}
+    for item, tokens in zip(planned.view.items, planned.view.tokens, strict=True):
+        if item.message.id in going:
+            yield Entry(message=item.message, index=item.index, tokens=tokens, archived=True)

@@ -1,0 +1,43 @@
+"""Notices: the words of events as updates. Each has a `kind`, a stable word for programs."""
+
+from ullage.model import words
+from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
+from ullage.policy.budget import ContextBudget
+
+
+def context_warning(used: int, budget: ContextBudget) -> Notice:
+    """The context crossed the warning threshold."""
+    text = words.context_warning(used, budget.usable, budget.compact_at)
+    return _notice("context_warning", Severity.WARNING, text)
+
+
+def auto_compacting(used: int) -> Notice:
+    """An automatic compaction begins."""
+    return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
+
+
+def compaction_complete(edit: CompactionEdit) -> Notice:
+    """A compaction has been applied."""
+    block = compaction_block(edit)
+    text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
+    return _notice("compaction_complete", Severity.INFO, text, edit.id)
+
+
+def context_cleared(what: str, before: int, after: int, edit_id: str) -> Notice:
+    """A cheaper edit than a compaction has been applied."""
+    return _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edit_id)
+
+
+def compaction_failed(reason: str) -> Notice:
+    """An automatic compaction failed; what follows on the ladder is told separately."""
+    return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
+
+
+def breaker_opened(biggest: str, tokens: int) -> Notice:
+    """Automatic compaction stops, since it does not help."""
+    return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(biggest, tokens))
+
+
+def _notice(kind: str, severity: Severity, title: str, edit_id: str | None = None) -> Notice:
+    return Notice(severity=severity, title=title, meta=Meta(ullage=NoticeMeta(kind=kind, edit_id=edit_id)))

@@ -1,0 +1,28 @@
+"""The summariser that needs no model, behind the port that models share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+
+from ullage.service.ports import SummaryStream
+from ullage.summary.compose import compose
+from ullage.summary.request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
+
+
+class OfflineSummarizer:
+    """Composes in a thread, so that the event loop stays free, then hands the sections out one by one."""
+
+    @property
+    def name(self) -> str:
+        return "offline"
+
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+        composition = await asyncio.to_thread(compose, request, counter)
+        return SummaryStream(ledger=composition.ledger, pieces=_hand_out(composition.pieces))
+
+
+async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:
+    for piece in pieces:
+        yield piece
+        # Lets a cancel that is waiting in the loop take effect between two sections.
+        await asyncio.sleep(0)

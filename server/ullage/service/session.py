@@ -1,0 +1,174 @@
+"""An open session: the folded transcript, its counts, and what is known of its size."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import msgspec
+from msgspec import Struct
+
+from ullage.edits.compaction import CompactionPlan, Summary
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.edits import Edit
+from ullage.model.events import (
+    ContextEdited,
+    MessageAppended,
+    Record,
+    ToolsDeclared,
+    UsageReported,
+)
+from ullage.model.message import Message
+from ullage.model.usage import Breakdown, MessageCount
+from ullage.policy.alarm import Alarm
+from ullage.policy.breaker import Breaker
+from ullage.service.ports import StoredSession
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.counter import TokenCounter
+from ullage.tokens.tracker import ContextTracker, TrackerState
+from ullage.transcript.fold import Transcript, TranscriptState
+from ullage.transcript.view import touched_ids
+
+
+class SessionState(Struct, frozen=True, kw_only=True):
+    """A session's state as kept in a snapshot; `counts` hold for the counter of that name."""
+
+    transcript: TranscriptState
+    tracker: TrackerState
+    counter: str
+    counts: dict[str, Breakdown]
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it."""
+
+    session_id: str
+    view: CountedView
+    plan: CompactionPlan
+    stamp: Stamp
+    number: int
+    edits_seen: int
+    cuts: tuple[Edit, ...] = ()
+
+
+class Previewed(Struct, frozen=True, kw_only=True):
+    """A compaction with its summary, waiting to be committed."""
+
+    planned: Planned
+    summary: Summary
+
+
+class Session:
+    """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it."""
+
+    def __init__(self, session_id: str, counter: TokenCounter, calibration: Calibration) -> None:
+        self.id = session_id
+        self.counter = counter
+        self.transcript = Transcript()
+        self.tracker = ContextTracker(calibration)
+        self.counts: dict[str, Breakdown] = {}
+        self.alarm = Alarm()
+        self.breaker = Breaker()
+        self.edits_seen = 0
+        self.cleared_at = 0
+        self.busy = False
+        self.previews: dict[str, Previewed] = {}
+
+    @property
+    def model(self) -> str:
+        """The model's name, empty while unknown."""
+        return self.transcript.model
+
+    @property
+    def used(self) -> int:
+        """Tokens in context now, by the best knowledge there is."""
+        return self.tracker.reading.used
+
+    def restore(self, stored: StoredSession) -> None:
+        """Takes in what the store holds: a snapshot, if there is one, and the records after it."""
+        if stored.snapshot is not None:
+            state = msgspec.json.decode(stored.snapshot, type=SessionState)
+            self.transcript = Transcript(state.transcript)
+            self.tracker = ContextTracker.restore(state.tracker)
+            if state.counter == self.counter.name:
+                self.counts = state.counts
+            else:
+                self.recount()
+        self.transcript.expect_reverts(stored.records)
+        self.apply(stored.records)
+
+    def snapshot(self) -> bytes:
+        """The state to restore from."""
+        return msgspec.json.encode(
+            SessionState(
+                transcript=self.transcript.state,
+                tracker=self.tracker.state,
+                counter=self.counter.name,
+                counts=self.counts,
+            )
+        )
+
+    def apply(self, records: Sequence[Record]) -> None:
+        """Takes in records that are in the log, in order."""
+        for record in records:
+            self.transcript.apply(record)
+            self._count(record)
+
+    def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
+        """Counts with another counter from here on: the model changed."""
+        self.counter = counter
+        self.tracker.recalibrate(calibration)
+        self.recount()
+
+    def recount(self) -> None:
+        """Counts the whole view again."""
+        self.counts = {message.id: self.counter.break_down(message) for message in self.transcript.view}
+        self.tracker.declare_tools(self.counter.count_tools(self.transcript.tools))
+        self._tell_tracker()
+
+    def count(self, message: Message) -> MessageCount:
+        """A message's count, to be stored with it."""
+        return MessageCount(counter=self.counter.name, parts=self.counter.break_down(message))
+
+    def counted_view(self) -> CountedView:
+        """The view with calibrated counts, for planning an edit.
+
+        Its `used` is what the tracker will say after an edit, which no report speaks of yet; counts are rounded up,
+        so that what is planned to fit does fit.
+        """
+        items = tuple(self.transcript.items)
+        return CountedView(
+            items=items,
+            tokens=[self._scaled(self.counts[item.message.id].total) for item in items],
+            fixed=self.tracker.overhead + self._scaled(self.counter.count_tools(self.transcript.tools)),
+            measure=lambda message: self._scaled(self.counter.count_message(message)),
+        )
+
+    def _scaled(self, tokens: int) -> int:
+        return ceil(self.tracker.calibration.scale(tokens))
+
+    def _count(self, record: Record) -> None:
+        match record.event:
+            case MessageAppended(message=message, count=count):
+                known = count is not None and count.counter == self.counter.name
+                parts = count.parts if count is not None and known else self.counter.break_down(message)
+                self.counts[message.id] = parts
+                self.tracker.append(message.id, message.role, parts)
+            case UsageReported(usage=usage, message_id=message_id):
+                self.tracker.report(usage, message_id, record.timestamp)
+            case ToolsDeclared(tools=tools):
+                self.tracker.declare_tools(self.counter.count_tools(tools))
+            case ContextEdited(edit=edit) if not self.transcript.is_reverted(edit.id):
+                self._recount_edited(edit)
+            case _:
+                pass
+
+    def _recount_edited(self, edit: Edit) -> None:
+        self.edits_seen += 1
+        touched = touched_ids(edit)
+        self.counts = {
+            message.id: self.counter.break_down(message) if message.id in touched else self.counts[message.id]
+            for message in self.transcript.view
+        }
+        self._tell_tracker()
+
+    def _tell_tracker(self) -> None:
+        self.tracker.edited((message.id, message.role, self.counts[message.id]) for message in self.transcript.view)

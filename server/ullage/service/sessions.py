@@ -1,0 +1,222 @@
+"""What can be done with sessions as a whole."""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.errors import InvalidRequest, MessageNotFound
+from ullage.model.events import (
+    Event,
+    MessageAppended,
+    ModelChanged,
+    Record,
+    SessionCreated,
+    SessionForked,
+    SessionRenamed,
+    ToolsDeclared,
+    UsageReported,
+)
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.settings import Settings
+from ullage.model.usage import Usage
+from ullage.service.ports import SessionInfo
+from ullage.service.session import Session
+from ullage.service.shrink import look_after
+from ullage.service.usage import tell_usage
+from ullage.service.workspace import Workspace
+from ullage.transcript.rules.tool_pairs import is_prompt
+
+_TITLE_CHARS = 60
+# Counting this much text takes about 50 ms; beyond it the event loop must stay free for others.
+_COUNT_INLINE_CHARS = 200_000
+
+
+class Appended(Struct, frozen=True, kw_only=True):
+    """What an append did."""
+
+    session: Session
+    message_ids: tuple[str, ...]
+
+
+def new_session(
+    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
+) -> Session:
+    """Starts a session, with its system prompt and tools if it has any."""
+    ids = workspace.ports.ids
+    events: list[Event] = [created]
+    if tools:
+        events.append(ToolsDeclared(tools=tuple(tools)))
+    session = workspace.adopt(ids.new("s"), events)
+    if system:
+        now = workspace.ports.clock.now()
+        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=system),), timestamp=now)
+        session = workspace.record(session, MessageAppended(message=prompt, count=session.count(prompt)))
+    tell_usage(workspace, session)
+    return session
+
+
+def load_session(workspace: Workspace, session_id: str) -> Session:
+    """Opens a session and tells how full it is."""
+    session = workspace.session(session_id)
+    tell_usage(workspace, session)
+    return session
+
+
+async def append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
+    """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
+    them (or, without one, of the session). A message that is there already with the same content is passed over,
+    so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
+    """
+    session = workspace.session(session_id)
+    events: list[Event] = [await _appended(session, message) for message in messages if _is_new(message, session)]
+    if not session.transcript.title:
+        events += _titled(messages)
+    if usage is not None:
+        events.append(UsageReported(usage=usage, message_id=_answer_id(session, messages)))
+    if events:
+        session = workspace.record(session, *events)
+    if usage is not None:
+        workspace.keep_calibration(session)
+    tell_usage(workspace, session)
+    look_after(workspace, session, answered=any(message.role is Role.ASSISTANT for message in messages))
+    return Appended(session=session, message_ids=tuple(message.id for message in messages))
+
+
+def change_model(workspace: Workspace, session_id: str, model: str) -> Session:
+    """Goes on with another model: other window, other counts."""
+    session = workspace.record(workspace.session(session_id), ModelChanged(model=model))
+    tell_usage(workspace, session)
+    look_after(workspace, session)
+    return session
+
+
+def declare_tools(workspace: Workspace, session_id: str, tools: Sequence[ToolDefinition]) -> Session:
+    """Replaces the tools that are offered to the model."""
+    session = workspace.record(workspace.session(session_id), ToolsDeclared(tools=tuple(tools)))
+    tell_usage(workspace, session)
+    return session
+
+
+def fork_session(workspace: Workspace, session_id: str, message_id: str | None, title: str) -> Session:
+    """A new session that shares the past up to a message (or all of it) and its counts."""
+    parent = workspace.session(session_id)
+    position = parent.transcript.position
+    if message_id is not None:
+        position = _position_of(workspace.ports.store.read(session_id), message_id)
+    event = SessionForked(
+        parent_id=session_id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
+    )
+    session = workspace.fork(position, workspace.ports.ids.new("s"), event)
+    tell_usage(workspace, session)
+    return session
+
+
+async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Session:
+    """A new session with a foreign transcript's events; what it compacted itself is archived here too."""
+    created = SessionCreated(
+        cwd=cwd or transcript.cwd, model=transcript.model, title=transcript.title or _title_of(transcript.events)
+    )
+    session = workspace.adopt(workspace.ports.ids.new("s"), [created])
+    events = [await _counted(session, event) for event in transcript.events]
+    session = workspace.record(session, *events)
+    workspace.keep_snapshot(session)
+    tell_usage(workspace, session)
+    look_after(workspace, session)
+    return session
+
+
+def configure(workspace: Workspace, settings: Settings) -> None:
+    """Takes new settings; every open session is looked at again under them."""
+    if settings == workspace.settings:
+        return
+    workspace.configure(settings)
+    for session in workspace.open_sessions:
+        workspace.choose_counter(session)
+        tell_usage(workspace, session)
+        look_after(workspace, session)
+
+
+def cancel(workspace: Workspace, session_id: str) -> None:
+    """Stops an automatic run of the session; a request's own work is stopped by cancelling the request."""
+    run = workspace.runs.get(session_id)
+    if run is not None:
+        run.cancel()
+
+
+def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
+    """Takes a session off the list and out of memory."""
+    info = workspace.ports.store.info(session_id)
+    workspace.forget(session_id)
+    workspace.ports.store.delete(session_id)
+    return info
+
+
+def _is_new(message: Message, session: Session) -> bool:
+    if message.id not in session.counts:
+        return True
+    known = next(item.message for item in session.transcript.items if item.message.id == message.id)
+    if (known.role, known.content) != (message.role, message.content):
+        raise InvalidRequest(
+            f"message id {message.id!r} is taken by another message of this session; leave ids out to have them made"
+        )
+    return False
+
+
+async def _appended(session: Session, message: Message) -> MessageAppended:
+    if text_length(message) > _COUNT_INLINE_CHARS:
+        count = await asyncio.to_thread(session.count, message)
+    else:
+        count = session.count(message)
+    return MessageAppended(message=message, count=count)
+
+
+async def _counted(session: Session, event: Event) -> Event:
+    if isinstance(event, MessageAppended):
+        return await _appended(session, event.message)
+    return event
+
+
+def text_length(message: Message) -> int:
+    """Characters of a message's texts and results, for deciding how to handle it."""
+    return sum(
+        len(part.text or "")
+        for block in message.content
+        for part in (block.content if isinstance(block, ToolResultBlock) else (block,))
+        if isinstance(part, TextBlock | ResourceBlock)
+    )
+
+
+def _answer_id(session: Session, messages: Sequence[Message]) -> str:
+    """The message a usage report belongs to."""
+    for message in reversed(messages):
+        if message.role is Role.ASSISTANT:
+            return message.id
+    for item in reversed(session.transcript.items):
+        if item.message.role is Role.ASSISTANT:
+            return item.message.id
+    raise InvalidRequest("usage needs an assistant message that it belongs to; append the answer with it")
+
+
+def _titled(messages: Sequence[Message]) -> list[Event]:
+    title = _title_of([MessageAppended(message=message) for message in messages])
+    return [SessionRenamed(title=title)] if title else []
+
+
+def _title_of(events: Sequence[Event]) -> str:
+    """The beginning of the first thing the user asked."""
+    for event in events:
+        if isinstance(event, MessageAppended) and is_prompt(event.message):
+            line = next((line.strip() for line in event.message.text.splitlines() if line.strip()), "")
+            if line:
+                return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
+    return ""
+
+
+def _position_of(records: Sequence[Record], message_id: str) -> int:
+    for record in records:
+        if isinstance(record.event, MessageAppended) and record.event.message.id == message_id:
+            return record.position
+    raise MessageNotFound(f"no message {message_id!r} in this session; context/messages lists their ids")

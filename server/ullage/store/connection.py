@@ -1,0 +1,63 @@
+"""Where the store's file lies, opening it, and transactions on it."""
+
+import os
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from ullage.store.failures import BUSY_TIMEOUT
+from ullage.store.probe import check_file
+from ullage.store.schema import VERSION, migrate
+
+# Conversations are private: for the user alone. SQLite gives the -wal and -shm files the same mode.
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+
+
+def default_path() -> Path:
+    """The store in the user's data folder."""
+    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
+
+    return user_data_path("ullage", appauthor=False) / "sessions.db"
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Opens the file, made with its folders if it is not there, and brings its tables up to date.
+
+    WAL lets other processes read while one writes. `synchronous=NORMAL` hands each commit to the operating system
+    without waiting for the disk: it survives the death of the process, while a power cut may cost the newest
+    commits, whole ones, and never damages the file (https://www.sqlite.org/pragma.html#pragma_synchronous).
+    """
+    check_file(path)
+    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, _FILE_MODE))
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+    try:
+        _prepare(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+        with transaction(connection, "IMMEDIATE"):
+            migrate(connection)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Generator[None]:
+    """All or nothing. IMMEDIATE holds the write lock from its start, so what it reads stays true until it writes;
+    DEFERRED gives one consistent state to several reads."""
+    connection.execute(f"BEGIN {mode}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

@@ -1,0 +1,105 @@
+"""The records of a session: its own ones and, for a fork, those it inherits."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ullage.model.errors import ConcurrentAppend, InvalidRequest
+from ullage.model.events import MessageAppended, Record
+from ullage.store.codec import decode_event, encode_event, event_name
+
+# SQLite's largest integer: the end of a log that goes on.
+NO_END = 2**63 - 1
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """The records `start <= position < stop` that one session of a lineage contributes."""
+
+    session_id: str
+    start: int
+    stop: int
+
+
+class Tail(Struct, frozen=True, kw_only=True):
+    """The last record of a log and how many messages the log has up to it; -1 and 0 for none."""
+
+    position: int = -1
+    messages: int = 0
+
+
+def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Iterator[Span]:
+    """The spans that make up a session's log before `stop`, newest first, climbing only as far as it is asked;
+    none for an unknown session."""
+    current: str | None = session_id
+    while current is not None and stop > 0:
+        row = connection.execute(
+            "SELECT parent_id, fork_position FROM sessions WHERE session_id = ?", (current,)
+        ).fetchone()
+        if row is None:
+            return
+        parent_id, fork_position = row
+        start = 0 if fork_position is None else fork_position + 1
+        if start < stop:
+            yield Span(session_id=current, start=start, stop=stop)
+        current, stop = parent_id, min(start, stop)
+
+
+def read_records(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+    """Records with `start <= position < stop`, inherited ones included."""
+    spans: list[Span] = []
+    for span in lineage(connection, session_id, stop):
+        spans.append(span)
+        if span.start <= start:
+            break
+    return tuple(record for span in reversed(spans) for record in _read_span(connection, span, start))
+
+
+def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Tail:
+    """The last record before `stop`."""
+    for span in lineage(connection, session_id, stop):
+        row = connection.execute(
+            "SELECT position, messages FROM records WHERE session_id = ? AND position < ? "
+            "ORDER BY position DESC LIMIT 1",
+            (span.session_id, span.stop),
+        ).fetchone()
+        if row is not None:
+            return Tail(position=row[0], messages=row[1])
+    return Tail()
+
+
+def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, records: Sequence[Record]) -> None:
+    """Writes records behind `tail`. Raises `ConcurrentAppend` if they do not start right there."""
+    check_positions(session_id, tail.position + 1, records)
+    connection.executemany(
+        "INSERT INTO records (session_id, position, timestamp, event, messages, payload) VALUES (?, ?, ?, ?, ?, ?)",
+        _rows(session_id, tail.messages, records),
+    )
+
+
+def check_positions(session_id: str, expected: int, records: Sequence[Record]) -> None:
+    """Raises `ConcurrentAppend` if the first is not at `expected`, `InvalidRequest` if there are gaps after it."""
+    positions = [record.position for record in records]
+    if positions and positions[0] != expected:
+        raise ConcurrentAppend(
+            f"session {session_id} goes on at position {expected}, not {positions[0]}: read on and try again"
+        )
+    if positions != list(range(expected, expected + len(positions))):
+        raise InvalidRequest(f"the records for session {session_id} skip or repeat a position")
+
+
+def _read_span(connection: sqlite3.Connection, span: Span, start: int) -> Iterator[Record]:
+    rows = connection.execute(
+        "SELECT position, timestamp, payload FROM records "
+        "WHERE session_id = ? AND position >= ? AND position < ? ORDER BY position",
+        (span.session_id, max(span.start, start), span.stop),
+    )
+    for position, timestamp, payload in rows:
+        yield Record(position=position, timestamp=timestamp, event=decode_event(payload))
+
+
+def _rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[tuple[str, int, int, str, int, bytes]]:
+    for record in records:
+        messages += isinstance(record.event, MessageAppended)
+        payload = encode_event(record.event)
+        yield session_id, record.position, record.timestamp, event_name(record.event), messages, payload

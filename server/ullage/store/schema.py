@@ -1,0 +1,58 @@
+"""The tables of a session store and how they came to be, version by version.
+
+`PRAGMA user_version` is the number of migrations a file has seen. A migration that was released never changes.
+"""
+
+import sqlite3
+
+# "ullg": tells a session store from any other SQLite file.
+APPLICATION_ID = 0x756C6C67
+
+# `records.messages` counts the messages up to and including the record, inherited ones too, so that a session's
+# count, and a message's index, are read from one row. `records.event` is the event's tag.
+_V1 = (
+    """
+    CREATE TABLE sessions (
+        session_id TEXT PRIMARY KEY,
+        parent_id TEXT,
+        fork_position INTEGER,
+        deleted INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        title TEXT NOT NULL,
+        cwd TEXT NOT NULL,
+        model TEXT NOT NULL,
+        indexed_position INTEGER NOT NULL DEFAULT -1
+    )
+    """,
+    "CREATE INDEX forks ON sessions (parent_id) WHERE parent_id IS NOT NULL",
+    """
+    CREATE TABLE records (
+        record_id INTEGER PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        timestamp INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        messages INTEGER NOT NULL,
+        payload BLOB NOT NULL,
+        UNIQUE (session_id, position)
+    )
+    """,
+    "CREATE TABLE snapshots (session_id TEXT PRIMARY KEY, position INTEGER NOT NULL, snapshot BLOB NOT NULL)",
+    "CREATE TABLE calibrations (model TEXT PRIMARY KEY, calibration BLOB NOT NULL)",
+    "CREATE VIRTUAL TABLE message_text USING fts5 (text)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+)
+
+MIGRATIONS = (_V1,)
+VERSION = len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+    """Runs the migrations the file has not seen. The caller holds a write transaction, so it is all or none."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version >= len(migrations):
+        return
+    for statements in migrations[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(migrations)}")

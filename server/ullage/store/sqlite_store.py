@@ -1,0 +1,152 @@
+"""The session store in one SQLite file."""
+
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from ullage.model.errors import InvalidRequest
+from ullage.model.events import Record
+from ullage.service.ports import SearchHit, SessionInfo, StoredSession
+from ullage.store import sessions
+from ullage.store.connection import connect, default_path, transaction
+from ullage.store.failures import reporting
+from ullage.store.log import NO_END, find_tail, read_records
+from ullage.store.search import catch_up, search_messages
+from ullage.store.search_text import query_words
+
+
+def open_store(path: Path | None = None) -> "SqliteStore":
+    """The store at `path`, by default in the user's data folder; made, with its folders, if it is not there.
+
+    Raises `StoreTooNew` if a newer Ullage wrote it, `StoreUnavailable` if it cannot be used; touches neither.
+    """
+    path = path or default_path()
+    with reporting(path):
+        return SqliteStore(path, connect(path))
+
+
+class SqliteStore:
+    """A `SessionStore` for one thread; any number of processes may have the same file open.
+
+    An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing,
+    from the last one backwards; the file stays whole.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    def close(self) -> None:
+        """Lets go of the file. The store cannot be used after."""
+        with reporting(self._path):
+            self._connection.close()
+
+    def create(self, session_id: str, records: Sequence[Record]) -> None:
+        """Implements `SessionStore.create`."""
+        if not records:
+            raise InvalidRequest(f"session {session_id} cannot start without a record")
+        with self._writing() as connection:
+            sessions.insert_session(connection, session_id, records)
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        """Implements `SessionStore.append`."""
+        with self._writing() as connection:
+            sessions.append_records(connection, session_id, records)
+
+    def open(self, session_id: str) -> StoredSession:
+        """Implements `SessionStore.open`."""
+        with self._reading() as connection:
+            sessions.require_session(connection, session_id)
+            saved = connection.execute(
+                "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
+            ).fetchone()
+            position, snapshot = saved or (-1, None)
+            records = read_records(connection, session_id, position + 1, NO_END)
+        return StoredSession(records=records, snapshot=snapshot, snapshot_position=position)
+
+    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
+        """Implements `SessionStore.read`."""
+        with self._reading() as connection:
+            sessions.require_session(connection, session_id)
+            return read_records(connection, session_id, start, NO_END if stop is None else stop)
+
+    def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
+        """Implements `SessionStore.save_snapshot`."""
+        with self._writing() as connection:
+            sessions.require_session(connection, session_id)
+            if not 0 <= position <= find_tail(connection, session_id).position:
+                raise InvalidRequest(f"session {session_id} has no position {position} to keep a snapshot of")
+            connection.execute(
+                "INSERT INTO snapshots (session_id, position, snapshot) VALUES (?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET position = excluded.position, snapshot = excluded.snapshot WHERE excluded.position >= position",
+                (session_id, position, snapshot),
+            )
+
+    def drop_snapshot(self, session_id: str) -> None:
+        """Implements `SessionStore.drop_snapshot`."""
+        with self._writing() as connection:
+            sessions.require_session(connection, session_id)
+            connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
+
+    def info(self, session_id: str) -> SessionInfo:
+        """Implements `SessionStore.info`."""
+        with self._reading() as connection:
+            return sessions.find_info(connection, session_id)
+
+    def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
+        """Implements `SessionStore.list`."""
+        with self._reading() as connection:
+            return sessions.list_sessions(connection, cwd, limit, offset)
+
+    def delete(self, session_id: str) -> None:
+        """Implements `SessionStore.delete`."""
+        with self._writing() as connection:
+            sessions.delete_session(connection, session_id)
+
+    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
+        """Implements `SessionStore.search`. The first search after many appends also indexes them."""
+        words = query_words(query)
+        with reporting(self._path):
+            catch_up(self._connection, session_id)
+        with self._reading() as connection:
+            if session_id is not None:
+                sessions.require_session(connection, session_id)
+            return search_messages(connection, words, session_id, limit)
+
+    def load_calibration(self, model: str) -> bytes | None:
+        """Implements `SessionStore.load_calibration`."""
+        with self._reading() as connection:
+            row = connection.execute("SELECT calibration FROM calibrations WHERE model = ?", (model,)).fetchone()
+        return None if row is None else row[0]
+
+    def save_calibration(self, model: str, calibration: bytes) -> None:
+        """Implements `SessionStore.save_calibration`."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO calibrations (model, calibration) VALUES (?, ?) "
+                "ON CONFLICT DO UPDATE SET calibration = excluded.calibration",
+                (model, calibration),
+            )
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection]:
+        with reporting(self._path), transaction(self._connection, "DEFERRED"):
+            yield self._connection
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        with reporting(self._path), transaction(self._connection, "IMMEDIATE"):
+            yield self._connection

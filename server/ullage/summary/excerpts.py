@@ -1,0 +1,78 @@
+"""Bounded pieces of text: everything a summary quotes is cut here, so that no input, however long, costs more."""
+
+import re
+
+# A result's middle is looked at by nobody: what a tool reports stands at its head and at its tail.
+RESULT_LIMIT = 32_000
+PROSE_LIMIT = 48_000
+LINE_LIMIT = 360
+PIECE_LIMIT = 260
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
+_MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
+_LINE_NUMBER = re.compile(r"^\s{0,6}\d{1,6}(?:→|\t|:(?!\d)|\s*\|)\s?")
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_SPACES = re.compile(r"[ \t]{2,}")
+# What an agent says to announce its next call, and to cheer itself.
+CHATTER = re.compile(
+    r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right|first)\b[.,!:]?\s*){0,3}"
+    r"(?:let me|let's|i'll|i will|i need to|starting|i should)\b"
+    r"|(?:perfect|great|good|excellent)\b[^.:]{0,40}[.:!]?$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z]{2}")
+GAP = " […] "
+
+
+def head_and_tail(text: str, limit: int) -> str:
+    """`text` without its middle when it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
+
+
+def clip(text: str, limit: int) -> str:
+    """One line of at most `limit` characters, its middle left out."""
+    if len(text) <= limit:
+        return text
+    keep = max(limit - len(GAP), 2)
+    head = keep * 2 // 3
+    return f"{text[:head].rstrip()}{GAP}{text[len(text) - (keep - head) :].lstrip()}"
+
+
+def prose(text: str) -> list[str]:
+    """Lines of prose as pieces of one or a few sentences, Markdown's line marks taken off."""
+    pieces: list[str] = []
+    for raw in head_and_tail(text, PROSE_LIMIT).splitlines():
+        line = _SPACES.sub(" ", _MARKUP.sub("", raw.strip()).replace("**", ""))
+        if _WORD.search(line):
+            pieces.extend(_pack(_SENTENCE_END.split(line[:4000]), PIECE_LIMIT, " "))
+    return pieces
+
+
+def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
+    """Lines of code or output without terminal codes, line numbers, indentation and empty lines; long ones clipped."""
+    found: list[str] = []
+    for raw in head_and_tail(text, limit).splitlines():
+        line = _LINE_NUMBER.sub("", _TERMINAL.sub("", raw[:2000])).strip()
+        if _WORD.search(line):
+            found.append(clip(_SPACES.sub(" ", line), LINE_LIMIT))
+    return found
+
+
+def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 150) -> list[str]:
+    """Neighbouring lines joined to pieces of about `width` characters, so that a name keeps its surroundings."""
+    return list(_pack(lines(text, limit), width, "\n"))
+
+
+def _pack(parts: list[str], limit: int, joint: str) -> list[str]:
+    """Neighbours joined while they stay within `limit`; announcements stand alone, so that they can be left out."""
+    packed: list[str] = []
+    alone = True
+    for part in parts:
+        announces = CHATTER.match(part) is not None
+        if packed and not alone and not announces and len(packed[-1]) + len(part) < limit:
+            packed[-1] += joint + part
+        else:
+            packed.append(clip(part, LINE_LIMIT))
+        alone = announces
+    return packed

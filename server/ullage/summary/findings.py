@@ -1,0 +1,112 @@
+"""What the conversation came to: conclusions in prose, errors with what cured them, and details worth keeping."""
+
+import re
+from collections.abc import Iterator, Sequence, Set
+
+from ullage.model.artifacts import FileAction, Outcome
+from ullage.summary.anchors import find_anchors
+from ullage.summary.excerpts import CHATTER
+from ullage.summary.history import Excerpt, History, Source
+from ullage.summary.items import Item, Section
+from ullage.summary.project import relative
+from ullage.summary.runs import Run, runs_of
+from ullage.summary.touches import touches_of
+
+_CONCLUDES = re.compile(
+    r"\b(?:found|fix(?:ed|es)?|because|root cause|caused?|the (?:issue|problem|bug|reason|solution)|turns out|decided"
+    r"|decision|instead|confirm(?:ed|s)?|works?|pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|implement(?:ed|s)|added|created"
+    r"|changed|removed|renamed|replaced|updated|done|complete[d]?|means|therefore|so that|must|should|need(?:s|ed)?"
+    r"|important|note|key|only|missing|wrong|correct|error|now)\b",
+    re.IGNORECASE,
+)
+# Code pasted among prose: a patch, an assignment or call that fills its line.
+_CODE = re.compile(
+    r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} )|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |[,({;]$|^[\w.]+\(.*\)$"
+)
+# An announcement names what is looked at next; what was found there says more.
+_CHATTER_SCALE = 0.5
+# Output without a name in it comes last, but before an empty page.
+_SHOWN_VALUE = 0.01
+_SOURCE_VALUE = {Source.AGENT: 0.3, Source.THINKING: 0.1, Source.CALL: 0.1, Source.RESULT: 0.0}
+
+
+def findings_of(history: History) -> Iterator[Item]:
+    """What the agent said, conclusions worth most."""
+    for excerpt in _last_of_each(history, {Source.AGENT, Source.THINKING}):
+        yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
+
+
+def details_of(history: History) -> Iterator[Item]:
+    """What was written into files and commands, and what they showed."""
+    for excerpt in _last_of_each(history, {Source.CALL, Source.RESULT}):
+        yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
+
+
+def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
+    """Excerpts from the newest back; of equal texts only the newest."""
+    seen: set[str] = set()
+    for excerpt in reversed(history.excerpts):
+        if excerpt.source in sources and excerpt.text not in seen:
+            seen.add(excerpt.text)
+            yield excerpt
+
+
+def errors_of(history: History) -> Iterator[Item]:
+    """Each command that failed, last outcome first to last, and what was done until it passed."""
+    runs = list(runs_of(history.calls, history.root))
+    changes = _changes(history)
+    passed: dict[str, Run] = {}
+    seen: set[tuple[str, str]] = set()
+    for run in reversed(runs):
+        if run.outcome is Outcome.PASSED:
+            passed[run.command] = run
+        elif run.outcome is Outcome.FAILED and run.detail and (run.command, run.detail) not in seen:
+            seen.add((run.command, run.detail))
+            yield _error_item(run, passed.get(run.command), changes)
+
+
+def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) -> Item:
+    text = f"`{run.command}` failed: {run.detail}"
+    if cure:
+        between = dict.fromkeys(path for index, path in changes if run.index <= index <= cure.index)
+        text += f"; passed in #{cure.index}" + (f" after changes to {', '.join([*between][:4])}" if between else "")
+    return Item(
+        section=Section.ERRORS,
+        text=text,
+        index=run.index,
+        anchors=find_anchors(text),
+        value=3.0 + 2.0 * run.is_test - 1.5 * run.looks,
+    )
+
+
+def _changes(history: History) -> list[tuple[int, str]]:
+    return [
+        (call.index, relative(path, history.root))
+        for call in history.calls
+        for path, action in touches_of(call)
+        if action is not FileAction.READ
+    ]
+
+
+def _conclusiveness(excerpt: Excerpt) -> float:
+    if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text):
+        return 0.0
+    cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
+    return _SOURCE_VALUE[excerpt.source] * (1 + min(cues, 4))
+
+
+def _scale(excerpt: Excerpt) -> float:
+    return _CHATTER_SCALE if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text) else 1.0
+
+
+def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
+    return Item(
+        section=section,
+        text=excerpt.text,
+        index=excerpt.index,
+        order=excerpt.order,
+        anchors=excerpt.anchors,
+        group=excerpt.group,
+        value=value,
+        scale=_scale(excerpt) if section is Section.FINDINGS else 1.0,
+    )

@@ -1,0 +1,190 @@
+"""A stretch of conversation, read once: who said what, in pieces short enough to quote, and the tool calls."""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
+from ullage.model.message import Message, Role
+from ullage.summary.anchors import find_anchors
+from ullage.summary.calls import FENCE, ToolCall, fenced_command, tool_calls
+from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
+from ullage.summary.project import find_root, relative
+from ullage.summary.redaction import clean
+from ullage.summary.shell import first_line, without_cd
+
+_CONTINUED = "This session is being continued from a previous conversation"
+_SYNTHETIC = re.compile(
+    r"\s*(?:<(?:local-command|command-(?:name|message|args)|task-notification|ide_\w+|bash-(?:input|stdout|stderr))"
+    r"|\[Request interrupted|Caveat:)"
+)
+_INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
+_REQUEST_LIMIT = 24_000
+_CALL_LIMIT = 12_000
+# Shorter inputs are switches and single words.
+_SHORTEST = 16
+_SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
+# Inputs that say how rather than what; paths are the group's name already.
+_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command", "todos", "plan")
+
+
+class Source(StrEnum):
+    """Who an excerpt comes from."""
+
+    AGENT = "agent"
+    THINKING = "thinking"
+    CALL = "call"
+    RESULT = "result"
+
+
+class Excerpt(Struct, frozen=True, kw_only=True):
+    """A piece of a message. `order` is its place among the message's pieces, `group` says where it stood
+    (a file, a command), empty for what was said."""
+
+    text: str
+    index: int
+    order: int = 0
+    source: Source
+    anchors: tuple[str, ...]
+    group: str = ""
+
+
+class UserRequest(Struct, frozen=True, kw_only=True):
+    """What the user wrote, verbatim but for secrets; `kept` when the message stays in the context anyway."""
+
+    text: str
+    index: int
+    kept: bool
+
+
+class History(Struct, frozen=True, kw_only=True):
+    """All of a stretch: `root` is the project's folder, indexes are those of the transcript."""
+
+    first_index: int
+    end_index: int
+    root: str
+    requests: tuple[UserRequest, ...]
+    excerpts: tuple[Excerpt, ...]
+    calls: tuple[ToolCall, ...]
+
+
+def read_history(messages: Sequence[Message], first_index: int, kept: Sequence[str] = ()) -> History:
+    """Reads messages in one pass; texts are cleaned of secrets, paths made relative to the project's folder."""
+    calls = tool_calls(messages, first_index)
+    root = find_root(calls)
+    stays = frozenset(kept)
+    shown = [piece for call in calls for piece in _of_call(call, root)]
+    return History(
+        first_index=first_index,
+        end_index=first_index + len(messages),
+        root=root,
+        requests=tuple(_requests(messages, first_index, stays)),
+        excerpts=tuple(sorted((*_spoken(messages, first_index, root), *shown), key=lambda piece: piece.index)),
+        calls=tuple(calls),
+    )
+
+
+def _requests(messages: Sequence[Message], first_index: int, stays: frozenset[str]) -> Iterator[UserRequest]:
+    for position, message in enumerate(messages):
+        if message.role is not Role.USER or message.compaction or _is_output(messages, position):
+            continue
+        text = _typed(message)
+        if text and not text.startswith(_CONTINUED):
+            text = clean(_bounded(text))
+            yield UserRequest(text=text, index=first_index + position, kept=message.id in stays)
+
+
+def _typed(message: Message) -> str:
+    """What the person typed: without what editors and agents put in."""
+    texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
+    linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
+    return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
+
+
+def _without_inserted(text: str) -> str:
+    bounded = _bounded(text)
+    return _INSERTED.sub("", bounded) if "</" in bounded else bounded
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= _REQUEST_LIMIT:
+        return text
+    return text[: _REQUEST_LIMIT // 2] + GAP + text[-_REQUEST_LIMIT // 2 :]
+
+
+def _is_output(messages: Sequence[Message], position: int) -> bool:
+    return position > 0 and bool(fenced_command(messages, position - 1))
+
+
+def _spoken(messages: Sequence[Message], first_index: int, root: str) -> Iterator[Excerpt]:
+    for position, message in enumerate(messages):
+        index = first_index + position
+        if message.role is Role.ASSISTANT:
+            for block in message.content:
+                if isinstance(block, TextBlock):
+                    yield from _prose(block.text, index, Source.AGENT, root)
+                elif isinstance(block, ThinkingBlock):
+                    yield from _prose(block.thinking, index, Source.THINKING, root)
+        elif message.role is Role.USER and message.text.startswith(_CONTINUED):
+            yield from _prose(message.text, index, Source.AGENT, root)
+
+
+def _prose(text: str, index: int, source: Source, root: str) -> Iterator[Excerpt]:
+    for order, piece in enumerate(prose(FENCE.sub("\n", clean(relative(text, root))))):
+        yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
+
+
+def _of_call(call: ToolCall, root: str) -> Iterator[Excerpt]:
+    group = clean(relative(group_of(call), root))
+    for text in _written(call):
+        for order, piece in enumerate(_lines(text, root, _CALL_LIMIT)):
+            if len(piece) >= _SHORTEST and piece not in group:
+                yield _shown(piece, call.index, order, Source.CALL, group)
+    if call.result:
+        for order, piece in enumerate(_lines(call.result, root, RESULT_LIMIT)):
+            yield _shown(piece, call.result_index, order, Source.RESULT, group)
+
+
+def _lines(text: str, root: str, limit: int) -> list[str]:
+    return blocks(clean(relative(head_and_tail(text, limit), root)), limit)
+
+
+def _shown(piece: str, index: int, order: int, source: Source, group: str) -> Excerpt:
+    return Excerpt(text=piece, index=index, order=order, source=source, group=group, anchors=find_anchors(piece))
+
+
+def _written(call: ToolCall) -> Iterator[str]:
+    """The texts an agent wrote as a call's input."""
+    if call.command:
+        yield without_cd(call.command)[0]
+        return
+    for key, value in call.input.items():
+        if key not in _NOT_QUOTED:
+            yield from _strings(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():  # pyright: ignore
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore
+            yield from _strings(inner)
+
+
+def group_of(call: ToolCall) -> str:
+    """What a call is about, in a few words: its file, or its command's first line."""
+    if call.command:
+        return "$ " + first_line(call.command)[:80]
+    return call.path or f"{call.name} {_subject(call)}".strip()
+
+
+def _subject(call: ToolCall) -> str:
+    """What a call without a file is about: the address, query or pattern it was given."""
+    values = (call.input.get(key) for key in _SUBJECT_KEYS)
+    return next((value.split("\n", 1)[0][:80] for value in values if isinstance(value, str)), "")

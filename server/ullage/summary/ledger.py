@@ -1,0 +1,193 @@
+"""The artifact ledger: collected from tool calls, merged over compactions, fitted to a budget."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from ullage.model.artifacts import (
+    ArtifactLedger,
+    CommandArtifact,
+    FileAction,
+    FileArtifact,
+    IdentifierArtifact,
+    Outcome,
+)
+from ullage.model.marker import render_ledger
+from ullage.model.message import Message
+from ullage.summary.anchors import is_path
+from ullage.summary.excerpts import clip
+from ullage.summary.history import Excerpt, History, Source, read_history
+from ullage.summary.project import relative
+from ullage.summary.redaction import clean
+from ullage.summary.runs import runs_of
+from ullage.summary.touches import touches_of
+from ullage.summary.weights import Mention, count_mentions, weigh
+from ullage.tokens.counter import TokenCounter
+
+# More than these no budget has room for; they bound what is merged and ranked.
+MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
+_CONTEXT_LIMIT = 150
+_STRENGTH = {action: rank for rank, action in enumerate(FileAction)}
+Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
+_A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
+
+
+def collect(messages: Sequence[Message], first_index: int) -> ArtifactLedger:
+    """The ledger of a stretch of conversation; `first_index` is the transcript index of its first message."""
+    history = read_history(messages, first_index)
+    return collect_from(history, count_mentions(history))
+
+
+def collect_from(history: History, mentions: Mapping[str, Mention]) -> ArtifactLedger:
+    """As `collect`, for a history that was read already."""
+    return _ranked(
+        _files(history),
+        _commands(history),
+        _identifiers(history, mentions),
+    )
+
+
+def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
+    """Both together: what the newer one says of the same thing wins, counts add up."""
+    return _ranked(
+        (*old.files, *new.files),
+        (*old.commands, *new.commands),
+        (*old.identifiers, *new.identifiers),
+    )
+
+
+def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> ArtifactLedger:
+    """The most important part of `ledger` whose rendering counts at most `budget_tokens`."""
+    order = _interleaved(ledger)
+    chosen, spent = 0, 0
+    for artifact in order:
+        spent += counter.count(render_ledger(_only([artifact])).split("\n", 1)[1])
+        if spent > budget_tokens:
+            break
+        chosen += 1
+    fitted = _only(order[:chosen])
+    while chosen and counter.count(render_ledger(fitted)) > budget_tokens:
+        chosen -= max(1, chosen // 16)
+        fitted = _only(order[:chosen])
+    return fitted
+
+
+def _interleaved(ledger: ArtifactLedger) -> list[Artifact]:
+    """Best first over all three lists: two files to each command and each identifier."""
+    files = zip_longest(ledger.files[::2], ledger.files[1::2])
+    rows = zip_longest(files, ledger.commands, ledger.identifiers, fillvalue=None)
+    flat = (entry for pair, command, name in rows for entry in (*(pair or ()), command, name))
+    return [artifact for artifact in flat if artifact is not None]
+
+
+def _only(artifacts: Sequence[Artifact]) -> ArtifactLedger:
+    return ArtifactLedger(
+        files=tuple(entry for entry in artifacts if isinstance(entry, FileArtifact)),
+        commands=tuple(entry for entry in artifacts if isinstance(entry, CommandArtifact)),
+        identifiers=tuple(entry for entry in artifacts if isinstance(entry, IdentifierArtifact)),
+    )
+
+
+def _ranked(
+    files: Iterable[FileArtifact], commands: Iterable[CommandArtifact], identifiers: Iterable[IdentifierArtifact]
+) -> ArtifactLedger:
+    """Each list without repetitions (later entries win), most important first."""
+    names = _fold(identifiers, lambda item: item.name, _join_identifiers)
+    newest = max((item.last_index for item in names), default=0) or 1
+    return ArtifactLedger(
+        files=_best(_fold(files, lambda file: file.path, _join_files), _file_rank, MAX_FILES),
+        commands=_best(_fold(commands, lambda item: item.command, _join_commands), _command_rank, MAX_COMMANDS),
+        identifiers=_best(
+            names, lambda item: math.log2(1 + item.times) + 2 * item.last_index / newest, MAX_IDENTIFIERS
+        ),
+    )
+
+
+def _best(entries: Iterable[_A], rank: Callable[[_A], float], most: int) -> tuple[_A, ...]:
+    return tuple(sorted(entries, key=rank, reverse=True)[:most])
+
+
+def _file_rank(file: FileArtifact) -> float:
+    # One change outweighs any reading; within either, the latest first.
+    return file.last_index + (0.0 if file.action is FileAction.READ else 1e9)
+
+
+def _command_rank(command: CommandArtifact) -> float:
+    return command.last_index + 1e9 * (command.is_test + (command.outcome is Outcome.FAILED))
+
+
+def _fold(entries: Iterable[_A], key: Callable[[_A], str], join: Callable[[_A, _A], _A]) -> list[_A]:
+    folded: dict[str, _A] = {}
+    for entry in entries:
+        name = key(entry)
+        folded[name] = join(folded[name], entry) if name in folded else entry
+    return list(folded.values())
+
+
+def _join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
+    created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
+    stays = old.action if new.action is FileAction.READ or created else new.action
+    return replace(new, action=stays, times=old.times + new.times)
+
+
+def _join_commands(old: CommandArtifact, new: CommandArtifact) -> CommandArtifact:
+    return replace(new, times=old.times + new.times)
+
+
+def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> IdentifierArtifact:
+    return replace(new, times=old.times + new.times, context=new.context or old.context)
+
+
+def _files(history: History) -> Iterator[FileArtifact]:
+    for call in history.calls:
+        for path, action in touches_of(call):
+            shown = clean(relative(path, history.root)).removeprefix("./")
+            yield FileArtifact(path=shown, action=action, last_index=call.index)
+
+
+def _commands(history: History) -> Iterator[CommandArtifact]:
+    for run in runs_of(history.calls, history.root):
+        if not run.looks:
+            yield CommandArtifact(
+                command=run.command,
+                outcome=run.outcome,
+                is_test=run.is_test,
+                detail=run.detail,
+                last_index=run.index,
+            )
+
+
+def _identifiers(history: History, mentions: Mapping[str, Mention]) -> list[IdentifierArtifact]:
+    weights = weigh(history, mentions)
+    spoken = (name for name, mention in mentions.items() if mention.said and not is_path(name))
+    best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
+    contexts = _contexts(history.excerpts, frozenset(best))
+    return [
+        IdentifierArtifact(
+            name=name,
+            context=contexts.get(name, ""),
+            times=mentions[name].said + mentions[name].seen,
+            last_index=mentions[name].last_index,
+        )
+        for name in best
+    ]
+
+
+def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str]) -> dict[str, str]:
+    """For each name the words it stood in last, prose before code."""
+    contexts: dict[str, str] = {}
+    for excerpt in sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index)):
+        for name in names.intersection(excerpt.anchors) - contexts.keys():
+            contexts[name] = _around(excerpt.text, name)
+    return contexts
+
+
+def _around(text: str, name: str) -> str:
+    flat = " ".join(text.split())
+    at = max(flat.find(name), 0)
+    start = max(0, at - _CONTEXT_LIMIT // 2)
+    start = flat.find(" ", start, at) + 1 or start if start else 0
+    return clip(flat[start : start + _CONTEXT_LIMIT], _CONTEXT_LIMIT)

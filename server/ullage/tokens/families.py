@@ -1,0 +1,136 @@
+"""Families of models that count alike: which encoding, how far off it is, and what a message costs beside its text.
+
+Sources: OpenAI's cookbook and tiktoken's model table for OpenAI; for the others ratios measured with their public
+tokenizers on code, prose, tool output and CJK text, and, for Claude, derived from Anthropic's published counts.
+"""
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.tokens.kinds import KindRatios
+
+
+class ImageRule(StrEnum):
+    """Which formula of `images` gives a picture's tokens."""
+
+    OPENAI_TILES = "openai_tiles"
+    OPENAI_TILES_MINI = "openai_tiles_mini"
+    OPENAI_TILES_GPT5 = "openai_tiles_gpt5"
+    OPENAI_TILES_O = "openai_tiles_o"
+    OPENAI_PATCHES = "openai_patches"
+    OPENAI_PATCHES_MINI = "openai_patches_mini"
+    CLAUDE = "claude"
+    CLAUDE_LARGE = "claude_large"
+    GEMINI = "gemini"
+    GEMINI_TILES = "gemini_tiles"
+
+
+class Family(Struct, frozen=True, kw_only=True):
+    """How one family counts. Tokens; `error_share` is the mean error of a single text, 0.0 where counts are exact.
+
+    `per_message` and `per_tool_call` are what the provider's framing adds to the text; `tool_prompt` what offering
+    any tool at all adds. `escaped_input` says whether a call's input is JSON to the model or bare parameters.
+    """
+
+    name: str
+    encoding: str = "o200k_base"
+    ratios: KindRatios = KindRatios()
+    error_share: float = 0.0
+    per_message: int = 4
+    per_tool_call: int = 3
+    per_tool_result: int = 4
+    per_tool: int = 0
+    tool_prompt: int = 0
+    tools_as_typescript: bool = True
+    escaped_input: bool = True
+    images: ImageRule = ImageRule.OPENAI_TILES
+
+    def counted_with(self, encoding: str) -> "Family":
+        """The family counted with another encoding, taken as its own."""
+        return replace(self, encoding=encoding, ratios=KindRatios(), error_share=0.0)
+
+
+_OPENAI_PATCHES = Family(name="gpt-5.2", images=ImageRule.OPENAI_PATCHES)
+# Text of a tokenizer nobody published: the mean ratio of those that are, with their spread as error.
+UNKNOWN = Family(name="unknown", ratios=KindRatios(1.08, 1.08, 1.12, 1.1, 1.05), error_share=0.12)
+# Framing of a call and its result in Claude's prompt: what fits the growth between consecutive recorded requests of
+# Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish it.
+_CLAUDE_TOOL_CALL, _CLAUDE_TOOL_RESULT = 60, 25
+_CLAUDE = Family(
+    name="claude",
+    ratios=KindRatios(prose=1.22, code=1.18, output=1.15, cjk=1.36, listing=1.15),
+    error_share=0.06,
+    per_message=4,
+    per_tool_call=_CLAUDE_TOOL_CALL,
+    per_tool_result=_CLAUDE_TOOL_RESULT,
+    tool_prompt=346,
+    tools_as_typescript=False,
+    escaped_input=False,
+    images=ImageRule.CLAUDE,
+)
+_CLAUDE_NEW = Family(
+    name="claude-4.7",
+    ratios=KindRatios(prose=1.72, code=1.47, output=1.40, cjk=1.36, listing=1.40),
+    error_share=0.12,
+    per_message=4,
+    per_tool_call=_CLAUDE_TOOL_CALL,
+    per_tool_result=_CLAUDE_TOOL_RESULT,
+    tool_prompt=346,
+    tools_as_typescript=False,
+    escaped_input=False,
+    images=ImageRule.CLAUDE_LARGE,
+)
+_GEMINI = Family(
+    name="gemini",
+    ratios=KindRatios(prose=1.12, code=1.20, output=1.28, cjk=0.95, listing=1.10),
+    error_share=0.06,
+    per_message=0,
+    images=ImageRule.GEMINI,
+)
+_GEMINI_2 = Family(
+    name="gemini-2",
+    ratios=_GEMINI.ratios,
+    error_share=0.06,
+    per_message=0,
+    images=ImageRule.GEMINI_TILES,
+)
+
+
+def _open(name: str, error_share: float, ratios: KindRatios) -> Family:
+    return Family(name=name, ratios=ratios, error_share=error_share)
+
+
+# First match wins; matched against the bare, lower-case name (see `model_names.bare_name`).
+_FAMILIES: tuple[tuple[str, Family], ...] = (
+    (r"gpt-3\.5|gpt-4(-turbo|-32k|-\d{4}.*)?$|text-embedding", Family(name="gpt-4", encoding="cl100k_base")),
+    (r"gpt-4o-mini", Family(name="gpt-4o-mini", images=ImageRule.OPENAI_TILES_MINI)),
+    (r"gpt-4\.1-(mini|nano)|o4-mini", Family(name="gpt-4.1-mini", images=ImageRule.OPENAI_PATCHES_MINI)),
+    (r"gpt-4|chatgpt-4o|gpt-oss", Family(name="gpt-4o")),
+    (r"gpt-5(\.1)?(-|$)", Family(name="gpt-5", images=ImageRule.OPENAI_TILES_GPT5)),
+    (r"gpt-|codex|chat-latest|computer-use", _OPENAI_PATCHES),
+    (r"o[1-9](-|$)", Family(name="o", images=ImageRule.OPENAI_TILES_O)),
+    (r"claude.*(opus-4[-.][7-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos)", _CLAUDE_NEW),
+    (r"claude|sonnet$|opus$|haiku$", _CLAUDE),
+    (r"gemini-[12]", _GEMINI_2),
+    (r"gemini|gemma", _GEMINI),
+    (r"llama-?2", _open("llama-2", 0.08, KindRatios(1.25, 1.31, 1.35, 1.62, 1.16))),
+    (r"llama|hermes", _open("llama-3", 0.01, KindRatios(1.00, 0.99, 1.01, 1.01, 1.00))),
+    (r"qwen|qwq", _open("qwen", 0.04, KindRatios(1.02, 1.02, 1.15, 0.99, 1.17))),
+    (r"glm", _open("glm", 0.01, KindRatios(1.00, 1.00, 1.03, 1.00, 1.03))),
+    (r"kimi|moonshot", _open("kimi", 0.01, KindRatios(0.99, 0.99, 0.99, 1.00, 1.00))),
+    (r"deepseek", _open("deepseek", 0.03, KindRatios(1.04, 1.07, 1.04, 0.98, 0.90))),
+    (r"mixtral|open-mistral-7b", _open("mistral-v1", 0.07, KindRatios(1.25, 1.30, 1.35, 1.39, 1.16))),
+    (
+        r"mistral|codestral|devstral|magistral|ministral|pixtral",
+        _open("mistral", 0.05, KindRatios(1.05, 1.08, 1.20, 1.13, 1.18)),
+    ),
+)
+_COMPILED = tuple((re.compile(pattern), family) for pattern, family in _FAMILIES)
+
+
+def family_of(bare_name: str) -> Family:
+    """The family of a model by its bare name; `UNKNOWN` when nothing is known of its tokenizer."""
+    return next((family for pattern, family in _COMPILED if pattern.match(bare_name)), UNKNOWN)

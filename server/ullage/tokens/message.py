@@ -1,0 +1,103 @@
+"""What messages and tool definitions cost beyond bare text. Counters differ in `count`; this is the same for all."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import ceil
+
+from ullage.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.marker import render_marker
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.usage import Breakdown
+from ullage.tokens.families import Family
+from ullage.tokens.images import count_image
+from ullage.tokens.tools import TYPESCRIPT_OVERHEAD, render_input, render_json, render_typescript
+
+# Instruction files of coding agents, and the memory tool's folder.
+_MEMORY = re.compile(r"(?:^|/)(?:(?:CLAUDE|AGENTS|MEMORY|GEMINI)(?:\.local)?\.md$|memories/)")
+# Encrypted reasoning is base64 of about four bytes a token, plus what the encryption adds (about 10 %).
+_CHARACTERS_PER_REDACTED_TOKEN = 6
+
+
+class MessageCounter(ABC):
+    """Counts messages block by block, given a way to count text. `family` says what framing costs."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+
+    @abstractmethod
+    def count(self, text: str) -> int:
+        """Tokens of bare text."""
+
+    def count_message(self, message: Message) -> int:
+        """Tokens one message adds to a prompt."""
+        return self.break_down(message).total
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        """The sum of `count_message`."""
+        return sum(map(self.count_message, messages))
+
+    def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
+        """Tokens the definitions of offered tools add to a prompt."""
+        if not tools:
+            return 0
+        if self.family.tools_as_typescript:
+            return self.count(render_typescript(tools)) + TYPESCRIPT_OVERHEAD
+        return self.count(render_json(tools)) + self.family.tool_prompt + self.family.per_tool * len(tools)
+
+    def break_down(self, message: Message) -> Breakdown:
+        """A message's tokens by kind. Framing counts with the messages, or with the system prompt."""
+        if message.role is Role.SYSTEM and message.compaction is None:
+            return Breakdown(system_prompt=self.family.per_message + sum(map(self._count_block, message.content)))
+        tokens = {"messages": 0, "memory": 0, "tool_results": 0, "summary": 0}
+        for block in message.content:
+            tokens[_kind(block)] += self._count_block(block)
+        # A provider frames each tool result by itself; a message of nothing else has no frame of its own.
+        if not message.content or any(not isinstance(block, ToolResultBlock) for block in message.content):
+            tokens["messages"] += self.family.per_message
+        return Breakdown(**tokens)
+
+    def _count_block(self, block: Block) -> int:
+        match block:
+            case ToolUseBlock():
+                text = render_input(block, escaped=self.family.escaped_input)
+                return self.family.per_tool_call + self.count(block.name) + self.count(text)
+            case ToolResultBlock():
+                return self.family.per_tool_result + sum(map(self._count_part, block.content))
+            case ThinkingBlock():
+                return self.count(block.thinking) + ceil(len(block.redacted or "") / _CHARACTERS_PER_REDACTED_TOKEN)
+            case CompactionBlock():
+                return self.count(render_marker(block))
+            case _:
+                return self._count_part(block)
+
+    def _count_part(self, part: ResultPart) -> int:
+        match part:
+            case TextBlock():
+                return self.count(part.text)
+            case ImageBlock():
+                return count_image(part, self.family.images)
+            case ResourceBlock():
+                return self.count(part.uri) + self.count(part.text or "")
+
+
+def _kind(block: Block) -> str:
+    match block:
+        case ToolResultBlock():
+            return "tool_results"
+        case CompactionBlock():
+            return "summary"
+        case ResourceBlock() if _MEMORY.search(block.uri):
+            return "memory"
+        case _:
+            return "messages"

@@ -1,0 +1,32 @@
+"""What a tracker says of a context."""
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from ullage.model.usage import Breakdown, UsageSource
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How full a context is and how that is known. `breakdown.total` is `used`.
+
+    `pending_messages` came after the last report, which was at `reported_at` (Unix milliseconds). `error_share` is the
+    expected error as a share of `used`.
+    """
+
+    used: int
+    source: UsageSource
+    breakdown: Breakdown
+    pending_messages: int
+    reported_at: int | None
+    error_share: float
+
+
+def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
+    """The parts of `counted` as the model's tokens, summing to `used`; what they leave is `overhead`.
+
+    Where the parts come to more than `used` they share it in proportion.
+    """
+    fitting = min(ratio, used / counted.total) if counted.total else 0.0
+    parts = {name: int(tokens * fitting) for name, tokens in asdict(counted).items()}
+    parts["overhead"] += used - sum(parts.values())
+    return Breakdown(**parts)

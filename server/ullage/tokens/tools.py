@@ -1,0 +1,96 @@
+"""The text a model sees of tools: their definitions and its calls of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.message import ToolDefinition
+
+# What stands around the rendered definitions in OpenAI's prompt (source: gpt-tokenizer, litellm).
+TYPESCRIPT_OVERHEAD = 9
+
+_TYPES = {"integer": "number", "number": "number", "boolean": "boolean", "null": "null", "string": "string"}
+
+
+def render_typescript(tools: Sequence[ToolDefinition]) -> str:
+    """Definitions as OpenAI's models see them: a TypeScript namespace."""
+    lines = ["namespace functions {", ""]
+    for tool in tools:
+        if tool.description:
+            lines.append(f"// {tool.description}")
+        fields = list(_render_fields(tool.input_schema))
+        if fields:
+            lines += [f"type {tool.name} = (_: {{", *fields, "}) => any;", ""]
+        else:
+            lines += [f"type {tool.name} = () => any;", ""]
+    return "\n".join([*lines, "} // namespace functions"])
+
+
+def render_json(tools: Sequence[ToolDefinition]) -> str:
+    """Definitions as JSON, one a line, as most other models see them."""
+    return "\n".join(
+        to_json({"name": tool.name, "description": tool.description, "parameters": tool.input_schema}) for tool in tools
+    )
+
+
+def render_input(block: ToolUseBlock, *, escaped: bool) -> str:
+    """A call's input: one JSON object (`escaped`), or names and bare values, where a newline is one."""
+    if escaped:
+        return to_json(block.input)
+    return "\n".join(
+        f"{name}\n{value if isinstance(value, str) else to_json(value)}" for name, value in block.input.items()
+    )
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON. What JSON cannot hold (a lone surrogate) is written as Python does."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, TypeError, RecursionError):
+        return repr(value)
+
+
+def _render_fields(schema: dict[str, Any]) -> Iterator[str]:
+    required = _strings(schema.get("required"))
+    for name, field in _objects(schema.get("properties")).items():
+        if description := field.get("description"):
+            yield f"// {description}"
+        yield f"{name}{'' if name in required else '?'}: {_render_type(field)},"
+
+
+def _render_type(schema: dict[str, Any]) -> str:
+    if choices := _list(schema.get("enum")):
+        return " | ".join(to_json(choice) for choice in choices)
+    if options := _list(schema.get("anyOf")) or _list(schema.get("oneOf")):
+        return " | ".join(
+            _render_type(cast("dict[str, Any]", option)) for option in options if isinstance(option, dict)
+        )
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return " | ".join(_TYPES.get(str(one), str(one)) for one in cast("list[Any]", kind))
+    if kind == "array":
+        items = schema.get("items")
+        return f"{_render_type(cast('dict[str, Any]', items))}[]" if isinstance(items, dict) else "any[]"
+    if kind == "object" or "properties" in schema:
+        fields = list(_render_fields(schema))
+        return "\n".join(["{", *fields, "}"]) if fields else "object"
+    return _TYPES.get(str(kind), "any")
+
+
+def _objects(value: Any) -> dict[str, dict[str, Any]]:
+    if not isinstance(value, dict):
+        return {}
+    return {
+        str(name): cast("dict[str, Any]", field) if isinstance(field, dict) else {}
+        for name, field in cast("dict[Any, Any]", value).items()
+    }
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _strings(value: Any) -> set[str]:
+    return {item for item in _list(value) if isinstance(item, str)}

@@ -1,0 +1,236 @@
+"""The ledger of a context: the last reported usage, and the calibrated count of what came after it."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.model.message import Role
+from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.tokens.calibration import Calibration, Rivals, Step
+from ullage.tokens.reading import Reading, apportion
+
+# Messages a late report may still belong to; older ones are only part of the sums.
+REMEMBERED = 256
+
+
+class Counted(Struct, frozen=True, kw_only=True):
+    """A message's place in the sum of local counts: what came `before` it, what is there `after` it. `number` counts
+    the view's messages, `turn` its prompt turns."""
+
+    message_id: str
+    turn: int
+    before: int
+    after: int
+    number: int
+
+
+class Anchor(Struct, frozen=True, kw_only=True):
+    """The last report, and the message it belongs to; `reasoning` as in `Step`."""
+
+    usage: Usage
+    answer: Counted
+    at: int
+    reasoning: float = 0.0
+
+
+class TrackerState(Struct, frozen=True, kw_only=True):
+    """All a tracker knows. `parts` and `tools` are local counts of the view; `smallest` is the report with the
+    smallest counted prompt, as (reported, counted): what it has too much is hidden from the session. `turn` counts
+    prompt turns; `answered` says that the last message is the assistant's, so that the next prompt begins one."""
+
+    calibration: Calibration = Calibration()
+    parts: Breakdown = Breakdown()
+    tools: int = 0
+    messages: int = 0
+    turn: int = 0
+    answered: bool = False
+    recent: tuple[Counted, ...] = ()
+    anchor: Anchor | None = None
+    smallest: tuple[int, int] | None = None
+    totals: Usage = Usage()
+
+
+class ContextTracker:
+    """Follows one context. Every method but `edited` costs the same however long the session is."""
+
+    def __init__(self, calibration: Calibration = Calibration()) -> None:  # noqa: B008  frozen
+        self._calibration = calibration
+        self._parts = Breakdown()
+        self._tools = 0
+        self._messages = 0
+        self._turn = 0
+        self._answered = False
+        self._recent: dict[str, Counted] = {}
+        self._anchor: Anchor | None = None
+        self._smallest: tuple[int, int] | None = None
+        self._totals = Usage()
+
+    @classmethod
+    def restore(cls, state: TrackerState) -> "ContextTracker":
+        """The tracker whose `state` that was."""
+        tracker = cls(state.calibration)
+        tracker._parts, tracker._tools, tracker._messages = state.parts, state.tools, state.messages
+        tracker._turn, tracker._answered = state.turn, state.answered
+        tracker._recent = {counted.message_id: counted for counted in state.recent}
+        tracker._anchor, tracker._smallest, tracker._totals = state.anchor, state.smallest, state.totals
+        return tracker
+
+    @property
+    def state(self) -> TrackerState:
+        """Everything, as a value that `restore` takes."""
+        return TrackerState(
+            calibration=self._calibration,
+            parts=self._parts,
+            tools=self._tools,
+            messages=self._messages,
+            turn=self._turn,
+            answered=self._answered,
+            recent=tuple(self._recent.values()),
+            anchor=self._anchor,
+            smallest=self._smallest,
+            totals=self._totals,
+        )
+
+    def append(self, message_id: str, role: Role, parts: Breakdown) -> None:
+        """One more message at the end of the view, with its local count."""
+        before = self._counted
+        self._parts += parts
+        self._messages += 1
+        if role is Role.USER and self._answered and not parts.tool_results:
+            self._turn += 1
+        self._answered = role is Role.ASSISTANT
+        self._recent[message_id] = Counted(
+            message_id=message_id, turn=self._turn, before=before, after=self._counted, number=self._messages
+        )
+        if len(self._recent) > REMEMBERED:
+            del self._recent[next(iter(self._recent))]
+
+    def declare_tools(self, tokens: int) -> None:
+        """The local count of the tools offered from here on."""
+        self._tools = tokens
+
+    def report(self, usage: Usage, message_id: str, at: int) -> None:
+        """The provider's account of the request that `message_id` answers; `at` in Unix milliseconds.
+
+        A second report of one answer replaces the first. A report of an answer from before the last edit or the
+        last report counts for the totals alone.
+        """
+        if self._anchor and self._anchor.answer.message_id == message_id:
+            self._totals = _minus(self._totals, self._anchor.usage) + usage
+            self._anchor = replace(self._anchor, usage=usage, at=at)
+            return
+        self._totals += usage
+        answer = self._recent.get(message_id)
+        if answer is None or usage.prompt == 0:
+            return
+        reasoning = 0.0
+        if self._anchor:
+            step = _step(self._anchor, answer.before, answer.turn)
+            self._calibration = self._calibration.learn(step, usage.prompt - self._anchor.usage.prompt)
+            reasoning = 0.0 if step.new_turn else self._calibration.unseen(step)
+        if self._smallest is None or answer.before <= self._smallest[1]:
+            self._smallest = usage.prompt, answer.before
+        self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
+        self._forget_before(answer)
+
+    def edited(self, counts: Iterable[tuple[str, Role, Breakdown]]) -> None:
+        """The whole view as it is after an edit. The last report no longer speaks of it."""
+        self._anchor = None
+        self._recent.clear()
+        self._messages = 0
+        self._parts = Breakdown()
+        for _, _, parts in counts:
+            self._messages += 1
+            self._parts += parts
+
+    def recalibrate(self, calibration: Calibration) -> None:
+        """Goes on with another model: what was reported before is another tokenizer's. The hidden part is taken to be
+        as large as it was."""
+        hidden = self.overhead
+        self._calibration = calibration
+        self._anchor = None
+        if self._smallest:
+            counted = self._smallest[1]
+            self._smallest = hidden + self.scale(counted), counted
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is known about the model now, this session's hidden part included, its client's reminders left out."""
+        hidden = self.overhead if self._hides_prompt and self._smallest else self._calibration.hidden
+        return replace(self._calibration, hidden=hidden, reminders=Rivals(), reminder=0.0)
+
+    @property
+    def totals(self) -> Usage:
+        """The sum of all reports."""
+        return self._totals
+
+    @property
+    def overhead(self) -> int:
+        """Tokens of a prompt that the session does not show, as far as known."""
+        if self._smallest:
+            reported, counted = self._smallest
+            return max(0, reported - self.scale(counted))
+        return self._calibration.hidden if self._hides_prompt else 0
+
+    @property
+    def reading(self) -> Reading:
+        """How full the context is now."""
+        anchor = self._anchor
+        if anchor is None:
+            uncertain = used = self.overhead + self.scale(self._counted)
+            source, pending = UsageSource.ESTIMATED, self._messages
+        else:
+            step = _step(anchor, self._counted, self._turn)
+            used = max(0, anchor.usage.prompt + round(self._calibration.expect(step)))
+            counts_answer = self._calibration.counts_answer(step)
+            uncertain = self.scale(abs(step.added) + (step.answer if counts_answer else 0))
+            pending = self._messages - anchor.answer.number
+            source = UsageSource.STALE if step.added or pending else UsageSource.REPORTED
+        return Reading(
+            used=used,
+            source=source,
+            breakdown=apportion(replace(self._parts, tools=self._tools), self._calibration.ratio, used),
+            pending_messages=pending,
+            reported_at=anchor.at if anchor else None,
+            error_share=self._calibration.error * uncertain / used if used else 0.0,
+        )
+
+    def scale(self, tokens: int) -> int:
+        """A local count as the model's tokens."""
+        return round(self._calibration.scale(tokens))
+
+    @property
+    def _counted(self) -> int:
+        return self._parts.total + self._tools
+
+    @property
+    def _hides_prompt(self) -> bool:
+        return not self._parts.system_prompt and not self._tools
+
+    def _forget_before(self, answer: Counted) -> None:
+        """Drops messages up to and including the answer: no report will speak of them any more."""
+        first = next(iter(self._recent.values()))
+        for message_id in list(islice(self._recent, answer.number - first.number + 1)):
+            del self._recent[message_id]
+
+
+def _step(anchor: Anchor, counted: int, turn: int) -> Step:
+    """What came between a report and the point where `counted` tokens and `turn` prompt turns are in the view."""
+    return Step(
+        output=anchor.usage.output_tokens,
+        answer=anchor.answer.after - anchor.answer.before,
+        added=counted - anchor.answer.after,
+        reasoning=anchor.reasoning,
+        new_turn=turn != anchor.answer.turn,
+    )
+
+
+def _minus(whole: Usage, part: Usage) -> Usage:
+    return Usage(
+        input_tokens=whole.input_tokens - part.input_tokens,
+        output_tokens=whole.output_tokens - part.output_tokens,
+        cache_read_input_tokens=whole.cache_read_input_tokens - part.cache_read_input_tokens,
+        cache_creation_input_tokens=whole.cache_creation_input_tokens - part.cache_creation_input_tokens,
+    )

@@ -1,0 +1,230 @@
+"""The fold: a log's records, applied one by one, give the transcript's present state.
+
+`Transcript` is a sans-I/O state machine. It holds the view and a few facts, never the archived messages, so its
+size is that of the active context. A reverted edit is passed over as if it had never been; since its archived
+messages are no longer at hand, reverting means folding the log again (`needs_refold`).
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from msgspec import Struct
+
+from ullage.model.edits import CompactionEdit, Edit, EditTrigger
+from ullage.model.events import (
+    ContextEdited,
+    EditReverted,
+    Event,
+    MessageAppended,
+    MessagePinned,
+    ModelChanged,
+    Record,
+    SessionCreated,
+    SessionForked,
+    SessionRenamed,
+    ToolsDeclared,
+    UsageReported,
+)
+from ullage.model.message import Message, ToolDefinition
+from ullage.transcript.rules.tool_pairs import is_pure_prompt
+from ullage.transcript.view import Item, apply_edit
+
+
+class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An edit as listed: what it was, when, what it saved in tokens, and whether it still counts."""
+
+    id: str
+    kind: str
+    timestamp: int
+    trigger: EditTrigger
+    tokens_saved: int
+    reverted: bool = False
+
+
+class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A transcript's whole state, to be stored and restored."""
+
+    position: int
+    items: tuple[Item, ...]
+    cwd: str = ""
+    title: str = ""
+    model: str = ""
+    parent_id: str | None = None
+    tools: tuple[ToolDefinition, ...] = ()
+    pinned: frozenset[str] = frozenset()
+    edits: tuple[EditInfo, ...] = ()
+    messages: int = 0
+    first_user_id: str | None = None
+    oldest_timestamp: int = 0
+
+
+class Transcript:
+    """The state of one session's conversation after the records applied so far."""
+
+    def __init__(self, state: TranscriptState | None = None) -> None:
+        state = state or TranscriptState(position=-1, items=())
+        self.position = state.position
+        self.cwd = state.cwd
+        self.title = state.title
+        self.model = state.model
+        self.parent_id = state.parent_id
+        self.tools = state.tools
+        self.pinned = set(state.pinned)
+        self.edits = list(state.edits)
+        self.messages = state.messages
+        self.first_user_id = state.first_user_id
+        self.oldest_timestamp = state.oldest_timestamp
+        self._items = list(state.items)
+        self._active = _count_active(self._items)
+        self._reverted: set[str] = set()
+
+    @property
+    def state(self) -> TranscriptState:
+        """Everything there is to know, as a value."""
+        return TranscriptState(
+            position=self.position,
+            items=tuple(self._items),
+            cwd=self.cwd,
+            title=self.title,
+            model=self.model,
+            parent_id=self.parent_id,
+            tools=self.tools,
+            pinned=frozenset(self.pinned),
+            edits=tuple(self.edits),
+            messages=self.messages,
+            first_user_id=self.first_user_id,
+            oldest_timestamp=self.oldest_timestamp,
+        )
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """The view with each message's place in the transcript."""
+        return self._items
+
+    @property
+    def view(self) -> tuple[Message, ...]:
+        """What the model would be sent."""
+        return tuple(item.message for item in self._items)
+
+    @property
+    def active(self) -> int:
+        """Appended messages that are in the view."""
+        return self._active
+
+    @property
+    def archived(self) -> int:
+        """Appended messages that are in the log only."""
+        return self.messages - self.active
+
+    @property
+    def compactions(self) -> int:
+        """Compactions in force, superseded ones included."""
+        return sum(edit.kind == "compaction" and not edit.reverted for edit in self.edits)
+
+    @property
+    def edits_in_force(self) -> tuple[EditInfo, ...]:
+        """Edits that were not reverted, oldest first."""
+        return tuple(edit for edit in self.edits if not edit.reverted)
+
+    def needs_refold(self, event: Event) -> bool:
+        """Whether an event takes back something this state has already forgotten."""
+        return isinstance(event, EditReverted) and event.edit_id not in self._reverted
+
+    def is_reverted(self, edit_id: str) -> bool:
+        """Whether the log takes an edit back further on."""
+        return edit_id in self._reverted
+
+    def apply(self, record: Record) -> None:
+        """Takes one more record in. Records come in order of position, each once."""
+        self._apply_event(record.event)
+        self.position = record.position
+
+    def _apply_event(self, event: Event) -> None:
+        match event:
+            case MessageAppended():
+                self._append(event.message)
+            case ContextEdited():
+                self._edit(event.edit)
+            case MessagePinned():
+                (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
+            case ToolsDeclared():
+                self.tools = event.tools
+            case ModelChanged():
+                self.model = event.model
+            case SessionRenamed():
+                self.title = event.title
+            case SessionCreated():
+                self.cwd, self.title, self.model = event.cwd, event.title, event.model
+            case SessionForked():
+                self.parent_id = event.parent_id
+                self.title = event.title or self.title
+            case UsageReported() | EditReverted():
+                pass
+
+    def _append(self, message: Message) -> None:
+        self._items.append(Item(self.messages, message))
+        self._active += 1
+        self.messages += 1
+        if self.first_user_id is None and is_pure_prompt(message):
+            self.first_user_id = message.id
+        if message.timestamp and not self.oldest_timestamp:
+            self.oldest_timestamp = message.timestamp
+
+    def _edit(self, edit: Edit) -> None:
+        reverted = edit.id in self._reverted
+        self.edits.append(
+            EditInfo(
+                id=edit.id,
+                kind=edit_kind(edit),
+                timestamp=edit.timestamp,
+                trigger=edit.trigger,
+                tokens_saved=edit.tokens_saved,
+                reverted=reverted,
+            )
+        )
+        if not reverted:
+            self._items = apply_edit(self._items, edit)
+            self._active = _count_active(self._items)
+
+    def expect_reverts(self, records: Iterable[Record]) -> None:
+        """Tells the fold which edits the coming records take back."""
+        self._reverted |= {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+
+
+def _count_active(items: Sequence[Item]) -> int:
+    return sum(not item.inserted for item in items)
+
+
+def edit_kind(edit: Edit) -> str:
+    """The edit's name as stored and listed: `compaction`, `clear_tool_uses`, …"""
+    return str(edit.__struct_config__.tag)
+
+
+def fold(records: Sequence[Record], state: TranscriptState | None = None) -> Transcript:
+    """The transcript after all records, from the start or from a state."""
+    transcript = Transcript(state)
+    transcript.expect_reverts(records)
+    for record in records:
+        transcript.apply(record)
+    return transcript
+
+
+def project(events: Iterable[Event]) -> tuple[Message, ...]:
+    """What the model would be sent after these events."""
+    records = [
+        Record(position=position, timestamp=0, event=event) for position, event in zip(count(), events, strict=False)
+    ]
+    return fold(records).view
+
+
+def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
+    """The compactions among records, reverted ones left out, oldest first."""
+    records = tuple(records)
+    reverted = {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+    return tuple(
+        record.event.edit
+        for record in records
+        if isinstance(record.event, ContextEdited)
+        and isinstance(record.event.edit, CompactionEdit)
+        and record.event.edit.id not in reverted
+    )

@@ -1,0 +1,30 @@
+"""Keep: what stays verbatim through every edit: the system prompt, the first user message, and pinned messages.
+
+A pinned message stays together with its group (its tool's results, the thinking behind it).
+"""
+
+from collections.abc import Collection, Sequence
+
+from ullage.model.message import Message, Role
+from ullage.transcript.cut_points import groups
+
+
+def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str, ...]:
+    """Ids of the first user message and of the system messages up to it, in order."""
+    ids: list[str] = []
+    for message in messages:
+        if message.role is Role.SYSTEM or message.id == first_user_id:
+            ids.append(message.id)
+        if message.id == first_user_id:
+            return tuple(ids)
+    return tuple(ids)
+
+
+def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
+    """Ids of system messages, of the pinned ones, and of all that shares a group with a pinned one, in order."""
+    return tuple(
+        messages[i].id
+        for group in groups(messages)
+        for i in group
+        if messages[i].role is Role.SYSTEM or any(messages[j].id in pinned for j in group)
+    )

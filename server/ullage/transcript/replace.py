@@ -1,0 +1,39 @@
+"""New contents for one block, its kind and its ties to other blocks unchanged."""
+
+from msgspec.structs import replace
+
+from ullage.model.blocks import (
+    Block,
+    ResourceBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.edits import Replacement
+
+
+def replace_block(block: Block, replacement: Replacement) -> Block:
+    """The block with the replacement's `text` or `input`; unchanged where that makes no sense for its kind.
+
+    An image becomes text. Rewritten thinking loses its signature, which vouches for the old text.
+    """
+    if isinstance(block, ToolUseBlock):
+        return block if replacement.input is None else replace(block, input=replacement.input)
+    if replacement.text is None:
+        return block
+    return _with_text(block, replacement.text)
+
+
+def _with_text(block: Block, text: str) -> Block:
+    match block:
+        case ToolResultBlock():
+            return replace(block, content=(TextBlock(text=text),))
+        case ThinkingBlock():
+            return ThinkingBlock(thinking=text)
+        case ResourceBlock():
+            return replace(block, text=text)
+        case ToolUseBlock():
+            return block
+        case _:
+            return TextBlock(text=text)

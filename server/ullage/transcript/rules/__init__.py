@@ -1,0 +1,1 @@
+"""Provider rules, one per file: what must not be parted when a transcript is cut."""

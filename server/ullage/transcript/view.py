@@ -1,0 +1,81 @@
+"""The view: what the model would be sent, as items that remember their place in the transcript."""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit
+from ullage.model.message import Message
+from ullage.transcript.replace import replace_block
+
+
+class Item(Struct, frozen=True):
+    """A message of the view. `index` is its place among the appended messages; a marker or notice, which was
+    never appended, has the index of the message it stands before and `inserted` set."""
+
+    index: int
+    message: Message
+    inserted: bool = False
+
+
+def apply_edit(items: list[Item], edit: Edit) -> list[Item]:
+    """The items after an edit. Parts of the edit that find nothing to act on are without effect."""
+    if isinstance(edit, CompactionEdit):
+        return _apply_compaction(items, edit)
+    if isinstance(edit, DropEdit):
+        return _apply_drop(items, edit)
+    return _apply_replacements(items, edit)
+
+
+def touched_ids(edit: Edit) -> frozenset[str]:
+    """Messages whose content or presence in the view an edit may change by replacing or inserting."""
+    if isinstance(edit, CompactionEdit):
+        return frozenset({edit.marker.id})
+    if isinstance(edit, DropEdit):
+        return frozenset({edit.notice.id})
+    return frozenset(replacement.message_id for replacement in edit.replacements)
+
+
+def _apply_compaction(items: list[Item], edit: CompactionEdit) -> list[Item]:
+    leading = set(edit.leading)
+    stays = leading | set(edit.kept)
+    place = 1 + max((item.index for item in items if item.message.id in leading), default=edit.start - 1)
+
+    def goes(item: Item) -> bool:
+        return edit.start <= item.index < edit.end and item.message.id not in stays
+
+    return _exchange(items, goes, Item(place, edit.marker, True))
+
+
+def _apply_drop(items: list[Item], edit: DropEdit) -> list[Item]:
+    dropped = set(edit.message_ids)
+    place = next((item.index for item in items if item.message.id in dropped), None)
+    if place is None:
+        return items
+    return _exchange(items, lambda item: item.message.id in dropped, Item(place, edit.notice, True))
+
+
+def _exchange(items: list[Item], goes: Callable[[Item], bool], new: Item) -> list[Item]:
+    stays = [item for item in items if not goes(item)]
+    at = next((i for i, item in enumerate(stays) if item.index >= new.index), len(stays))
+    return [*stays[:at], new, *stays[at:]]
+
+
+def _apply_replacements(items: list[Item], edit: ReplacingEdit) -> list[Item]:
+    by_message: dict[str, list[Replacement]] = {}
+    for replacement in edit.replacements:
+        by_message.setdefault(replacement.message_id, []).append(replacement)
+    return [
+        Item(item.index, _replace(item.message, by_message[item.message.id]), item.inserted)
+        if item.message.id in by_message
+        else item
+        for item in items
+    ]
+
+
+def _replace(message: Message, replacements: Iterable[Replacement]) -> Message:
+    content = list(message.content)
+    for replacement in replacements:
+        if replacement.block < len(content):
+            content[replacement.block] = replace_block(content[replacement.block], replacement)
+    return Message(id=message.id, role=message.role, content=tuple(content), timestamp=message.timestamp)

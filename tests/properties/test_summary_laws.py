@@ -1,0 +1,80 @@
+"""What holds for every offline summary, whatever was said and however little may be said of it."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.conversations import agent, bash, call, user
+from support.counting import LengthCounter
+from ullage.model.blocks import CompactionBlock
+from ullage.model.marker import render_ledger, render_marker
+from ullage.model.message import Message
+from ullage.summary.compose import NOTHING_FITS, compose
+from ullage.summary.ledger import collect, fit
+from ullage.summary.request import SummaryRequest
+
+COUNTER = LengthCounter()
+texts = st.one_of(
+    st.text(max_size=300),
+    st.lists(
+        st.sampled_from(["fix", "src/auth.py", "never", "token_count", "\n## Task\n", "- #3 x", "it failed.", "\n"]),
+        max_size=60,
+    ).map(" ".join),
+)
+exchanges = st.one_of(
+    texts.map(lambda text: (user(text),)),
+    texts.map(lambda text: (agent(text),)),
+    st.tuples(texts, texts, st.booleans()).map(lambda parts: bash(parts[0], parts[1], is_error=parts[2])),
+    st.tuples(texts, texts).map(lambda parts: call("Write", {"file_path": parts[0], "content": parts[1]}, "ok")),
+)
+histories = st.lists(exchanges, max_size=12).map(lambda parts: tuple(message for part in parts for message in part))
+
+
+def compacted(messages: tuple[Message, ...], tokens: int, previous: CompactionBlock | None = None) -> CompactionBlock:
+    request = SummaryRequest(messages=messages, first_index=0, max_tokens=tokens, previous=previous)
+    composition = compose(request, COUNTER)
+    return CompactionBlock(
+        compaction_number=1 if previous is None else previous.compaction_number + 1,
+        timestamp=0,
+        summary=composition.summary,
+        messages_archived=len(messages),
+        context_size_before=0,
+        ledger=composition.ledger,
+    )
+
+
+def smallest(block: CompactionBlock) -> int:
+    return COUNTER.count(
+        render_marker(
+            CompactionBlock(
+                compaction_number=block.compaction_number,
+                timestamp=0,
+                summary=NOTHING_FITS,
+                messages_archived=block.messages_archived,
+                context_size_before=0,
+            )
+        )
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories, st.integers(0, 600), histories)
+def test_marker_never_takes_more_than_its_budget(
+    messages: tuple[Message, ...], tokens: int, later: tuple[Message, ...]
+) -> None:
+    first = compacted(messages, tokens)
+    second = compacted(later, tokens, first)
+    for block in (first, second):
+        assert block.summary.strip()
+        assert COUNTER.count(render_marker(block)) <= max(tokens, smallest(block))
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories, st.integers(0, 300))
+def test_fitted_ledger_never_takes_more_than_its_budget(messages: tuple[Message, ...], tokens: int) -> None:
+    assert COUNTER.count(render_ledger(fit(collect(messages, 0), tokens, COUNTER))) <= tokens
+
+
+@settings(max_examples=50, deadline=None)
+@given(histories, st.integers(0, 600))
+def test_same_request_gives_the_same_summary(messages: tuple[Message, ...], tokens: int) -> None:
+    assert compacted(messages, tokens) == compacted(messages, tokens)

@@ -1,0 +1,54 @@
+"""A process that appends to a session and says on stdout what is safe: `appender.py PATH SESSION NAME [COUNT]`.
+
+It says `starting` before it opens the store, then `NAME-0`, `NAME-1`, … as each append has returned. An append is
+three records, so that half of one would be noticed. Without COUNT it goes on until it is killed.
+"""
+
+import contextlib
+import itertools
+import sys
+from pathlib import Path
+
+from support.logs import message, records
+from ullage.model.errors import ConcurrentAppend, Conflict
+from ullage.model.events import SessionCreated
+from ullage.service.ports import SessionStore
+from ullage.store import open_store
+
+BATCH = 3
+# With this much text an append is a few pages, and the write-ahead log is carried over every few dozen appends.
+_TEXT = "walnut " * 4_000
+
+
+def append_batch(store: SessionStore, session_id: str, name: str) -> None:
+    """Appends `NAME/0`, `NAME/1`, … behind whatever others appended meanwhile."""
+    while True:
+        opened = store.open(session_id)
+        position = opened.records[-1].position if opened.records else opened.snapshot_position
+        batch = (message(f"{name}/{index}", _TEXT) for index in range(BATCH))
+        with contextlib.suppress(ConcurrentAppend):
+            store.append(session_id, records(*batch, start=position + 1))
+            # Spares the next open what is known.
+            store.save_snapshot(session_id, position, b"state")
+            return
+
+
+def say(line: str) -> None:
+    """Hands a line to whoever listens, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(path: str, session_id: str, name: str, count: str = "") -> None:
+    """Runs the appender."""
+    say("starting")
+    with open_store(Path(path)) as store:
+        with contextlib.suppress(Conflict):
+            store.create(session_id, records(SessionCreated()))
+        for number in range(int(count)) if count else itertools.count():
+            append_batch(store, session_id, f"{name}-{number}")
+            say(f"{name}-{number}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,28 @@
+"""A counter small enough to reason about."""
+
+from collections.abc import Sequence
+
+from ullage.model.message import Message, ToolDefinition
+from ullage.model.usage import Breakdown
+
+
+class LengthCounter:
+    """Four characters a token."""
+
+    name = "length"
+    error_share = 0.5
+
+    def count(self, text: str) -> int:
+        return -(-len(text) // 4)
+
+    def count_message(self, message: Message) -> int:
+        return self.count(message.text)
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        return sum(self.count_message(message) for message in messages)
+
+    def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
+        return sum(self.count(tool.description) for tool in tools)
+
+    def break_down(self, message: Message) -> Breakdown:
+        return Breakdown(messages=self.count_message(message))

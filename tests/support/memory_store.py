@@ -1,0 +1,166 @@
+"""The session store's in-memory twin: the same contract, for tests that need no file."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
+from ullage.model.events import MessageAppended, Record, SessionForked
+from ullage.model.message import Message
+from ullage.service.ports import SearchHit, SessionInfo, StoredSession
+from ullage.store.facts import SessionFacts, fold_facts
+from ullage.store.log import check_positions
+from ullage.store.search_text import message_text, query_words
+
+_TOKEN = re.compile(r"[^\W_]+")
+_SNIPPET_CHARS = 80
+
+
+class _Log(Struct, kw_only=True):
+    """One session's own records, and where they branched off."""
+
+    records: list[Record]
+    fork: SessionForked | None
+    deleted: bool = False
+    snapshot: tuple[int, bytes] | None = None
+
+
+class MemoryStore:
+    """A `SessionStore` that forgets everything with its object. Scores are the number of matching words."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, _Log] = {}
+        self._calibrations: dict[str, bytes] = {}
+
+    def create(self, session_id: str, records: Sequence[Record]) -> None:
+        if not records:
+            raise InvalidRequest(f"session {session_id} cannot start without a record")
+        if session_id in self._logs:
+            raise Conflict(f"session {session_id} exists already")
+        first = records[0].event
+        fork = first if isinstance(first, SessionForked) else None
+        if fork and fork.position not in range(len(self.read(fork.parent_id))):
+            raise InvalidRequest(f"session {fork.parent_id} has no position {fork.position} to fork at")
+        check_positions(session_id, fork.position + 1 if fork else 0, records)
+        self._logs[session_id] = _Log(records=list(records), fork=fork)
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        check_positions(session_id, len(self.read(session_id)), records)
+        self._logs[session_id].records.extend(records)
+
+    def open(self, session_id: str) -> StoredSession:
+        position, snapshot = self._require(session_id).snapshot or (-1, None)
+        return StoredSession(records=self.read(session_id, position + 1), snapshot=snapshot, snapshot_position=position)
+
+    def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
+        self._require(session_id)
+        return tuple(
+            record
+            for record in self._all_records(session_id)
+            if record.position >= start and (stop is None or record.position < stop)
+        )
+
+    def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
+        log = self._require(session_id)
+        if position not in range(len(self._all_records(session_id))):
+            raise InvalidRequest(f"session {session_id} has no position {position} to keep a snapshot of")
+        if log.snapshot is None or log.snapshot[0] <= position:
+            log.snapshot = (position, snapshot)
+
+    def drop_snapshot(self, session_id: str) -> None:
+        self._require(session_id).snapshot = None
+
+    def info(self, session_id: str) -> SessionInfo:
+        log = self._require(session_id)
+        records = self._all_records(session_id)
+        facts = fold_facts(SessionFacts(), (record.event for record in records))
+        return SessionInfo(
+            session_id=session_id,
+            title=facts.title,
+            cwd=facts.cwd,
+            model=facts.model,
+            created_at=log.records[0].timestamp,
+            updated_at=records[-1].timestamp,
+            messages=sum(isinstance(record.event, MessageAppended) for record in records),
+            parent_id=log.fork.parent_id if log.fork else None,
+        )
+
+    def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
+        infos = [self.info(session_id) for session_id in reversed(self._logs) if not self._logs[session_id].deleted]
+        chosen = sorted((info for info in infos if cwd in (None, info.cwd)), key=lambda info: -info.updated_at)
+        return tuple(chosen[offset : offset + limit])
+
+    def delete(self, session_id: str) -> None:
+        self._require(session_id).deleted = True
+        while unneeded := [name for name, log in self._logs.items() if log.deleted and not self._has_forks(name)]:
+            for name in unneeded:
+                del self._logs[name]
+
+    def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
+        phrases = [_tokens(word) for word in query_words(query)]
+        hits: dict[int, SearchHit] = {}
+        if session_id is not None:
+            self._require(session_id)
+        for name in [session_id] if session_id is not None else [*self._logs]:
+            if not self._logs[name].deleted:
+                self._collect_hits(name, phrases, hits)
+        return tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:limit])
+
+    def load_calibration(self, model: str) -> bytes | None:
+        return self._calibrations.get(model)
+
+    def save_calibration(self, model: str, calibration: bytes) -> None:
+        self._calibrations[model] = calibration
+
+    def _require(self, session_id: str) -> _Log:
+        log = self._logs.get(session_id)
+        if log is None or log.deleted:
+            raise SessionNotFound(f"no session {session_id}")
+        return log
+
+    def _has_forks(self, session_id: str) -> bool:
+        return any(log.fork is not None and log.fork.parent_id == session_id for log in self._logs.values())
+
+    def _all_records(self, session_id: str) -> Sequence[Record]:
+        log = self._logs[session_id]
+        inherited = self._all_records(log.fork.parent_id)[: log.fork.position + 1] if log.fork else ()
+        return (*inherited, *log.records)
+
+    def _collect_hits(self, session_id: str, phrases: Sequence[Sequence[str]], hits: dict[int, SearchHit]) -> None:
+        """Adds a session's hits by their record, unless an older session shows the same record already."""
+        messages = [record for record in self._all_records(session_id) if isinstance(record.event, MessageAppended)]
+        for index, record in enumerate(messages):
+            assert isinstance(record.event, MessageAppended)
+            message = record.event.message
+            score = _score(message, phrases)
+            if score and id(record) not in hits:
+                hits[id(record)] = SearchHit(
+                    session_id=session_id,
+                    message_id=message.id,
+                    index=index,
+                    role=message.role.value,
+                    score=score,
+                    snippet=_snippet(message, phrases),
+                )
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.casefold())
+
+
+def _score(message: Message, phrases: Sequence[Sequence[str]]) -> float:
+    tokens = _tokens(message_text(message))
+    counts = [sum(_starts(tokens, phrase)) for phrase in phrases]
+    return float(sum(counts)) if all(counts) else 0.0
+
+
+def _starts(tokens: Sequence[str], phrase: Sequence[str]) -> Iterator[bool]:
+    return (list(tokens[at : at + len(phrase)]) == list(phrase) for at in range(len(tokens)))
+
+
+def _snippet(message: Message, phrases: Sequence[Sequence[str]]) -> str:
+    pattern = "|".join(r"[\W_]+".join(phrase) for phrase in phrases)
+    marked = re.sub(rf"(?<![^\W_])({pattern})(?![^\W_])", r"**\1**", message_text(message), flags=re.IGNORECASE)
+    start = max(0, marked.index("**") - _SNIPPET_CHARS)
+    return marked[start : start + 2 * _SNIPPET_CHARS]

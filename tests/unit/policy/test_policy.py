@@ -1,0 +1,87 @@
+from ullage.model.settings import ContextSettings
+from ullage.model.updates import Level
+from ullage.policy.alarm import Alarm, level, observe
+from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn
+from ullage.policy.budget import make_budget
+from ullage.policy.decision import Action, decide, worth_clearing
+
+BUDGET = make_budget(200_000, 64_000, ContextSettings())
+
+
+def test_a_200k_window_warns_at_144k_and_compacts_at_162k() -> None:
+    assert (BUDGET.usable, BUDGET.warn_at, BUDGET.compact_at) == (180_000, 144_000, 162_000)
+    assert (BUDGET.clear_at, BUDGET.target, BUDGET.keep_tail) == (117_000, 90_000, 20_000)
+
+
+def test_a_small_window_reserves_a_quarter_at_most() -> None:
+    assert make_budget(8_000, 64_000, ContextSettings()).usable == 6_000
+
+
+def test_output_beyond_the_input_window_costs_no_reserve() -> None:
+    assert make_budget(272_000, 128_000, ContextSettings(), total=400_000).usable == 272_000
+
+
+def test_a_reserve_of_ones_own_is_taken_but_never_more_than_half() -> None:
+    assert make_budget(100_000, None, ContextSettings(reserve=10_000)).usable == 90_000
+    assert make_budget(100_000, None, ContextSettings(reserve=90_000)).usable == 50_000
+
+
+def test_available_and_overflow_say_how_far_it_is() -> None:
+    assert (BUDGET.available(170_000), BUDGET.overflow(170_000)) == (10_000, 0)
+    assert (BUDGET.available(190_000), BUDGET.overflow(190_000)) == (0, 10_000)
+
+
+def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
+    warned: list[int] = []
+    alarm = Alarm()
+    for used in (100_000, 144_000, 150_000, 143_999, 144_001, 140_000, 144_000):
+        alarm, warn = observe(alarm, used, BUDGET)
+        warned += [used] if warn else []
+    assert warned == [144_000, 144_000]
+
+
+def test_the_level_names_where_a_figure_stands() -> None:
+    levels = [level(used, BUDGET) for used in (0, 144_000, 162_000)]
+    assert levels == [Level.NORMAL, Level.WARNING, Level.CRITICAL]
+    assert level(0, None) is Level.OFF
+
+
+def test_decisions_follow_the_thresholds() -> None:
+    actions = [decide(used, BUDGET) for used in (116_999, 117_000, 161_999, 162_000)]
+    assert actions == [Action.NONE, Action.CLEAR, Action.CLEAR, Action.COMPACT]
+
+
+def test_clearing_must_save_enough_or_reach_the_target() -> None:
+    assert not worth_clearing(0, 120_000, BUDGET, 20_000)
+    assert not worth_clearing(19_999, 120_000, BUDGET, 20_000)
+    assert worth_clearing(20_000, 120_000, BUDGET, 20_000)
+    assert worth_clearing(28_000, 118_000, BUDGET, 50_000)
+
+
+def test_over_the_compaction_threshold_clearing_must_go_back_below_its_own() -> None:
+    assert not worth_clearing(40_000, 163_000, BUDGET, 20_000)
+    assert worth_clearing(50_000, 163_000, BUDGET, 20_000)
+
+
+def test_the_breaker_opens_after_three_failures_in_a_row() -> None:
+    breaker = after_failure(after_failure(Breaker()))
+    assert not breaker.is_open
+    assert not after_failure(after_success(breaker)).is_open
+    assert after_failure(breaker).is_open
+
+
+def test_the_breaker_opens_after_three_refills_within_three_turns_each() -> None:
+    breaker = after_success(Breaker())
+    for _ in range(3):
+        assert not breaker.is_open
+        breaker = after_success(after_turn(breaker))
+    assert breaker.is_open
+
+
+def test_compactions_far_apart_are_no_refills() -> None:
+    breaker = Breaker()
+    for _ in range(10):
+        breaker = after_success(breaker)
+        for _ in range(3):
+            breaker = after_turn(breaker)
+    assert not breaker.is_open

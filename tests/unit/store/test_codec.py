@@ -1,0 +1,26 @@
+"""Events as JSON."""
+
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.events import MessageAppended, SessionRenamed, UsageReported
+from ullage.model.message import Message, Role
+from ullage.model.usage import Usage
+from ullage.store.codec import decode_event, encode_event, event_name, storable
+
+
+def test_half_surrogate_pairs_and_huge_integers_survive() -> None:
+    block = ToolUseBlock(id="t", name="n", input={"huge": 2**70, "broken\ud800": "\udfff", "emoji": "\U0001f377"})
+    event = MessageAppended(message=Message(id="m", role=Role.ASSISTANT, content=(block,)))
+    assert decode_event(encode_event(event)) == event
+
+
+def test_the_payload_starts_with_the_events_name() -> None:
+    assert encode_event(SessionRenamed(title="t")) == b'{"type":"session_renamed","title":"t"}'
+
+
+def test_an_event_and_its_class_have_the_same_name() -> None:
+    event = UsageReported(usage=Usage(), message_id="m")
+    assert event_name(event) == event_name(UsageReported) == "usage_reported"
+
+
+def test_storable_text_differs_only_where_a_surrogate_pair_is_broken() -> None:
+    assert storable("a\udce9\U0001f377") == "a\\udce9\U0001f377"

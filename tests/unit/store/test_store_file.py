@@ -1,0 +1,229 @@
+"""Opening the store's file: made private, brought up to date, and left alone when it is not ours."""
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.logs import conversation, message, records
+from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
+from ullage.store import SqliteStore, open_store
+from ullage.store.schema import MIGRATIONS, VERSION, migrate
+from ullage.store.search import BATCH
+
+
+def written_store(path: Path) -> Path:
+    """A store with one session, closed."""
+    with open_store(path) as store:
+        store.create("s", conversation("one"))
+    return path
+
+
+def make_too_new(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_new_store_is_made_with_its_folders_and_for_the_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "sessions.db"
+    with open_store(path) as store:
+        store.create("s", conversation("one"))
+        files = list(path.parent.iterdir())
+        assert {file.name for file in files} == {"sessions.db", "sessions.db-wal", "sessions.db-shm"}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert store.path == path
+
+
+def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
+    code = "from ullage.store import open_store; print(open_store().path)"
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    printed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    path = Path(printed.stdout.strip())
+    assert path.is_relative_to(tmp_path)
+    assert (path.parent.name, path.name) == ("ullage", "sessions.db")
+    assert path.is_file()
+
+
+def test_platformdirs_is_imported_for_the_default_path_alone(tmp_path: Path) -> None:
+    code = "import sys, pathlib; from ullage.store import open_store; open_store(pathlib.Path(sys.argv[1])); "
+    code += "print('platformdirs' in sys.modules)"
+    command = [sys.executable, "-c", code, str(tmp_path / "s.db")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
+def test_a_store_reopens_with_what_was_written(tmp_path: Path) -> None:
+    with open_store(written_store(tmp_path / "s.db")) as store:
+        assert store.read("s") == conversation("one")
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    path.touch()
+    written_store(path)
+    assert path.stat().st_size > 0
+
+
+def test_a_store_whose_making_was_cut_short_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert path.stat().st_size > 0
+    with open_store(written_store(path)) as store:
+        assert store.read("s") == conversation("one")
+
+
+def test_a_newer_store_is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    make_too_new(path)
+    before = contents(tmp_path)
+    with pytest.raises(StoreTooNew, match=rf"{path} has version {VERSION + 1}.*update Ullage"):
+        open_store(path)
+    assert contents(tmp_path) == before
+    assert before.keys() == {"s.db"}
+
+
+def test_a_newer_version_that_is_still_in_the_write_ahead_log_is_seen(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute(f"PRAGMA user_version = {VERSION + 1}")
+        crashed = tmp_path / "crashed"
+        crashed.mkdir()
+        for name in ("s.db", "s.db-wal", "s.db-shm"):
+            shutil.copy(tmp_path / name, crashed)
+    before = contents(crashed)
+    with pytest.raises(StoreTooNew):
+        open_store(crashed / "s.db")
+    after = contents(crashed)
+    assert after.keys() == before.keys()
+    assert [after[name] for name in ("s.db", "s.db-wal")] == [before[name] for name in ("s.db", "s.db-wal")]
+
+
+def test_an_older_store_is_migrated_and_keeps_its_rows(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, (*MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN note TEXT DEFAULT 'new'",)))
+        assert connection.execute("SELECT session_id, note FROM sessions").fetchall() == [("s", "new")]
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION + 1,)
+
+
+def test_a_store_that_is_up_to_date_is_not_migrated_again(sqlite_store: SqliteStore) -> None:
+    with closing(sqlite3.connect(sqlite_store.path)) as connection:
+        migrate(connection)
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+
+
+def make_text_file(path: Path) -> None:
+    path.write_text("this is no database, but it is longer than one hundred bytes, " * 3)
+
+
+def make_foreign_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+
+
+UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "folder": (Path.mkdir, "is a folder: name a file"),
+    "text": (make_text_file, "is not a session store: choose another file"),
+    "short": (lambda path: path.write_text("hello"), "is not a session store"),
+    "foreign": (make_foreign_database, "is another program's database"),
+}
+
+
+@pytest.mark.parametrize(("make", "remedy"), UNUSABLE.values(), ids=UNUSABLE)
+def test_what_is_no_store_is_named_with_a_remedy_and_left_alone(
+    tmp_path: Path, make: Callable[[Path], object], remedy: str
+) -> None:
+    path = tmp_path / "s.db"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(StoreUnavailable, match=f"session store {path} {remedy}"):
+        open_store(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["s.db"]
+    assert before is None or path.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnavailable, match="choose another file"):
+        open_store(tmp_path / "file" / "s.db")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="file permissions do not bind root")
+def test_a_read_only_file_is_reported(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    path.chmod(0o400)
+    with pytest.raises(StoreUnavailable, match="choose another file"):
+        open_store(path)
+
+
+def test_a_damaged_file_is_reported_when_it_is_met(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(StoreUnavailable, match="is damaged: move it away"), open_store(path) as store:
+        store.read("s")
+
+
+def test_a_damaged_header_is_reported_when_the_store_is_opened(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    data = bytearray(path.read_bytes())
+    data[16:18] = b"\x00\x03"  # the page size, which must be a power of two
+    path.write_bytes(data)
+    with pytest.raises(StoreUnavailable, match="is not a session store"):
+        open_store(path)
+
+
+@pytest.mark.parametrize("payload", [b"{", b'{"type":"unheard_of"}', b'"\\ud800'])
+def test_a_record_that_is_no_event_is_reported(sqlite_store: SqliteStore, payload: bytes) -> None:
+    sqlite_store.create("s", conversation("one"))
+    with closing(sqlite3.connect(sqlite_store.path, isolation_level=None)) as connection:
+        connection.execute("UPDATE records SET payload = ? WHERE position = 1", (payload,))
+    with pytest.raises(StoreUnavailable, match="is damaged"):
+        sqlite_store.read("s")
+
+
+def test_a_session_id_that_is_no_text_is_refused(sqlite_store: SqliteStore) -> None:
+    with pytest.raises(InvalidRequest, match="half a surrogate pair"):
+        sqlite_store.info("\ud800")
+
+
+def test_a_number_beyond_sqlites_is_refused(sqlite_store: SqliteStore) -> None:
+    with pytest.raises(InvalidRequest, match="out of range"):
+        sqlite_store.list(limit=2**63)
+
+
+def test_two_stores_on_one_file_see_each_others_appends(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with open_store(path) as one, open_store(path) as two:
+        one.create("s", conversation("one"))
+        two.append("s", records(message("m1"), start=2))
+        assert len(one.read("s")) == 3
+
+
+def test_more_messages_than_one_batch_are_indexed(sqlite_store: SqliteStore) -> None:
+    count = 2 * BATCH + 1
+    sqlite_store.create("s", conversation(*(f"word{number}" for number in range(count))))
+    for number in (0, BATCH - 1, BATCH, 2 * BATCH):
+        assert [hit.index for hit in sqlite_store.search(f"word{number}")] == [number]
+
+
+def test_a_purged_session_leaves_no_row_behind(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create("s", conversation("walnut"))
+    sqlite_store.save_snapshot("s", 0, b"state")
+    sqlite_store.search("walnut")
+    sqlite_store.delete("s")
+    with closing(sqlite3.connect(sqlite_store.path)) as connection:
+        for table in ("sessions", "records", "snapshots", "message_text"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table

@@ -1,0 +1,130 @@
+"""The contract of `SessionStore`: forks and deletion."""
+
+import pytest
+
+from support.logs import conversation, events, fork, message, records
+from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
+from ullage.model.events import ModelChanged
+from ullage.service.ports import SessionStore
+
+
+def test_a_fork_reads_its_parents_log_up_to_the_fork_and_then_its_own(store: SessionStore) -> None:
+    parent = conversation("one", "two", "three")
+    branch = fork("parent", 2, message("f0", "elsewhere"))
+    store.create("parent", parent)
+    store.create("fork", branch)
+    store.append("parent", records(message("later"), start=4))
+    assert store.read("fork") == parent[:3] + branch
+    assert store.open("fork").records == parent[:3] + branch
+    assert store.read("fork", 1, 4) == parent[1:3] + branch[:1]
+    assert store.read("fork", 4) == branch[1:]
+
+
+def test_a_fork_goes_on_at_its_own_position(store: SessionStore) -> None:
+    store.create("parent", conversation("one", "two"))
+    store.create("fork", fork("parent", 1))
+    with pytest.raises(ConcurrentAppend):
+        store.append("fork", records(message("m"), start=2))
+    store.append("fork", records(message("m"), start=3))
+    assert store.info("fork").messages == 2
+
+
+def test_a_fork_of_a_fork_resolves_the_whole_chain(store: SessionStore) -> None:
+    parent = conversation("one", "two")
+    middle = fork("parent", 1, message("f0"), message("f1"))
+    last = fork("middle", 3, message("g0"))
+    for session_id, log in (("parent", parent), ("middle", middle), ("last", last)):
+        store.create(session_id, log)
+    assert store.read("last") == parent[:2] + middle[:2] + last
+    assert store.info("last").messages == 3
+
+
+def test_a_fork_may_branch_off_in_what_its_parent_inherited(store: SessionStore) -> None:
+    parent = conversation("one", "two", "three")
+    store.create("parent", parent)
+    store.create("middle", fork("parent", 3))
+    store.create("last", fork("middle", 1, message("g0")))
+    assert events(store.read("last"))[:2] == events(parent[:2])
+    assert store.info("last").messages == 2
+
+
+def test_a_fork_inherits_folder_and_model_of_where_it_branched_off_but_no_title(store: SessionStore) -> None:
+    store.create("parent", conversation("one", title="parent", cwd="/here", model="m-1"))
+    store.append("parent", records(ModelChanged(model="m-2"), message("m1"), ModelChanged(model="m-3"), start=2))
+    store.create("fork", fork("parent", 3))
+    store.create("named", fork("parent", 1, title="mine"))
+    info = store.info("fork")
+    assert (info.title, info.cwd, info.model, info.messages, info.parent_id) == ("", "/here", "m-2", 2, "parent")
+    assert (store.info("named").title, store.info("named").model) == ("mine", "m-1")
+
+
+@pytest.mark.parametrize("position", [2, 99, -1])
+def test_forking_where_the_parent_has_no_record_is_refused(store: SessionStore, position: int) -> None:
+    store.create("parent", conversation("one"))
+    with pytest.raises(InvalidRequest, match="no position"):
+        store.create("fork", fork("parent", position))
+
+
+def test_forking_an_unknown_session_is_refused(store: SessionStore) -> None:
+    with pytest.raises(SessionNotFound):
+        store.create("fork", fork("nobody", 0))
+
+
+def test_a_fork_starts_right_after_the_fork_position(store: SessionStore) -> None:
+    store.create("parent", conversation("one", "two"))
+    with pytest.raises(ConcurrentAppend):
+        store.create("fork", records(fork("parent", 1)[0].event, start=3))
+
+
+def test_a_parents_snapshot_is_not_its_forks(store: SessionStore) -> None:
+    store.create("parent", conversation("one", "two"))
+    store.save_snapshot("parent", 1, b"parent's")
+    store.create("fork", fork("parent", 1))
+    assert store.open("fork").snapshot is None
+    store.save_snapshot("fork", 0, b"fork's")
+    assert [record.position for record in store.open("fork").records] == [1, 2]
+
+
+def test_a_deleted_session_is_gone(store: SessionStore) -> None:
+    store.create("s", conversation("one"))
+    store.delete("s")
+    assert store.list() == ()
+    with pytest.raises(SessionNotFound):
+        store.read("s")
+    store.create("s", conversation("again"))
+    assert store.info("s").messages == 1
+
+
+def test_a_deleted_parent_still_serves_its_forks(store: SessionStore) -> None:
+    parent = conversation("one", "two")
+    store.create("parent", parent)
+    store.create("fork", fork("parent", 1))
+    store.delete("parent")
+    assert [info.session_id for info in store.list()] == ["fork"]
+    assert store.read("fork")[:2] == parent[:2]
+    assert store.info("fork").parent_id == "parent"
+    with pytest.raises(SessionNotFound):
+        store.append("parent", records(message("m"), start=3))
+    with pytest.raises(SessionNotFound):
+        store.create("other", fork("parent", 1))
+
+
+def test_the_id_of_a_deleted_parent_is_free_once_its_last_fork_is_gone(store: SessionStore) -> None:
+    store.create("parent", conversation("one"))
+    store.create("middle", fork("parent", 1))
+    store.create("last", fork("middle", 2))
+    store.delete("parent")
+    store.delete("middle")
+    with pytest.raises(Conflict):
+        store.create("parent", conversation("new"))
+    store.delete("last")
+    store.create("parent", conversation("new"))
+    assert [info.session_id for info in store.list()] == ["parent"]
+
+
+def test_a_deleted_fork_leaves_its_parent_alone(store: SessionStore) -> None:
+    parent = conversation("one")
+    store.create("parent", parent)
+    store.create("fork", fork("parent", 1))
+    store.delete("fork")
+    assert store.read("parent") == parent

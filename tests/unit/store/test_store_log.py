@@ -1,0 +1,167 @@
+"""The contract of `SessionStore`: appending, reading, snapshots, calibrations."""
+
+from collections.abc import Callable
+
+import pytest
+
+from support.logs import conversation, message, records
+from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
+from ullage.model.events import ModelChanged, SessionCreated, SessionRenamed
+from ullage.service.ports import SessionStore
+
+
+def test_a_session_reads_back_as_it_was_created(store: SessionStore) -> None:
+    log = conversation("one", "two")
+    store.create("s", log)
+    assert store.read("s") == log
+
+
+def test_appended_records_follow_the_first_ones(store: SessionStore) -> None:
+    first = conversation("one")
+    more = records(message("m1"), message("m2"), start=2)
+    store.create("s", first)
+    store.append("s", more)
+    assert store.read("s") == first + more
+
+
+def test_reading_a_range_includes_its_start_and_excludes_its_stop(store: SessionStore) -> None:
+    log = conversation("one", "two", "three")
+    store.create("s", log)
+    assert store.read("s", 1, 3) == log[1:3]
+    assert store.read("s", 4) == ()
+
+
+def test_appending_at_a_taken_position_is_a_conflict_and_changes_nothing(store: SessionStore) -> None:
+    log = conversation("one")
+    store.create("s", log)
+    with pytest.raises(ConcurrentAppend, match="position 2, not 1"):
+        store.append("s", records(message("late"), start=1))
+    assert store.read("s") == log
+
+
+def test_appending_beyond_the_next_position_is_a_conflict(store: SessionStore) -> None:
+    store.create("s", conversation("one"))
+    with pytest.raises(ConcurrentAppend):
+        store.append("s", records(message("early"), start=3))
+
+
+def test_records_with_gaps_are_refused(store: SessionStore) -> None:
+    store.create("s", conversation())
+    with pytest.raises(InvalidRequest, match="skip or repeat"):
+        store.append("s", records(message("a"), start=1) + records(message("b"), start=3))
+
+
+def test_appending_nothing_changes_nothing(store: SessionStore) -> None:
+    store.create("s", conversation("one"))
+    before = store.info("s")
+    store.append("s", ())
+    assert store.info("s") == before
+
+
+def test_a_session_cannot_start_empty(store: SessionStore) -> None:
+    with pytest.raises(InvalidRequest, match="without a record"):
+        store.create("s", ())
+
+
+def test_an_id_can_be_used_once(store: SessionStore) -> None:
+    store.create("s", conversation("one"))
+    with pytest.raises(Conflict, match="exists already"):
+        store.create("s", conversation("two"))
+
+
+def test_a_log_starts_at_position_0(store: SessionStore) -> None:
+    with pytest.raises(ConcurrentAppend):
+        store.create("s", records(SessionCreated(), start=1))
+    assert store.list() == ()
+
+
+CALLS_WITH_A_SESSION: dict[str, Callable[[SessionStore], object]] = {
+    "append": lambda store: store.append("nobody", records(message("m"))),
+    "open": lambda store: store.open("nobody"),
+    "read": lambda store: store.read("nobody"),
+    "save_snapshot": lambda store: store.save_snapshot("nobody", 0, b""),
+    "drop_snapshot": lambda store: store.drop_snapshot("nobody"),
+    "info": lambda store: store.info("nobody"),
+    "delete": lambda store: store.delete("nobody"),
+    "search": lambda store: store.search("word", "nobody"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS_WITH_A_SESSION.values(), ids=CALLS_WITH_A_SESSION)
+def test_an_unknown_session_is_not_found(store: SessionStore, call: Callable[[SessionStore], object]) -> None:
+    with pytest.raises(SessionNotFound, match="nobody"):
+        call(store)
+
+
+def test_without_a_snapshot_everything_is_opened(store: SessionStore) -> None:
+    log = conversation("one", "two")
+    store.create("s", log)
+    opened = store.open("s")
+    assert (opened.records, opened.snapshot, opened.snapshot_position) == (log, None, -1)
+
+
+def test_opening_gives_the_snapshot_and_what_came_after_it(store: SessionStore) -> None:
+    log = conversation("one", "two", "three")
+    store.create("s", log)
+    store.save_snapshot("s", 2, b"state at 2")
+    opened = store.open("s")
+    assert (opened.records, opened.snapshot, opened.snapshot_position) == (log[3:], b"state at 2", 2)
+
+
+def test_a_newer_snapshot_replaces_an_older_one_and_not_the_other_way_round(store: SessionStore) -> None:
+    store.create("s", conversation("one", "two"))
+    for position, snapshot in ((1, b"old"), (2, b"new"), (0, b"oldest")):
+        store.save_snapshot("s", position, snapshot)
+    assert store.open("s").snapshot == b"new"
+
+
+def test_a_snapshot_of_a_position_that_is_not_there_is_refused(store: SessionStore) -> None:
+    store.create("s", conversation("one"))
+    with pytest.raises(InvalidRequest, match="no position 2"):
+        store.save_snapshot("s", 2, b"")
+
+
+def test_a_dropped_snapshot_is_forgotten(store: SessionStore) -> None:
+    log = conversation("one")
+    store.create("s", log)
+    store.save_snapshot("s", 1, b"state")
+    store.drop_snapshot("s")
+    assert store.open("s").records == log
+
+
+def test_calibrations_are_kept_per_model_and_replaced(store: SessionStore) -> None:
+    store.save_calibration("m-1", b"first")
+    store.save_calibration("m-1", b"second")
+    store.save_calibration("m-2", b"other")
+    assert [store.load_calibration(model) for model in ("m-1", "m-2", "m-3")] == [b"second", b"other", None]
+
+
+def test_a_session_is_listed_with_what_its_events_say(store: SessionStore) -> None:
+    store.create("s", conversation("one", title="first", cwd="/here", model="m-1"))
+    store.append("s", records(SessionRenamed(title="second"), ModelChanged(model="m-2"), message("m1"), start=2))
+    info = store.info("s")
+    assert (info.title, info.cwd, info.model, info.messages) == ("second", "/here", "m-2", 2)
+    assert (info.created_at, info.updated_at, info.parent_id) == (1_000, 1_004, None)
+    assert store.list() == (info,)
+
+
+def test_sessions_are_listed_last_changed_first_and_in_pages(store: SessionStore) -> None:
+    for session_id, timestamp in (("old", 1), ("new", 3), ("middle", 2)):
+        store.create(session_id, records(SessionCreated(), timestamp=timestamp))
+    store.append("old", records(message("m"), start=1, timestamp=9))
+    assert [info.session_id for info in store.list()] == ["old", "new", "middle"]
+    assert [info.session_id for info in store.list(limit=1, offset=1)] == ["new"]
+
+
+def test_sessions_of_one_folder_are_listed_alone(store: SessionStore) -> None:
+    store.create("here", conversation(cwd="/here"))
+    store.create("there", conversation(cwd="/there"))
+    assert [info.session_id for info in store.list(cwd="/here")] == ["here"]
+    assert store.list(cwd="/nowhere") == ()
+
+
+def test_half_a_surrogate_pair_is_kept_in_events(store: SessionStore) -> None:
+    log = conversation("broken \udc80 emoji", cwd="/latin\udce9")
+    store.create("s", log)
+    assert store.read("s") == log
+    assert [info.messages for info in store.list(cwd="/latin\udce9")] == [1]

@@ -1,0 +1,136 @@
+"""The contract of `SessionStore`: full-text search."""
+
+import pytest
+
+from support.logs import conversation, fork, message, records
+from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.errors import InvalidRequest
+from ullage.model.events import MessageAppended
+from ullage.model.message import Message, Role
+from ullage.service.ports import SessionStore
+
+
+def found(store: SessionStore, query: str, session_id: str | None = None) -> set[tuple[str, str, int]]:
+    return {(hit.session_id, hit.message_id, hit.index) for hit in store.search(query, session_id)}
+
+
+def test_a_hit_names_the_message_and_marks_the_match(store: SessionStore) -> None:
+    store.create("s", conversation("nothing here", "the Walnut tree"))
+    (hit,) = store.search("walnut")
+    assert (hit.session_id, hit.message_id, hit.index, hit.role) == ("s", "m1", 1, "user")
+    assert "the **Walnut** tree" in hit.snippet
+    assert hit.score > 0
+
+
+def test_a_message_must_hold_all_words(store: SessionStore) -> None:
+    store.create("s", conversation("red apple", "green apple", "red green apple"))
+    assert found(store, "apple green") == {("s", "m1", 1), ("s", "m2", 2)}
+
+
+def test_the_better_match_comes_first(store: SessionStore) -> None:
+    store.create("s", conversation("walnut", "no", "no", "no", "walnut walnut walnut"))
+    hits = store.search("walnut")
+    assert [hit.message_id for hit in hits] == ["m4", "m0"]
+    assert hits[0].score > hits[1].score
+
+
+def test_only_so_many_hits_are_given(store: SessionStore) -> None:
+    store.create("s", conversation(*["walnut"] * 5))
+    assert len(store.search("walnut", limit=3)) == 3
+
+
+def test_tool_inputs_results_and_resources_are_found_and_thinking_is_not(store: SessionStore) -> None:
+    blocks = (
+        ThinkingBlock(thinking="hazel"),
+        ToolUseBlock(id="t", name="grep", input={"path": "src/walnut.py", "opts": [{"depth": 7}, True, None]}),
+        ToolResultBlock(tool_use_id="t", content=(TextBlock(text="almond"), ResourceBlock(uri="file:///pecan"))),
+        ResourceBlock(uri="file:///x", text="cashew"),
+    )
+    appended = MessageAppended(message=Message(id="m", role=Role.ASSISTANT, content=blocks))
+    store.create("s", conversation())
+    store.append("s", records(appended, start=1))
+    hit = {("s", "m", 0)}
+    for word in ("grep", "walnut.py", "7", "almond", "pecan", "cashew"):
+        assert found(store, word) == hit, word
+    for word in ("hazel", "depth", "True"):
+        assert found(store, word) == set(), word
+
+
+@pytest.mark.parametrize(
+    ("query", "is_found"),
+    [
+        ("walnut ( ) * ^ : { } + - ;", True),
+        ('"walnut', True),
+        ('wal"nut', False),
+        ("(walnut", True),
+        ("^walnut", True),
+        ("walnut*", True),
+        ("wal*", False),
+        ("-walnut", True),
+        ("text:walnut", False),
+        ("NOT walnut", False),
+        ("walnut OR hazel", False),
+        ("AND walnut", False),
+        ("NEAR(walnut walnut)", False),
+        ("walnut\0walnut", True),
+        ("\ud83d walnut", True),
+    ],
+)
+def test_no_query_is_read_as_syntax(store: SessionStore, query: str, is_found: bool) -> None:
+    store.create("s", conversation("walnut"))
+    assert bool(store.search(query)) == is_found
+
+
+def test_words_beside_punctuation_are_found(store: SessionStore) -> None:
+    store.create("s", conversation('say "walnut_tree" (twice)'))
+    for query in ('"walnut_tree"', "(twice)", "walnut - twice", "walnut_tree !"):
+        assert found(store, query) == {("s", "m0", 0)}, query
+
+
+@pytest.mark.parametrize("query", ["", "  \n", "***", '"" -'])
+def test_a_query_without_a_word_is_refused(store: SessionStore, query: str) -> None:
+    with pytest.raises(InvalidRequest, match="at least one word"):
+        store.search(query)
+
+
+def test_messages_appended_after_a_search_are_found_by_the_next(store: SessionStore) -> None:
+    store.create("s", conversation("walnut"))
+    assert len(store.search("walnut")) == 1
+    store.append("s", records(message("m1", "walnut again"), start=2))
+    assert found(store, "walnut") == {("s", "m0", 0), ("s", "m1", 1)}
+
+
+def test_the_search_of_one_session_finds_nothing_of_others(store: SessionStore) -> None:
+    store.create("a", conversation("walnut"))
+    store.create("b", conversation("walnut"))
+    assert found(store, "walnut", "a") == {("a", "m0", 0)}
+    assert found(store, "walnut") == {("a", "m0", 0), ("b", "m0", 0)}
+
+
+def test_the_search_of_a_fork_finds_what_it_inherits_up_to_the_fork(store: SessionStore) -> None:
+    store.create("parent", conversation("walnut", "walnut", "walnut"))
+    store.create("fork", fork("parent", 2, message("f0", "walnut")))
+    assert found(store, "walnut", "fork") == {("fork", "m0", 0), ("fork", "m1", 1), ("fork", "f0", 2)}
+
+
+def test_the_search_of_everything_finds_an_inherited_message_once(store: SessionStore) -> None:
+    store.create("parent", conversation("walnut"))
+    store.create("fork", fork("parent", 1))
+    assert found(store, "walnut") == {("parent", "m0", 0)}
+
+
+def test_deleted_sessions_are_not_found(store: SessionStore) -> None:
+    store.create("s", conversation("walnut"))
+    assert found(store, "walnut")
+    store.delete("s")
+    assert found(store, "walnut") == set()
+
+
+def test_of_a_deleted_parent_only_what_a_fork_inherits_is_found(store: SessionStore) -> None:
+    store.create("parent", conversation("walnut", "walnut"))
+    store.create("fork", fork("parent", 1))
+    store.create("grandchild", fork("fork", 2))
+    store.delete("parent")
+    assert found(store, "walnut") == {("fork", "m0", 0)}
+    store.delete("fork")
+    assert found(store, "walnut") == {("grandchild", "m0", 0)}

@@ -1,0 +1,223 @@
+"""The ledger: what is known of a context's size between reports."""
+
+import msgspec
+
+from ullage.model.message import Role
+from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.tracker import REMEMBERED, ContextTracker, TrackerState
+
+
+def text(tokens: int) -> Breakdown:
+    return Breakdown(messages=tokens)
+
+
+def prompt(tokens: int, output: int = 0) -> Usage:
+    return Usage(input_tokens=tokens, output_tokens=output)
+
+
+def asked_and_answered() -> ContextTracker:
+    """A question of 1,000 tokens, an answer of 100, and its report: 31,000 tokens of prompt, 100 of output."""
+    tracker = ContextTracker()
+    tracker.append("u1", Role.USER, text(1_000))
+    tracker.append("a1", Role.ASSISTANT, text(100))
+    tracker.report(prompt(31_000, 100), "a1", at=5)
+    return tracker
+
+
+def test_without_a_report_the_context_is_estimated_from_local_counts() -> None:
+    tracker = ContextTracker()
+    tracker.declare_tools(300)
+    tracker.append("s", Role.SYSTEM, Breakdown(system_prompt=50))
+    tracker.append("u", Role.USER, text(150))
+    reading = tracker.reading
+    assert (reading.used, reading.source, reading.pending_messages) == (500, UsageSource.ESTIMATED, 2)
+    assert reading.breakdown == Breakdown(system_prompt=50, tools=300, messages=150)
+    assert reading.error_share > 0
+
+
+def test_a_report_is_taken_as_it_is_and_what_it_has_more_is_overhead() -> None:
+    reading = asked_and_answered().reading
+    assert (reading.used, reading.source) == (31_100, UsageSource.REPORTED)
+    assert reading.breakdown == Breakdown(messages=1_100, overhead=30_000)
+    assert (reading.pending_messages, reading.reported_at, reading.error_share) == (0, 5, 0.0)
+
+
+def test_messages_after_a_report_are_added_and_make_it_stale() -> None:
+    tracker = asked_and_answered()
+    tracker.append("u2", Role.USER, Breakdown(tool_results=400))
+    reading = tracker.reading
+    assert (reading.used, reading.source, reading.pending_messages) == (31_500, UsageSource.STALE, 1)
+    assert 0 < reading.error_share < 0.01
+
+
+def test_a_report_may_come_after_further_messages() -> None:
+    tracker = ContextTracker()
+    tracker.append("u1", Role.USER, text(1_000))
+    tracker.append("a1", Role.ASSISTANT, text(100))
+    tracker.append("u2", Role.USER, text(700))
+    tracker.report(prompt(2_000, 100), "a1", at=5)
+    assert (tracker.reading.used, tracker.reading.pending_messages) == (2_800, 1)
+
+
+def test_other_tools_after_a_report_count_with_their_difference() -> None:
+    tracker = asked_and_answered()
+    tracker.declare_tools(500)
+    assert (tracker.reading.used, tracker.reading.source) == (31_600, UsageSource.STALE)
+
+
+def test_a_second_report_of_an_answer_replaces_the_first() -> None:
+    tracker = asked_and_answered()
+    tracker.report(prompt(31_000, 120), "a1", at=6)
+    assert tracker.reading.used == 31_120
+    assert tracker.totals == prompt(31_000, 120)
+
+
+def test_an_edit_drops_the_report_and_keeps_the_learned_overhead() -> None:
+    tracker = asked_and_answered()
+    tracker.edited([("marker", Role.USER, Breakdown(summary=200))])
+    reading = tracker.reading
+    assert (reading.used, reading.source) == (30_200, UsageSource.ESTIMATED)
+    assert reading.breakdown == Breakdown(summary=200, overhead=30_000)
+
+
+def test_a_report_of_an_answer_before_the_edit_counts_for_the_totals_alone() -> None:
+    tracker = asked_and_answered()
+    tracker.append("u2", Role.USER, text(10))
+    tracker.append("a2", Role.ASSISTANT, text(10))
+    tracker.edited([("marker", Role.USER, Breakdown(summary=200))])
+    tracker.report(prompt(31_110, 10), "a2", at=7)
+    assert tracker.reading.source is UsageSource.ESTIMATED
+    assert tracker.totals == prompt(62_110, 110)
+
+
+def test_the_next_report_after_an_edit_is_believed_again() -> None:
+    tracker = asked_and_answered()
+    tracker.edited([("marker", Role.USER, Breakdown(summary=200))])
+    tracker.append("a2", Role.ASSISTANT, text(50))
+    tracker.report(prompt(30_300, 50), "a2", at=8)
+    assert (tracker.reading.used, tracker.reading.source) == (30_350, UsageSource.REPORTED)
+
+
+def test_nothing_is_learned_across_an_edit() -> None:
+    tracker = asked_and_answered()
+    tracker.edited([("u1", Role.USER, text(1_000))])
+    tracker.append("u2", Role.USER, text(5_000))
+    tracker.append("a2", Role.ASSISTANT, text(50))
+    tracker.report(prompt(60_000, 50), "a2", at=8)
+    assert tracker.calibration.ratio == Calibration().ratio
+
+
+def test_growth_between_reports_teaches_the_ratio() -> None:
+    tracker = asked_and_answered()
+    used = 31_100
+    for turn in range(2, 40):
+        tracker.append(f"u{turn}", Role.USER, text(1_000))
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
+        used += 1_300
+        tracker.report(prompt(used, 100), f"a{turn}", at=turn)
+        used += 100
+    assert abs(tracker.calibration.ratio - 1.3) < 0.015
+    assert abs(tracker.overhead - 29_700) <= 15
+    assert tracker.scale(1_000) in range(1_290, 1_301)
+
+
+def test_a_placeholder_for_the_output_is_replaced_by_the_local_count() -> None:
+    tracker = ContextTracker()
+    tracker.append("u1", Role.USER, text(1_000))
+    tracker.append("a1", Role.ASSISTANT, text(600))
+    tracker.report(prompt(1_000, 3), "a1", at=1)
+    assert tracker.reading.used == 1_600
+
+
+def test_output_that_never_returns_in_a_prompt_is_no_longer_added() -> None:
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    used = 1_000
+    for turn in range(5):
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
+        tracker.report(prompt(used, 900), f"a{turn}", at=turn)
+        tracker.append(f"u{turn + 1}", Role.USER, text(300))
+        used += 400
+    assert tracker.reading.used == used
+
+
+def test_totals_are_kept_per_kind() -> None:
+    tracker = asked_and_answered()
+    tracker.append("a2", Role.ASSISTANT, text(50))
+    usage = Usage(input_tokens=1, output_tokens=2, cache_read_input_tokens=3, cache_creation_input_tokens=4)
+    tracker.report(usage, "a2", at=6)
+    assert tracker.totals == prompt(31_000, 100) + usage
+
+
+def test_state_is_a_value_that_can_be_stored_and_restored() -> None:
+    tracker = asked_and_answered()
+    tracker.append("u2", Role.USER, text(10))
+    stored = msgspec.msgpack.encode(tracker.state)
+    restored = ContextTracker.restore(msgspec.msgpack.decode(stored, type=TrackerState))
+    restored.append("a2", Role.ASSISTANT, text(10))
+    tracker.append("a2", Role.ASSISTANT, text(10))
+    for each in (tracker, restored):
+        each.report(prompt(31_115, 10), "a2", at=9)
+    assert restored.state == tracker.state
+    assert restored.reading == tracker.reading
+
+
+def test_a_session_without_reports_remembers_no_more_than_a_few_messages() -> None:
+    tracker = ContextTracker()
+    for index in range(10 * REMEMBERED):
+        tracker.append(f"m{index}", Role.USER, text(1))
+    assert len(tracker.state.recent) == REMEMBERED
+    assert tracker.reading.used == 10 * REMEMBERED
+
+
+def test_hidden_part_learned_in_one_session_is_expected_in_the_next() -> None:
+    following = ContextTracker(asked_and_answered().calibration)
+    following.append("u", Role.USER, text(100))
+    assert following.reading.used == 30_100
+    assert following.reading.source is UsageSource.ESTIMATED
+
+
+def test_hidden_part_is_not_expected_where_the_session_shows_its_system_prompt() -> None:
+    following = ContextTracker(asked_and_answered().calibration)
+    following.append("s", Role.SYSTEM, Breakdown(system_prompt=20))
+    assert following.reading.used == 20
+
+
+def test_another_model_has_its_own_ratio_and_the_same_hidden_part() -> None:
+    tracker = asked_and_answered()
+    tracker.recalibrate(Calibration(tokens=3_000, counted=2_000))
+    assert (tracker.reading.used, tracker.reading.source) == (31_650, UsageSource.ESTIMATED)
+    assert tracker.totals == prompt(31_000, 100)
+
+
+def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise() -> None:
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    tracker.append("a0", Role.ASSISTANT, text(100))
+    tracker.report(prompt(1_000, 900), "a0", at=0)
+    assert tracker.reading.used == 1_900
+    tracker.append("r0", Role.USER, Breakdown(tool_results=50))
+    assert tracker.reading.used == 1_950
+    tracker.append("a1", Role.ASSISTANT, text(100))
+    tracker.report(prompt(1_950, 600), "a1", at=1)
+    tracker.append("u1", Role.USER, text(50))
+    assert tracker.reading.used == 1_000 + 100 + 50 + 100 + 50
+    for turn in range(2, 5):
+        used = tracker.state.parts.total + 800 + 500 * (turn - 1)
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
+        tracker.report(prompt(used, 600), f"a{turn}", at=turn)
+        tracker.append(f"u{turn}", Role.USER, text(50))
+    assert tracker.reading.used == used + 600 + 50
+
+
+def test_text_that_a_client_puts_beside_each_prompt_is_expected_beside_the_next() -> None:
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    used = 1_000
+    for turn in range(3):
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
+        tracker.report(prompt(used, 100), f"a{turn}", at=turn)
+        tracker.append(f"u{turn + 1}", Role.USER, text(50))
+        used += 100 + 50 + 2_400
+    assert tracker.reading.used == used

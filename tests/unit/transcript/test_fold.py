@@ -1,0 +1,153 @@
+from support.build import append, assistant, log, results, system, user, uses
+from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, Edit, Replacement
+from ullage.model.events import (
+    ContextEdited,
+    EditReverted,
+    Event,
+    MessagePinned,
+    ModelChanged,
+    SessionCreated,
+    SessionForked,
+    SessionRenamed,
+    ToolsDeclared,
+)
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.transcript.fold import Transcript, compaction_edits, fold, project
+
+
+def compaction(number: int, start: int, end: int, leading: tuple[str, ...] = (), kept: tuple[str, ...] = ()) -> Edit:
+    block = CompactionBlock(
+        compaction_number=number,
+        timestamp=0,
+        summary=f"summary {number}",
+        messages_archived=end - start,
+        context_size_before=100,
+    )
+    marker = Message(id=f"marker{number}", role=Role.USER, content=(block,))
+    return CompactionEdit(
+        id=f"c{number}", timestamp=number, start=start, end=end, marker=marker, leading=leading, kept=kept
+    )
+
+
+def ids(messages: tuple[Message, ...]) -> list[str]:
+    return [message.id for message in messages]
+
+
+TALK = append(system("s"), user("u1"), assistant("a1"), user("u2"), assistant("a2"), user("u3"))
+
+
+def test_without_edits_the_view_is_the_transcript() -> None:
+    assert ids(project(TALK)) == ["s", "u1", "a1", "u2", "a2", "u3"]
+
+
+def test_a_compaction_puts_its_marker_behind_what_leads_and_before_what_stays() -> None:
+    events = [*TALK, ContextEdited(edit=compaction(1, 0, 4, leading=("s", "u1"), kept=("u2",)))]
+    assert ids(project(events)) == ["s", "u1", "marker1", "u2", "a2", "u3"]
+
+
+def test_a_second_compaction_takes_the_first_ones_marker_with_it() -> None:
+    first = ContextEdited(edit=compaction(1, 0, 3, leading=("s", "u1")))
+    second = ContextEdited(edit=compaction(2, 0, 5, leading=("s", "u1")))
+    transcript = fold(log([*TALK, first, second]))
+    assert ids(transcript.view) == ["s", "u1", "marker2", "u3"]
+    assert (transcript.compactions, transcript.active, transcript.archived) == (2, 3, 3)
+
+
+def test_a_reverted_compaction_is_as_if_it_had_never_been() -> None:
+    events: list[Event] = [*TALK, ContextEdited(edit=compaction(1, 0, 5)), EditReverted(edit_id="c1")]
+    transcript = fold(log(events))
+    assert transcript.view == project(TALK)
+    assert [edit.reverted for edit in transcript.edits] == [True]
+    assert compaction_edits(log(events)) == ()
+
+
+def test_reverting_the_older_of_two_compactions_leaves_the_newer_in_force() -> None:
+    events: list[Event] = [
+        *TALK,
+        ContextEdited(edit=compaction(1, 0, 3)),
+        ContextEdited(edit=compaction(2, 0, 5)),
+        EditReverted(edit_id="c1"),
+    ]
+    assert ids(project(events)) == ["marker2", "u3"]
+
+
+def test_messages_appended_after_a_compaction_follow_it() -> None:
+    events = [*TALK, ContextEdited(edit=compaction(1, 0, 6)), *append(assistant("a3"))]
+    assert ids(project(events)) == ["marker1", "a3"]
+
+
+def test_a_drop_leaves_its_notice_where_the_gap_is() -> None:
+    notice = user("notice")
+    edit = DropEdit(id="d", timestamp=0, message_ids=("a1", "u2"), notice=notice)
+    assert ids(project([*TALK, ContextEdited(edit=edit)])) == ["s", "u1", "notice", "a2", "u3"]
+
+
+def test_a_drop_of_nothing_present_changes_nothing() -> None:
+    edit = DropEdit(id="d", timestamp=0, message_ids=("gone",), notice=user("notice"))
+    assert project([*TALK, ContextEdited(edit=edit)]) == project(TALK)
+
+
+def test_replacements_keep_the_blocks_kind_and_ties() -> None:
+    talk = append(uses("a", "t", text="x"), results("r", "t", text="long"))
+    edit = ClearToolUsesEdit(
+        id="k",
+        timestamp=0,
+        replacements=(
+            Replacement(message_id="r", block=0, text="short"),
+            Replacement(message_id="a", block=0, input={"text": "y"}),
+            Replacement(message_id="a", block=7, text="there is no such block"),
+        ),
+    )
+    use, result = project([*talk, ContextEdited(edit=edit)])
+    assert use.content == (ToolUseBlock(id="t", name="run", input={"text": "y"}),)
+    assert result.content == (ToolResultBlock(tool_use_id="t", content=(TextBlock(text="short"),)),)
+
+
+def test_rewritten_thinking_loses_its_signature_and_an_image_becomes_text() -> None:
+    message = Message(
+        id="m", role=Role.ASSISTANT, content=(ThinkingBlock(thinking="a", signature="s"), ImageBlock(data="aGk="))
+    )
+    edit = ClearToolUsesEdit(
+        id="k",
+        timestamp=0,
+        replacements=(
+            Replacement(message_id="m", block=0, text="b"),
+            Replacement(message_id="m", block=1, text="[picture]"),
+        ),
+    )
+    (after,) = project([*append(message), ContextEdited(edit=edit)])
+    assert after.content == (ThinkingBlock(thinking="b"), TextBlock(text="[picture]"))
+
+
+def test_the_fold_gathers_what_the_session_is() -> None:
+    tool = ToolDefinition(name="run")
+    transcript = fold(
+        log(
+            [
+                SessionCreated(cwd="/p", title="one", model="m1"),
+                ToolsDeclared(tools=(tool,)),
+                *TALK,
+                ModelChanged(model="m2"),
+                SessionRenamed(title="two"),
+                MessagePinned(message_id="a1"),
+                MessagePinned(message_id="a2"),
+                MessagePinned(message_id="a1", pinned=False),
+            ]
+        )
+    )
+    assert (transcript.cwd, transcript.title, transcript.model) == ("/p", "two", "m2")
+    assert (transcript.tools, transcript.pinned, transcript.first_user_id) == ((tool,), {"a2"}, "u1")
+    assert transcript.messages == 6
+
+
+def test_a_fork_names_its_parent() -> None:
+    transcript = fold(log([SessionCreated(title="one"), SessionForked(parent_id="p", position=0, title="two")]))
+    assert (transcript.parent_id, transcript.title) == ("p", "two")
+
+
+def test_a_state_restored_is_the_state_that_was() -> None:
+    transcript = fold(log([*TALK, ContextEdited(edit=compaction(1, 0, 4, leading=("s", "u1")))]))
+    again = Transcript(transcript.state)
+    assert again.state == transcript.state
+    assert (again.active, again.archived) == (transcript.active, transcript.archived)
