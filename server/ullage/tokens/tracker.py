@@ -136,6 +136,10 @@ class ContextTracker:
         self._anchor = None
         self._smallest = None
 
+    def trust(self, calibration: Calibration) -> None:
+        """Goes on with what is known of the model by now, which the reports taken in have taught already."""
+        self._calibration = calibration
+
     @property
     def calibration(self) -> Calibration:
         """What is known about the model now, this session's hidden part included."""
