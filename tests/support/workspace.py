@@ -129,9 +129,10 @@ class TestClient:
 
     __test__ = False
 
-    def __init__(self, workspace: Workspace, clock: FixedClock) -> None:
+    def __init__(self, workspace: Workspace, clock: FixedClock, ids: CountingIds) -> None:
         self.workspace = workspace
         self.clock = clock
+        self.ids = ids
         self.recorder = Recorder()
         workspace.listeners.append(self.recorder)
 
@@ -163,23 +164,23 @@ def build_test_client(
     ids: CountingIds | None = None,
 ) -> TestClient:
     """A client of a new workspace; give two of them one store and one `ids` for two processes on it."""
-    clock = FixedClock()
-    return TestClient(build_test_workspace(clock, store, settings, summarizer, ids), clock)
+    clock, ids = FixedClock(), ids or CountingIds()
+    return TestClient(build_test_workspace(clock, ids, store, settings, summarizer), clock, ids)
 
 
 def build_test_workspace(
     clock: FixedClock,
+    ids: CountingIds,
     store: SessionStore | None = None,
     settings: Settings | None = None,
     summarizer: Summarizer | None = None,
-    ids: CountingIds | None = None,
 ) -> Workspace:
     """A workspace in memory: the same calls give the same bytes, always."""
     ports = Ports(
         store=store if store is not None else MemoryStore(),
         catalog=find_limits,
         clock=clock,
-        ids=ids or CountingIds(),
+        ids=ids,
         summarizer=summarizer or OfflineSummarizer(),
     )
     return Workspace(ports, settings)

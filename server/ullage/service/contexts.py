@@ -20,7 +20,7 @@ from ullage.service.compaction import (
 )
 from ullage.service.ports import SearchHit
 from ullage.service.session import Previewed, Session
-from ullage.service.shrink import settled
+from ullage.service.shrink import look_after, settled
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import EditInfo, compaction_edits
@@ -65,7 +65,10 @@ async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> 
     """Compacts now. Raises `NothingToCompact`, `SessionBusy`."""
     session = await settled(workspace, session_id)
     limits = manual_limits(session.used, workspace.budget(session))
-    return await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
+    edit = await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
+    # What was appended while the summary was written may have filled the context again.
+    look_after(workspace, workspace.session(session_id))
+    return edit
 
 
 async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:

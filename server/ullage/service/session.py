@@ -12,6 +12,7 @@ from ullage.model.edits import Edit
 from ullage.model.events import (
     ContextEdited,
     MessageAppended,
+    ModelChanged,
     Record,
     ToolsDeclared,
     UsageReported,
@@ -83,7 +84,9 @@ class Session:
         return self.tracker.reading.used
 
     def restore(self, stored: StoredSession) -> None:
-        """Takes in what the store holds: a snapshot, if there is one, and the records after it."""
+        """Takes in what the store holds: a snapshot, if there is one, and the records after it. The calibration stays
+        the one the session was made with: the reports in the log have taught it already."""
+        calibration = self.tracker.calibration
         if stored.snapshot is not None:
             state = msgspec.json.decode(stored.snapshot, type=SessionState)
             self.transcript = Transcript(state.transcript)
@@ -94,6 +97,7 @@ class Session:
                 self.recount()
         self.transcript.expect_reverts(stored.records)
         self.apply(stored.records)
+        self.tracker.trust(calibration)
 
     def snapshot(self) -> bytes:
         """The state to restore from."""
@@ -154,6 +158,9 @@ class Session:
                 self.tracker.append(message.id, message.role, parts)
             case UsageReported(usage=usage, message_id=message_id):
                 self.tracker.report(usage, message_id, record.timestamp)
+            case ModelChanged():
+                # What was reported before is another model's.
+                self.tracker.recalibrate(self.tracker.calibration)
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
             case ContextEdited(edit=edit) if not self.transcript.is_reverted(edit.id):

@@ -122,6 +122,7 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
     session = workspace.adopt(workspace.ports.ids.new("s"), [created])
     events = [await _counted(session, event) for event in transcript.events]
     session = workspace.record(session, *events)
+    workspace.keep_calibration(session)
     workspace.keep_snapshot(session)
     tell_usage(workspace, session)
     look_after(workspace, session)

@@ -151,12 +151,14 @@ class Workspace:
             return self._refold(session)
         session.apply(records)
         if any(isinstance(record.event, ModelChanged) for record in records):
-            self.choose_counter(session)
+            session.use_counter(self._counter(session.model), self._calibration(session.model))
         return session
 
     def _refold(self, session: Session) -> Session:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
+        if fresh.model == session.model:
+            fresh.tracker.trust(session.tracker.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
         return fresh
 

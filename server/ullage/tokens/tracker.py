@@ -155,6 +155,10 @@ class ContextTracker:
             counted = self._smallest[1]
             self._smallest = hidden + self.scale(counted), counted
 
+    def trust(self, calibration: Calibration) -> None:
+        """Goes on with what is known of the model by now, which the reports taken in have taught already."""
+        self._calibration = calibration
+
     @property
     def calibration(self) -> Calibration:
         """What is known about the model now, this session's hidden part included, its client's reminders left out."""

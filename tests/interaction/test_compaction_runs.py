@@ -1,0 +1,213 @@
+"""A compaction as a client sees it: the order of its updates, and what may happen while it runs."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.fill import exchange, fill, fill_until_compacted, prompt, reply, start
+from support.workspace import PATIENCE, PacedSummarizer, TestClient, build_test_client
+from ullage.model.errors import ProviderError, SessionBusy
+
+PIECES = ("## Task\n", "Find the fault ", "in the parser.\n")
+
+
+def outline(updates: list[Any]) -> list[str]:
+    """The updates' kinds in order, chunks next to each other as one."""
+    words: list[str] = []
+    for update in updates:
+        kind = update["sessionUpdate"]
+        extra = update.get("status") or update.get("_meta", {}).get("ullage", {}).get("kind", "")
+        word = f"{kind} {extra}".strip()
+        if word != "compaction_summary_chunk" or words[-1:] != [word]:
+            words.append(word)
+    return words
+
+
+async def begin(client: TestClient, summarizer: PacedSummarizer) -> str:
+    """A session whose automatic compaction has been asked for its summary and waits for it."""
+    session_id = await fill(client, exchanges=9)
+    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
+    client.recorder.take()
+    return session_id
+
+
+async def test_an_automatic_compaction_tells_its_steps_in_order() -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=8)
+    await exchange(client, session_id, 8)
+    await client.entries(session_id)
+    updates = client.recorder.take()
+    assert outline(updates) == [
+        "usage_update",
+        "notice auto_compacting",
+        "compaction_update in_progress",
+        "compaction_summary_chunk",
+        "compaction_update completed",
+        "usage_update",
+        "notice compaction_complete",
+    ]
+    assert len({update["compactionId"] for update in updates if "compactionId" in update}) == 1
+    before, after = [update for update in updates if "used" in update]
+    assert after["used"] <= 3_072 < before["used"]
+
+
+async def test_the_chunks_joined_are_the_summary() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    compacted = await client.call("context/compact", sessionId=session_id)
+    updates = client.recorder.take()
+    chunks = [u["content"]["text"] for u in updates if u["sessionUpdate"] == "compaction_summary_chunk"]
+    (summary,) = [u["summary"] for u in updates if u.get("status") == "completed"]
+    assert len(chunks) > 1
+    assert "".join(chunks) == "".join(part["text"] for part in summary) == compacted["summary"]
+
+
+async def test_the_figures_of_a_compaction_are_the_usage_told_after_it() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    before = (await client.call("context/get", sessionId=session_id))["used"]
+    compacted = await client.call("context/compact", sessionId=session_id)
+    after = (await client.call("context/get", sessionId=session_id))["used"]
+    assert compacted["contextSizeBefore"] == before
+    assert compacted["usage"]["used"] == after
+    # Each message's count is rounded up when a compaction is planned, so that it never promises too much.
+    assert after <= compacted["contextSizeAfter"] <= after + 20
+
+
+async def test_asking_for_messages_waits_for_the_run_and_gives_a_context_under_the_threshold() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await begin(client, summarizer)
+    asked = asyncio.create_task(client.entries(session_id))
+    await asyncio.sleep(0)
+    assert not asked.done()
+    summarizer.release()
+    entries = await asyncio.wait_for(asked, PATIENCE)
+    assert sum(entry["tokens"] for entry in entries) < 3_072
+    assert [entry["inserted"] for entry in entries].count(True) == 1
+
+
+async def test_a_cancelled_run_leaves_the_context_as_it_was() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await begin(client, summarizer)
+    before = await client.call("context/get", sessionId=session_id)
+    summarizer.release(1)
+    await client.call("session/cancel", sessionId=session_id)
+    entries = await client.entries(session_id)
+    assert len(entries) == 19
+    assert outline(client.recorder.take())[-1] == "compaction_update cancelled"
+    assert await client.call("context/get", sessionId=session_id) == before
+    assert (await client.call("context/history", sessionId=session_id))["edits"] == []
+
+
+async def test_a_cancelled_request_to_compact_leaves_the_context_as_it_was() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await fill(client)
+    before = await client.entries(session_id)
+    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
+    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    assert await client.entries(session_id) == before
+    assert outline(client.recorder.take()) == ["compaction_update in_progress", "compaction_update cancelled"]
+
+
+async def test_what_is_appended_while_a_summary_is_written_survives() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await begin(client, summarizer)
+    late = await client.say(session_id, "One more thing: check the lexer too.")
+    summarizer.release()
+    entries = await client.entries(session_id)
+    assert entries[-1]["message"]["id"] == late["messageIds"][0]
+    assert len(await client.entries(session_id, "transcript")) == 21
+
+
+async def test_while_a_compaction_runs_another_edit_is_refused() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await begin(client, summarizer)
+    with pytest.raises(SessionBusy):
+        await client.call("context/undo", sessionId=session_id)
+    summarizer.release()
+    await client.entries(session_id)
+
+
+async def test_appending_beyond_the_threshold_while_a_compaction_by_hand_runs_fails_nothing() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await fill(client)
+    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
+    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
+    for number in range(7, 10):
+        await exchange(client, session_id, number)
+    summarizer.release()
+    await asyncio.wait_for(request, PATIENCE)
+    await client.entries(session_id)
+    statuses = [update.get("status") for update in client.recorder.take() if "status" in update]
+    assert statuses == ["in_progress", "completed"]
+
+
+async def test_a_run_during_which_another_process_edits_fails_and_says_so() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await fill(client)
+    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
+    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
+    other = build_test_client(store=client.workspace.ports.store, ids=client.ids)
+    await other.call("context/compact", sessionId=session_id)
+    summarizer.release()
+    with pytest.raises(Exception, match="edited"):
+        await request
+    assert outline(client.recorder.take())[-1] == "compaction_update failed"
+    assert await client.entries(session_id) == await other.entries(session_id)
+
+
+async def test_a_failed_summary_leaves_an_asked_for_compaction_undone_and_says_why() -> None:
+    summarizer = PacedSummarizer(PIECES, ProviderError("the model is overloaded; try again later"))
+    client = build_test_client(summarizer=summarizer)
+    session_id = await fill(client)
+    before = await client.entries(session_id)
+    summarizer.release()
+    with pytest.raises(ProviderError):
+        await client.call("context/compact", sessionId=session_id)
+    failed = client.recorder.take()[-1]
+    assert (failed["status"], failed["error"]) == ("failed", "the model is overloaded; try again later")
+    assert await client.entries(session_id) == before
+
+
+async def test_when_no_summary_can_be_had_the_context_still_ends_under_the_window() -> None:
+    summarizer = PacedSummarizer((), ProviderError("the model is overloaded; try again later"))
+    client = build_test_client(summarizer=summarizer)
+    session_id = await fill(client, exchanges=9)
+    await client.entries(session_id)
+    assert (await client.call("context/get", sessionId=session_id))["used"] < 5_529
+
+
+async def test_each_compaction_has_its_own_number_and_carries_the_one_before_on() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    for number in range(20, 26):
+        await exchange(client, session_id, number)
+        await client.entries(session_id)
+    markers = [entry["message"]["content"][0] for entry in await client.entries(session_id) if entry["inserted"]]
+    assert [marker["compaction_number"] for marker in markers] == [2]
+    assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] == 2
+
+
+async def test_a_pinned_message_stays_verbatim_through_compactions() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await exchange(client, session_id, 0)
+    pinned = (await client.say(session_id, prompt(1), reply(1)))["messageIds"]
+    await client.call("context/pin", sessionId=session_id, messageId=pinned[1])
+    for number in range(2, 18):
+        await exchange(client, session_id, number)
+        entries = await client.entries(session_id)
+    (kept,) = [entry for entry in entries if entry["pinned"]]
+    assert kept["message"]["content"] == [{"type": "text", "text": reply(1)}]
+    assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] >= 2

@@ -1,0 +1,139 @@
+"""Sessions that other sessions, other processes and other programs share in."""
+
+import json
+from typing import Any
+
+import pytest
+
+from support.coding_session import SYSTEM, TOOLS, first_turn, thinking_turn
+from support.fill import exchange, fill, fill_until_compacted, start
+from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from ullage.model.errors import NoModelConfigured, SessionNotFound
+
+
+def another_process(client: TestClient) -> TestClient:
+    """A second workspace on the same store."""
+    return build_test_client(store=client.workspace.ports.store, ids=client.ids)
+
+
+def contents(entries: list[Any]) -> list[Any]:
+    return [entry["message"]["content"] for entry in entries]
+
+
+async def test_a_fork_shares_the_past_with_its_counts_and_goes_its_own_way() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    fork = await client.call("session/fork", sessionId=session_id)
+    assert fork["usage"]["used"] == (await client.call("context/get", sessionId=session_id))["used"]
+    assert await client.entries(fork["sessionId"]) == await client.entries(session_id)
+    await client.call("context/compact", sessionId=fork["sessionId"])
+    assert len(await client.entries(session_id)) == 15
+
+
+async def test_a_fork_at_a_message_ends_with_it() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    everything = [entry for entry in await client.entries(session_id, "transcript") if not entry["inserted"]]
+    fork = await client.call("session/fork", sessionId=session_id, messageId=everything[4]["message"]["id"])
+    assert contents(await client.entries(fork["sessionId"])) == contents(everything[:5])
+    assert fork["usage"]["used"] == 1_370
+
+
+async def test_processes_on_one_store_see_each_others_messages_and_edits() -> None:
+    ours = build_test_client()
+    session_id = await fill(ours)
+    theirs = another_process(ours)
+    await theirs.call("session/load", sessionId=session_id)
+    await exchange(theirs, session_id, 7)
+    await exchange(ours, session_id, 20)
+    assert await ours.entries(session_id) == await theirs.entries(session_id)
+    await theirs.call("context/compact", sessionId=session_id)
+    assert await ours.entries(session_id) == await theirs.entries(session_id)
+    await ours.call("context/undo", sessionId=session_id)
+    assert await ours.entries(session_id) == await theirs.entries(session_id)
+    assert len([e for e in await ours.entries(session_id, "transcript") if not e["inserted"]]) == 19
+
+
+async def test_a_session_without_reports_opens_with_the_figures_it_had() -> None:
+    ours = build_test_client()
+    session_id = await fill_until_compacted(ours)
+    loaded = await another_process(ours).call("session/load", sessionId=session_id)
+    assert loaded["usage"] == await ours.call("context/get", sessionId=session_id)
+
+
+async def test_an_export_imports_as_the_same_conversation_and_context() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    exported = await client.call("session/export", sessionId=session_id)
+    imported = await client.call("session/import", text=exported["text"])
+    assert (imported["format"], imported["unread"], imported["messages"]) == ("ullage", [], 19)
+    copy = imported["session"]["sessionId"]
+    assert await client.entries(copy, "transcript") == await client.entries(session_id, "transcript")
+    assert await client.entries(copy) == await client.entries(session_id)
+    assert imported["session"]["title"] == (await client.call("session/load", sessionId=session_id))["title"]
+
+
+@pytest.mark.parametrize("shape", ["anthropic", "openai"])
+async def test_a_providers_request_imports_as_the_conversation_it_holds(shape: str) -> None:
+    client = build_test_client()
+    new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
+    session_id: str = new["sessionId"]
+    await client.call("session/append", sessionId=session_id, messages=[*first_turn(), *thinking_turn(1)])
+    exported = await client.call("session/export", sessionId=session_id, format=shape)
+    assert isinstance(json.loads(exported["text"])["messages"], list)
+    imported = await client.call("session/import", text=exported["text"])
+    copy = await client.entries(imported["session"]["sessionId"])
+    assert contents(copy) == contents(await client.entries(session_id))
+
+
+async def test_search_finds_what_was_archived() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await client.say(session_id, "Begin.", "The secret word is quincunx.")
+    for number in range(9):
+        await exchange(client, session_id, number)
+    assert "quincunx" not in json.dumps([e for e in await client.entries(session_id) if not e["inserted"]])
+    (hit,) = (await client.call("context/search", query="quincunx", sessionId=session_id))["hits"]
+    assert (hit["index"], hit["role"]) == (2, "assistant")
+    assert "**quincunx**" in hit["snippet"]
+
+
+async def test_sessions_are_listed_by_folder_and_gone_once_deleted() -> None:
+    client = build_test_client()
+    first = await client.call("session/new", cwd="/work/a", title="A")
+    client.clock.advance(seconds=1)
+    await client.call("session/new", cwd="/work/b", title="B")
+    listed = await client.call("session/list")
+    assert [session["title"] for session in listed["sessions"]] == ["B", "A"]
+    assert "nextCursor" not in listed
+    assert len((await client.call("session/list", cwd="/work/a"))["sessions"]) == 1
+    await client.call("session/delete", sessionId=first["sessionId"])
+    assert (await client.call("session/list", cwd="/work/a"))["sessions"] == []
+    with pytest.raises(SessionNotFound):
+        await client.call("context/get", sessionId=first["sessionId"])
+
+
+async def test_a_long_list_comes_in_pages() -> None:
+    client = build_test_client()
+    for _ in range(130):
+        await client.call("session/new")
+    first = await client.call("session/list")
+    rest = await client.call("session/list", cursor=first["nextCursor"])
+    assert (len(first["sessions"]), len(rest["sessions"])) == (100, 30)
+    ids = {session["sessionId"] for page in (first, rest) for session in page["sessions"]}
+    assert len(ids) == 130
+
+
+async def test_a_closed_session_opens_again_as_it_was() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    before = await client.entries(session_id)
+    await client.call("session/close", sessionId=session_id)
+    assert await client.entries(session_id) == before
+
+
+async def test_a_prompt_without_a_model_is_refused_with_what_to_do_instead() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    with pytest.raises(NoModelConfigured, match="session/append"):
+        await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Hello"}])

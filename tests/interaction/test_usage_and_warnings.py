@@ -1,0 +1,131 @@
+"""What a client is told while a session grows, and when it is warned."""
+
+from typing import Any
+
+from support.fill import exchange, fill, fill_until_compacted, start
+from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
+from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.service.sessions import configure
+
+
+def warnings(updates: list[Any]) -> list[str]:
+    return [update["title"] for update in updates if update.get("severity") == "warning"]
+
+
+def usage_of(client: TestClient) -> Any:
+    """The last figure told."""
+    return [update for update in client.recorder.take() if "used" in update][-1]
+
+
+async def test_an_append_tells_the_new_usage_and_returns_the_same_figures() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    client.recorder.take()
+    appended = await client.say(session_id, "What is a ullage?", "The room left in a cask.")
+    (told,) = client.recorder.take()
+    assert {key: told[key] for key in ("used", "size", "_meta")} == appended["usage"]
+    assert told["size"] == 8_192
+    assert told["_meta"]["ullage"]["source"] == "estimated"
+    assert sum(told["_meta"]["ullage"]["breakdown"].values()) == told["used"] > 0
+
+
+async def test_a_report_makes_the_figure_reported_and_what_follows_stale() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    usage = {"input_tokens": 900, "output_tokens": 20, "cache_read_input_tokens": 100}
+    reported = (await client.say(session_id, "Hello", "Hello! How can I help?", usage=usage))["usage"]
+    assert (reported["_meta"]["ullage"]["source"], reported["used"]) == ("reported", 1_020)
+    stale = (await client.say(session_id, "Tell me about casks."))["usage"]
+    assert (stale["_meta"]["ullage"]["source"], stale["_meta"]["ullage"]["pendingMessages"]) == ("stale", 1)
+    assert stale["used"] > 1_020
+
+
+async def test_the_warning_comes_once_above_80_percent() -> None:
+    client = build_test_client(settings=Settings(context=ContextSettings(compact_at=0.99)))
+    session_id = await fill(client)
+    assert (await exchange(client, session_id, 7)) > 4_915
+    assert len(warnings(client.recorder.take())) == 1
+    await client.say(session_id, "And now?", "The same.")
+    assert warnings(client.recorder.take()) == []
+
+
+async def test_after_a_compaction_the_warning_comes_again() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    for number in range(20, 23):
+        await exchange(client, session_id, number)
+    assert len(warnings(client.recorder.take())) == 1
+
+
+async def test_a_session_without_a_known_window_tells_its_size_without_a_window_and_is_left_alone() -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=30, model="homemade-model")
+    await client.say(session_id, "Are you still there?")
+    (told,) = client.recorder.take()
+    assert told["sessionUpdate"] == "session_info_update"
+    facts = told["_meta"]["ullage"]
+    assert (facts["level"], facts["usable"], facts["warnAt"], facts["compactAt"]) == ("off", None, None, None)
+    assert sum(facts["breakdown"].values()) > 8_192
+    assert (await client.call("context/get", sessionId=session_id))["size"] is None
+
+
+async def test_a_window_given_in_the_settings_turns_management_on() -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=9, model="homemade-model")
+    configure(client.workspace, Settings(models={"homemade-model": ModelSettings(window=8_192)}))
+    assert len(await client.entries(session_id)) < 19
+    assert usage_of(client)["size"] == 8_192
+
+
+async def test_new_settings_move_the_thresholds_of_open_sessions() -> None:
+    client = build_test_client()
+    session_id = await fill(client, exchanges=4)
+    configure(client.workspace, Settings(context=ContextSettings(warn_at=0.4, compact_at=0.7)))
+    updates = client.recorder.take()
+    facts = updates[0]["_meta"]["ullage"]
+    assert (facts["warnAt"], facts["compactAt"]) == (2_457, 4_300)
+    assert len(warnings(updates)) == 1
+    assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["level"] == "warning"
+
+
+async def test_with_management_off_nothing_is_warned_of_or_compacted() -> None:
+    client = build_test_client(settings=Settings(context=ContextSettings(enabled=False)))
+    session_id = await fill(client, exchanges=12)
+    assert len(await client.entries(session_id)) == 25
+    await exchange(client, session_id, 12)
+    assert {update["sessionUpdate"] for update in client.recorder.take()} == {"usage_update"}
+
+
+async def test_another_model_means_another_window_and_the_totals_stay() -> None:
+    client = build_test_client()
+    session_id = await start(client, LARGE_MODEL)
+    usage = {"input_tokens": 900, "output_tokens": 20}
+    await client.say(session_id, "Hello", "Hello! How can I help?", usage=usage)
+    changed = (await client.call("session/append", sessionId=session_id, model=SMALL_MODEL))["usage"]
+    assert changed["size"] == 8_192
+    assert changed["_meta"]["ullage"]["totals"] == usage
+
+
+async def test_a_message_sent_again_is_not_appended_again() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    message = {"role": "user", "content": "Hello", "id": "mine"}
+    first = await client.call("session/append", sessionId=session_id, messages=[message])
+    again = await client.call("session/append", sessionId=session_id, messages=[message])
+    assert first["messageIds"] == again["messageIds"] == ["mine"]
+    assert len(await client.entries(session_id)) == 2
+
+
+async def test_a_message_sent_again_after_it_was_archived_is_appended_again() -> None:
+    """A gap, pinned: ids of archived messages are not at hand, so sending again only works for what is active."""
+    client = build_test_client()
+    session_id = await start(client)
+    message = {"role": "assistant", "content": "I will. " * 20, "id": "mine"}
+    await client.say(session_id, "Keep this in mind. " * 20)
+    await client.call("session/append", sessionId=session_id, messages=[message])
+    for number in range(9):
+        await exchange(client, session_id, number)
+    assert "mine" not in [entry["message"]["id"] for entry in await client.entries(session_id)]
+    await client.call("session/append", sessionId=session_id, messages=[message])
+    ids = [entry["message"]["id"] for entry in await client.entries(session_id, "transcript")]
+    assert ids.count("mine") == 2

@@ -1,0 +1,64 @@
+"""However a session is opened, it is the same session: live, from a snapshot, or folded from its whole log."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.fill import prompt, reply, start
+from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
+from ullage.model.errors import Conflict, MessageNotFound
+
+ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "model", "snapshot")
+TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
+
+
+async def act(client: TestClient, session_id: str, action: str, number: int) -> None:
+    """One step of a session's life; what does not fit its state is refused and changes nothing."""
+    client.clock.advance(seconds=60)
+    named = {"sessionId": session_id}
+    match action:
+        case "exchange":
+            await client.say(session_id, prompt(number), reply(number))
+        case "report":
+            used = (await client.call("context/get", **named))["used"]
+            usage = {"input_tokens": used + 40 * number, "output_tokens": 12 * number}
+            await client.say(session_id, prompt(number), "Yes.", usage=usage)
+        case "pin":
+            await client.call("context/pin", **named, messageId=f"m_{number}")
+        case "tools":
+            await client.call("session/append", **named, tools=[TOOL] * (number % 3))
+        case "model":
+            await client.call("session/append", **named, model=(SMALL_MODEL, LARGE_MODEL, "claude-9")[number % 3])
+        case "snapshot":
+            client.workspace.keep_snapshot(client.workspace.session(session_id))
+        case _:
+            await client.call(f"context/{action}", **named)
+
+
+async def state(client: TestClient, session_id: str) -> Any:
+    names = ("context/get", "context/messages", "context/history")
+    return [await client.call(name, sessionId=session_id) for name in names]
+
+
+async def live(actions: Sequence[str]) -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    for number, action in enumerate(actions):
+        with suppress(Conflict, MessageNotFound):
+            await act(client, session_id, action, number)
+        await client.entries(session_id)
+    expected = await state(client, session_id)
+    store = client.workspace.ports.store
+    assert await state(build_test_client(store=store), session_id) == expected
+    store.drop_snapshot(session_id)
+    assert await state(build_test_client(store=store), session_id) == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=24))
+def test_a_session_is_the_same_live_from_a_snapshot_and_from_its_log(actions: list[str]) -> None:
+    asyncio.run(live(actions))
