@@ -10,15 +10,18 @@ from support.lsp_client import Json, LspClient, start_server
 
 # What a client announces that understands `ullage/session/update`.
 OUR_CLIENT: Json = {"experimental": {"ullage": {"version": 1}}}
-_SERVE = "import sys; from ullage.cli.main import main; sys.exit(main())"
+
+
+def serve_command(store: Path) -> list[str]:
+    """`ullage lsp --store STORE` by this interpreter."""
+    return [sys.executable, "-m", "ullage", "lsp", "--store", str(store)]
 
 
 @asynccontextmanager
 async def language_server(
     store: Path, settings: Any = None, capabilities: Json | None = None
 ) -> AsyncGenerator[LspClient]:
-    """`ullage lsp --store STORE`, initialised with these settings by our client unless told otherwise."""
-    command = (sys.executable, "-c", _SERVE, "lsp", "--store", str(store))
-    async with start_server(command) as client:
+    """A running server, initialised with these settings, by our client unless told otherwise."""
+    async with start_server(serve_command(store)) as client:
         await client.initialize(OUR_CLIENT if capabilities is None else capabilities, options=settings)
         yield client
