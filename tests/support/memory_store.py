@@ -93,12 +93,9 @@ class MemoryStore:
 
     def delete(self, session_id: str) -> None:
         self._require(session_id).deleted = True
-        parents = [log.fork.parent_id for log in self._logs.values() if log.fork]
-        current: str | None = session_id
-        while current is not None and self._logs[current].deleted and current not in parents:
-            fork = self._logs.pop(current).fork
-            current = fork.parent_id if fork else None
-            parents.remove(current) if current else None
+        while unneeded := [name for name, log in self._logs.items() if log.deleted and not self._has_forks(name)]:
+            for name in unneeded:
+                del self._logs[name]
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         phrases = [_tokens(word) for word in query_words(query)]
@@ -121,6 +118,9 @@ class MemoryStore:
         if log is None or log.deleted:
             raise SessionNotFound(f"no session {session_id}")
         return log
+
+    def _has_forks(self, session_id: str) -> bool:
+        return any(log.fork is not None and log.fork.parent_id == session_id for log in self._logs.values())
 
     def _all_records(self, session_id: str) -> Sequence[Record]:
         log = self._logs[session_id]

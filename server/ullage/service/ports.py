@@ -18,7 +18,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
     A fork inherits `cwd` and `model` as they were where it branched off; its title is its own. `created_at` and
     `updated_at` are the timestamps of its own first and last record, Unix milliseconds. `messages` counts appended
-    messages, inherited ones too. `parent_id` may name a session that is deleted.
+    messages, inherited ones too. `parent_id` may name a session that is deleted. Text with half a surrogate pair
+    may be shown with an escape in its place.
     """
 
     session_id: str

@@ -70,10 +70,10 @@ class SqliteStore:
         """Implements `SessionStore.open`."""
         with self._reading() as connection:
             sessions.require_session(connection, session_id)
-            position, snapshot = connection.execute(
-                "SELECT max(position), snapshot FROM snapshots WHERE session_id = ?", (session_id,)
+            saved = connection.execute(
+                "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
             ).fetchone()
-            position = -1 if position is None else position
+            position, snapshot = saved or (-1, None)
             records = read_records(connection, session_id, position + 1, NO_END)
         return StoredSession(records=records, snapshot=snapshot, snapshot_position=position)
 

@@ -16,6 +16,7 @@ from support.logs import conversation, message, records
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
 from ullage.store.schema import MIGRATIONS, VERSION, migrate
+from ullage.store.search import BATCH
 
 
 def written_store(path: Path) -> Path:
@@ -38,7 +39,7 @@ def test_a_new_store_is_made_with_its_folders_and_for_the_user_alone(tmp_path: P
     path = tmp_path / "a" / "b" / "sessions.db"
     with open_store(path) as store:
         store.create("s", conversation("one"))
-        files = [file for file in path.parent.iterdir()]
+        files = list(path.parent.iterdir())
         assert {file.name for file in files} == {"sessions.db", "sessions.db-wal", "sessions.db-shm"}
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert store.path == path
@@ -71,6 +72,15 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path.touch()
     written_store(path)
     assert path.stat().st_size > 0
+
+
+def test_a_store_whose_making_was_cut_short_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert path.stat().st_size > 0
+    with open_store(written_store(path)) as store:
+        assert store.read("s") == conversation("one")
 
 
 def test_a_newer_store_is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
@@ -166,6 +176,15 @@ def test_a_damaged_file_is_reported_when_it_is_met(tmp_path: Path) -> None:
         store.read("s")
 
 
+def test_a_damaged_header_is_reported_when_the_store_is_opened(tmp_path: Path) -> None:
+    path = written_store(tmp_path / "s.db")
+    data = bytearray(path.read_bytes())
+    data[16:18] = b"\x00\x03"  # the page size, which must be a power of two
+    path.write_bytes(data)
+    with pytest.raises(StoreUnavailable, match="is not a session store"):
+        open_store(path)
+
+
 @pytest.mark.parametrize("payload", [b"{", b'{"type":"unheard_of"}', b'"\\ud800'])
 def test_a_record_that_is_no_event_is_reported(sqlite_store: SqliteStore, payload: bytes) -> None:
     sqlite_store.create("s", conversation("one"))
@@ -191,6 +210,13 @@ def test_two_stores_on_one_file_see_each_others_appends(tmp_path: Path) -> None:
         one.create("s", conversation("one"))
         two.append("s", records(message("m1"), start=2))
         assert len(one.read("s")) == 3
+
+
+def test_more_messages_than_one_batch_are_indexed(sqlite_store: SqliteStore) -> None:
+    count = 2 * BATCH + 1
+    sqlite_store.create("s", conversation(*(f"word{number}" for number in range(count))))
+    for number in (0, BATCH - 1, BATCH, 2 * BATCH):
+        assert [hit.index for hit in sqlite_store.search(f"word{number}")] == [number]
 
 
 def test_a_purged_session_leaves_no_row_behind(sqlite_store: SqliteStore) -> None:

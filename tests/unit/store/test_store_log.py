@@ -164,4 +164,4 @@ def test_half_a_surrogate_pair_is_kept_in_events(store: SessionStore) -> None:
     log = conversation("broken \udc80 emoji", cwd="/latin\udce9")
     store.create("s", log)
     assert store.read("s") == log
-    assert store.info("s").messages == 1
+    assert [info.messages for info in store.list(cwd="/latin\udce9")] == [1]
