@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
-from support.usages import NOW, make_usage
 
+from support.usages import NOW, make_usage
 from ullage.api.values import UsageResult
 from ullage.cli.draw.bar import bar
 from ullage.cli.draw.box import WIDTH

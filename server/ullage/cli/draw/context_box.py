@@ -35,12 +35,12 @@ def _facts(box: Box, usage: UsageResult, now: int) -> None:
     meta = usage.meta.ullage
     share = f" ({percent(usage.used, usage.size)}%)" if usage.size else ""
     box.fact("Current", f"{usage.used:>11,} tokens{share}", level_style(usage.used, meta))
-    box.fact("Maximum", f"{usage.size:>11,} tokens" if usage.size else "    unknown: set it with --window")
+    box.fact("Maximum", f"{usage.size:>11,} tokens" if usage.size else "     unknown: set it with --window")
     total = meta.messages_active + meta.messages_archived
     box.fact("Messages", f"{meta.messages_active:>7,} active / {total:,} total")
     oldest = ago(meta.oldest_timestamp, now) if meta.oldest_timestamp else "unknown"
     box.fact("Summaries", f"{meta.compactions:>7,}        Oldest  {oldest}")
-    box.fact("Source", f"    {source_words(meta, now)}")
+    box.fact("Source", f"     {source_words(meta, now)}")
 
 
 def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:

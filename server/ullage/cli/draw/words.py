@@ -25,7 +25,7 @@ def percent(part: int, whole: int) -> int:
 def source_words(meta: UsageMeta, now: int) -> str:
     """How the figure is known: `reported, 12 s ago`, `estimated, about 4% off`, `stale: 3 messages since`."""
     if meta.source is UsageSource.STALE:
-        return f"stale: {plural(meta.pending_messages, 'message')} since the report"
+        return f"stale: {plural(meta.pending_messages, 'message')} since"
     if meta.source is UsageSource.REPORTED:
         return f"reported, {ago(meta.reported_at, now)}" if meta.reported_at else "reported"
     if meta.error_share is None:
