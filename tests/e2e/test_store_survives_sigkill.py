@@ -27,11 +27,13 @@ def start_appender(path: Path, name: str, count: str = "") -> subprocess.Popen[s
 def kill_after(child: subprocess.Popen[str], lines: int) -> list[str]:
     """Kills the child while it does what follows so many lines; gives all batches it acknowledged."""
     assert child.stdout is not None
-    said = [child.stdout.readline().strip() for _ in range(lines)]
-    child.send_signal(signal.SIGKILL)
-    rest, _ = child.communicate(timeout=PATIENCE)
-    assert child.returncode == -signal.SIGKILL
-    return [line for line in (*said, *rest.split()) if line != "starting"]
+    with child.stdout as stdout:
+        said = [stdout.readline().strip() for _ in range(lines)]
+        child.send_signal(signal.SIGKILL)
+        # Not `communicate`, which would pass over the lines that `readline` has buffered already.
+        said += stdout.read().split()
+    assert child.wait(PATIENCE) == -signal.SIGKILL
+    return [line for line in said if line != "starting"]
 
 
 def batches_of(log: Sequence[Record]) -> list[str]:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from itertools import count
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, CompactionBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record
+from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role
 from ullage.transcript.view import Item
 
@@ -79,6 +80,8 @@ def _texts(content: Sequence[Block]) -> list[str]:
                 texts += [part.text for part in parts if isinstance(part, TextBlock)]
             case ToolUseBlock(input=given):
                 texts += [str(value) for value in given.values()]
+            case CompactionBlock():
+                texts.append(render_marker(block))
             case _:
                 texts.append(str(block))
     return texts

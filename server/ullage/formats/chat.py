@@ -75,7 +75,9 @@ def read_arguments(arguments: Any) -> JsonObject:
     if isinstance(arguments, dict):
         return as_object(arguments)
     text = as_text(arguments)
-    value, problem = parse_json(text.encode("utf-8", "replace")) if text.strip() else ({}, "")
+    if not text.strip():
+        return {}
+    value, problem = parse_json(text.encode("utf-8", "replace"))
     return {"arguments": arguments} if problem or not isinstance(value, dict) else as_object(cast("Any", value))
 
 

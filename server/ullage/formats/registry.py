@@ -4,7 +4,18 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ullage.formats import claude_code, mini_swe, trae
+from ullage.formats import (
+    anthropic_messages,
+    claude_code,
+    codex_log,
+    litellm_log,
+    mini_swe,
+    openai_messages,
+    swe_agent,
+    tau_bench,
+    trae,
+    ullage_jsonl,
+)
 from ullage.formats.imported import ImportedTranscript
 from ullage.formats.parsing import Document, parse_document
 from ullage.model.errors import UnknownFormat
@@ -20,9 +31,16 @@ class Format(Struct, frozen=True, kw_only=True):
 
 # In the order in which they are tried: the more particular shapes before those they contain.
 FORMATS: tuple[Format, ...] = (
+    Format(name=ullage_jsonl.NAME, matches=ullage_jsonl.matches, read=ullage_jsonl.read),
     Format(name=trae.NAME, matches=trae.matches, read=trae.read),
     Format(name=mini_swe.NAME, matches=mini_swe.matches, read=mini_swe.read),
+    Format(name=swe_agent.NAME, matches=swe_agent.matches, read=swe_agent.read),
+    Format(name=tau_bench.NAME, matches=tau_bench.matches, read=tau_bench.read),
+    Format(name=litellm_log.NAME, matches=litellm_log.matches, read=litellm_log.read),
     Format(name=claude_code.NAME, matches=claude_code.matches, read=claude_code.read),
+    Format(name=codex_log.NAME, matches=codex_log.matches, read=codex_log.read),
+    Format(name=anthropic_messages.NAME, matches=anthropic_messages.matches, read=anthropic_messages.read),
+    Format(name=openai_messages.NAME, matches=openai_messages.matches, read=openai_messages.read),
 )
 
 

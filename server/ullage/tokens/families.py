@@ -107,7 +107,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"gpt-5(\.1)?(-|$)", Family(name="gpt-5", images=ImageRule.OPENAI_TILES_GPT5)),
     (r"gpt-|codex|chat-latest|computer-use", _OPENAI_PATCHES),
     (r"o[1-9](-|$)", Family(name="o", images=ImageRule.OPENAI_TILES_O)),
-    (r"claude.*(opus-4-[7-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos)", _CLAUDE_NEW),
+    (r"claude.*(opus-4[-.][7-9]|opus-[5-9]|sonnet-[5-9]|haiku-[5-9]|fable|mythos)", _CLAUDE_NEW),
     (r"claude|sonnet$|opus$|haiku$", _CLAUDE),
     (r"gemini-[12]", _GEMINI_2),
     (r"gemini|gemma", _GEMINI),

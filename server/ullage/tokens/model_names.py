@@ -6,7 +6,7 @@ import re
 _REGION = re.compile(
     r"(?:(?:us|eu|apac|jp|au|global)[.-])?(?:anthropic|meta|amazon|mistral|cohere|deepseek|qwen)[.](?=\D)"
 )
-_REGION_DASHED = re.compile(r"(?:us|eu|apac|jp|au|global)-(?:anthropic|meta|amazon|mistral|cohere)-")
+_REGION_DASHED = re.compile(r"^(?:us|eu|apac|jp|au|global)-(?:anthropic|meta|amazon|mistral|cohere)-")
 _BEDROCK_VERSION = re.compile(r"-v\d+(?::\d+)?$|:\d+$")
 _VERTEX_DATE = re.compile(r"@(\d{8}|latest|default)$")
 _DATE = re.compile(r"-(?:20\d{2}-?[01]\d-?[0-3]\d|latest)$")
@@ -16,9 +16,11 @@ _VARIANT = re.compile(r"\[[^\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|ex
 
 def without_provider(model: str) -> str:
     """The lower-case name without routers, providers, regions and deployment versions; a date stays."""
-    name = model.strip().lower().rsplit("/", 1)[-1]
-    name = _VARIANT.sub("", name)
-    name = _REGION_DASHED.sub("", _REGION.sub("", name, count=1), count=1) if name else name
+    name = _VARIANT.sub("", model.strip().lower().rsplit("/", 1)[-1])
+    if name.startswith("ft:"):
+        # OpenAI's fine-tuned models: `ft:BASE:organisation:suffix:id`
+        name = name.split(":")[1]
+    name = _REGION_DASHED.sub("", _REGION.sub("", name))
     return _VERTEX_DATE.sub(r"-\1", _BEDROCK_VERSION.sub("", name)).removesuffix("-default")
 
 

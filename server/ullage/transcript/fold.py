@@ -25,7 +25,8 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
-from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.message import Message, ToolDefinition
+from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item, apply_edit
 
 
@@ -164,7 +165,7 @@ class Transcript:
         self._items.append(Item(self.messages, message))
         self._active += 1
         self.messages += 1
-        if self.first_user_id is None and message.role is Role.USER:
+        if self.first_user_id is None and is_pure_prompt(message):
             self.first_user_id = message.id
         if message.timestamp and not self.oldest_timestamp:
             self.oldest_timestamp = message.timestamp

@@ -32,3 +32,8 @@ def forbidden(messages: Sequence[Message]) -> Iterator[range]:
 def is_prompt(message: Message) -> bool:
     """Whether a message is something a person typed rather than what tools returned."""
     return message.role is Role.USER and any(not isinstance(block, ToolResultBlock) for block in message.content)
+
+
+def is_pure_prompt(message: Message) -> bool:
+    """Whether a message is the user's words alone, tied to no tool use, so that it may stand anywhere."""
+    return is_prompt(message) and not any(isinstance(block, ToolResultBlock) for block in message.content)

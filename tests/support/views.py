@@ -1,0 +1,71 @@
+"""Random conversations as an agent has them, for the laws of edits (hypothesis)."""
+
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from support.build import assistant, results, system, thinking, user, uses, words
+from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message
+
+_Step = list[Message]
+_FILES = ("a.py", "b.py", "c.py")
+
+
+def _lengths(most: int) -> st.SearchStrategy[int]:
+    return st.integers(0, most)
+
+
+def _file(lines: int) -> str:
+    return "\n".join(f"line {i} of the file with some words" for i in range(lines))
+
+
+@st.composite
+def _rounds(draw: st.DrawFn) -> _Step:
+    """One or several tool calls and their results, together or one by one, some of them lost."""
+    name, path = draw(st.sampled_from([("run", ""), ("read", "x"), ("memory", "")]))
+    path = draw(st.sampled_from(_FILES)) if path else ""
+    tools = [f"t{i}" for i in range(draw(st.integers(1, 3)))]
+    text = _file(draw(_lengths(40))) if path else words(draw(_lengths(300)))
+    step = [thinking("")] if draw(st.booleans()) else []
+    step.append(uses("", *tools, name=name, path=path))
+    answered = tools[: draw(st.integers(len(tools) - 1, len(tools)))]
+    if draw(st.booleans()):
+        return [*step, *([results("", *answered, text=text)] if answered else [])]
+    return [*step, *(results("", tool, text=text) for tool in answered)]
+
+
+_steps = st.one_of(
+    st.builds(lambda n: [user("", words(n))], _lengths(400)),
+    st.builds(lambda n: [assistant("", words(n))], _lengths(200)),
+    _rounds(),
+    st.builds(lambda: [system("", "A note.")]),
+    st.builds(lambda: [results("", "never-used", text=words(30))]),
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn, min_steps: int = 0, max_steps: int = 25) -> list[Message]:
+    """Messages with ids of their own; tool ids are unique per round."""
+    steps = draw(st.lists(_steps, min_size=min_steps, max_size=max_steps))
+    head = [system("", "Be brief.")] if draw(st.booleans()) else []
+    return [
+        _named(message, number, round_)
+        for number, (round_, message) in enumerate(
+            (round_, message) for round_, step in enumerate([head, *steps]) for message in step
+        )
+    ]
+
+
+def _named(message: Message, number: int, round_: int) -> Message:
+    content = tuple(_in_round(block, round_) for block in message.content)
+    return replace(message, id=f"m{number}", content=content)
+
+
+def _in_round(block: Block, round_: int) -> Block:
+    match block:
+        case ToolUseBlock():
+            return replace(block, id=f"{block.id}-{round_}")
+        case ToolResultBlock():
+            return replace(block, tool_use_id=f"{block.tool_use_id}-{round_}")
+        case _:
+            return block
