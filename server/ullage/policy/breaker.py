@@ -1,6 +1,6 @@
 """The circuit breaker: automatic compaction stops when it does not help.
 
-Three failures in a row, or three refills (the threshold reached again within three prompt turns of a compaction),
+Three failures in a row, or three refills (the threshold reached again within three answers after a compaction),
 and it stays open until something is compacted by hand or the session is reopened. Three, because other products
 settled on it; a fourth try has not been seen to help.
 """
@@ -13,7 +13,7 @@ _REFILL_TURNS = 3
 
 
 class Breaker(Struct, frozen=True, kw_only=True):
-    """What is remembered of past runs. `turns` counts prompt turns since the last compaction."""
+    """What is remembered of past runs. `turns` counts the model's answers since the last compaction."""
 
     failures: int = 0
     refills: int = 0
@@ -26,7 +26,7 @@ class Breaker(Struct, frozen=True, kw_only=True):
 
 
 def after_turn(breaker: Breaker) -> Breaker:
-    """A prompt turn has begun."""
+    """The model has answered once more."""
     return Breaker(failures=breaker.failures, refills=breaker.refills, turns=breaker.turns + 1)
 
 

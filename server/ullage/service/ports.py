@@ -143,7 +143,7 @@ class ModelLimits(Protocol):
 class Catalog(Protocol):
     """Finds a model's limits."""
 
-    def __call__(self, model: str, overrides: Mapping[str, ModelSettings]) -> ModelLimits:
+    def __call__(self, model: str, overrides: Mapping[str, ModelSettings], /) -> ModelLimits:
         """The limits of a model by any of its names; the person's overrides win."""
         ...
 

@@ -81,7 +81,7 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
     if usage is not None:
         workspace.keep_calibration(session)
     tell_usage(workspace, session)
-    look_after(workspace, session, new_turn=any(is_prompt(message) for message in messages))
+    look_after(workspace, session, answered=any(message.role is Role.ASSISTANT for message in messages))
     return Appended(session=session, message_ids=tuple(message.id for message in messages))
 
 

@@ -40,17 +40,19 @@ _RETRY_SHARE = 0.25
 _CLEARED_WORDS = {"duplicate_reads": "repeated file reads", "clear_tool_uses": "old tool results"}
 
 
-def look_after(workspace: Workspace, session: Session, *, new_turn: bool = False) -> None:
+def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
     budget = workspace.budget(session)
     if budget is None or not workspace.settings.context.enabled:
         return
-    if new_turn:
+    if answered:
         session.breaker = after_turn(session.breaker)
+    due = _due(session, budget)
     session.alarm, warn = observe(session.alarm, session.used, budget)
-    if warn:
+    # What compacts at once needs no announcement that it will.
+    if warn and due is not Action.COMPACT:
         workspace.emit(session.id, context_warning(session.used, budget))
-    if decide(session.used, budget) is Action.NONE or session.breaker.is_open:
+    if due is Action.NONE:
         return
     if session.id not in workspace.runs:
         run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
@@ -69,15 +71,26 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
     while True:
         session = workspace.session(session_id)
         budget = workspace.budget(session)
-        if budget is None or session.breaker.is_open:
+        if budget is None:
             return
-        action = decide(session.used, budget)
+        action = _due(session, budget)
         if action is Action.NONE or clear_cheaply(workspace, session, budget):
             return
         if action is Action.CLEAR:
             session.cleared_at = session.used
             return
+        if session.breaker.is_open:
+            fit_window(workspace, session, budget)
+            return
         await _compact(workspace, session, budget)
+
+
+def _due(session: Session, budget: ContextBudget) -> Action:
+    """What the context needs. With the breaker open only what overflows is dealt with, without a summary."""
+    action = decide(session.used, budget)
+    if action is Action.COMPACT and session.breaker.is_open and not budget.overflow(session.used):
+        return Action.CLEAR
+    return action
 
 
 def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
@@ -120,16 +133,18 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
         _log.info("session %s: %s", session.id, error)
     except UllageError as error:
         workspace.emit(session.id, compaction_failed(str(error)))
-    session = fit_window(workspace, workspace.session(session.id), budget)
+    session = workspace.session(session.id)
     helped = session.used < min(before, budget.compact_at)
+    if not helped:
+        session = fit_window(workspace, session, budget)
     session.breaker = (after_success if helped else after_failure)(session.breaker)
     if session.breaker.is_open:
         workspace.emit(session.id, _biggest(session))
 
 
 def fit_window(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
-    """Brings a context that is still too large under the threshold, whatever it takes."""
-    limit = budget.compact_at - 1
+    """Brings a context that no summary could shrink to the target, whatever it takes."""
+    limit = budget.target
     view = session.counted_view()
     transcript = session.transcript
     edits: list[Edit] = []
