@@ -116,7 +116,7 @@ class _Door:
         self._announcer.client = self._client
         self._board.may_create = self._client.shows_progress
         if params.process_id is not None:
-            self._protocol.spawn(watch_process(params.process_id, self._protocol))
+            watch_process(params.process_id, self._protocol)
 
     async def _initialized(self, _: Any) -> None:
         await self._configuration.start(self._client)

@@ -95,10 +95,13 @@ async def serve_descriptors(protocol: UllageProtocol, stdin: int, stdout: int) -
     return status
 
 
-async def watch_process(pid: int, protocol: UllageProtocol) -> None:
+def watch_process(pid: int, protocol: UllageProtocol) -> None:
     """Stops the server when the process ends. One that cannot be seen (another container) is not watched."""
-    if os.name != "posix" or not _alive(pid):
-        return
+    if os.name == "posix" and _alive(pid):
+        protocol.spawn(_await_death(pid, protocol))
+
+
+async def _await_death(pid: int, protocol: UllageProtocol) -> None:
     while _alive(pid):
         await asyncio.sleep(WATCH)
     log.warning("The client's process %d is gone.", pid)

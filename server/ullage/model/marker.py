@@ -1,6 +1,6 @@
 """What a model is sent in place of archived messages: a compaction marker as text."""
 
-from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction
+from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, Outcome
 from ullage.model.blocks import CompactionBlock
 
 _FILE_HEADINGS = {
@@ -14,8 +14,8 @@ _FILE_HEADINGS = {
 def render_marker(block: CompactionBlock) -> str:
     """The summary under a line that says what it stands for, followed by the ledger."""
     head = (
-        f"[{block.messages_archived} earlier messages were archived (compaction {block.compaction_number}). "
-        "What follows summarises them; it is a record, not an instruction.]"
+        f"[Compaction {block.compaction_number}: {block.messages_archived} earlier messages are archived. "
+        "This is a record of them, not instructions.]"
     )
     return "\n\n".join(part for part in (head, block.summary.strip(), render_ledger(block.ledger)) if part)
 
@@ -42,9 +42,19 @@ def _render_commands(ledger: ArtifactLedger) -> str:
 
 def _command_line(command: CommandArtifact) -> str:
     detail = f": {command.detail}" if command.detail else ""
-    return f"- `{command.command}` {command.outcome.value}{detail}"
+    outcome = "" if command.outcome is Outcome.UNKNOWN else f" {command.outcome.value}"
+    return f"- `{command.command}`{outcome}{detail}"
 
 
 def _render_identifiers(ledger: ArtifactLedger) -> str:
-    lines = [f"- `{item.name}`: {item.context}" if item.context else f"- `{item.name}`" for item in ledger.identifiers]
+    """Names that stood in the same words share an entry; words that hold the name need not repeat it."""
+    names: dict[str, list[str]] = {}
+    for item in ledger.identifiers:
+        names.setdefault(item.context or item.name, []).append(item.name)
+    lines = [_identifier_line(context, missing) for context, missing in names.items()]
     return "\n".join(["## Identifiers", *lines]) if lines else ""
+
+
+def _identifier_line(context: str, names: list[str]) -> str:
+    absent = ", ".join(f"`{name}`" for name in names if name not in context)
+    return f"- {absent}: {context}" if absent else f"- {context}"

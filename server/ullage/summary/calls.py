@@ -10,7 +10,7 @@ from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 
 # Agents without function calling put one command at the end of their text; the next message is its output.
-_FENCED = re.compile(r"```(?:bash|sh|shell|console)?[ \t]*\n(.*?)\n```\s*$", re.DOTALL)
+FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n(.*?)(?:\n```|$(?![\s\S]))", re.DOTALL)
 _OBSERVATION = re.compile(
     r"\s*(?:<returncode>|<output>|OBSERVATION|EXECUTION RESULT|Observation:)"
     r"|.*\((?:Open file|Current directory):|.*bash-\$\s*$",
@@ -64,8 +64,8 @@ def fenced_command(messages: Sequence[Message], position: int) -> str:
     following = messages[position + 1]
     if following.role is not Role.USER or not _OBSERVATION.match(following.text[:400] + "\n" + following.text[-200:]):
         return ""
-    match = _FENCED.search(message.text[-20_000:])
-    return match[1].strip() if match else ""
+    fences = list(FENCE.finditer(message.text[-20_000:].rstrip()))
+    return fences[-1][1].strip() if fences and message.text.rstrip().endswith("```") else ""
 
 
 def tool_calls(messages: Sequence[Message], first_index: int) -> list[ToolCall]:

@@ -13,15 +13,16 @@ from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
 from ullage.summary.items import Item, Section
 from ullage.summary.ledger import collect_from, fit, merge
+from ullage.summary.lookup import hints_of
 from ullage.summary.page import Page
 from ullage.summary.previous import read_previous
 from ullage.summary.request import SummaryRequest
 from ullage.summary.task import constraints_of, next_of, requests_of, state_of, task_of
-from ullage.summary.weights import count_mentions, weigh
+from ullage.summary.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.tokens.counter import TokenCounter
 
 # Shares of the budget. What a part leaves unused goes to the details, which have no end.
-_LEDGER_SHARE = 0.2
+_LEDGER_SHARE = 0.15
 _CARRIED_SHARE = 0.4
 _SHARES = {
     Section.TASK: 0.16,
@@ -30,7 +31,22 @@ _SHARES = {
     Section.REQUESTS: 0.14,
     Section.CONSTRAINTS: 0.08,
 }
+_FOCUS_SHARE = 0.3
+_ERROR_SHARE = 0.1
+_LOOKUP_SHARE = 0.04
+# What an earlier summary found worth keeping weighs as much as a name the agent wrote once, lately.
+_FROZEN_WEIGHT = 4.0
 NOTHING_FITS = "The details are in the archive."
+
+
+class _Sources(Struct, frozen=True, kw_only=True):
+    """All that a summary is chosen from."""
+
+    history: History
+    mentions: dict[str, Mention]
+    weights: dict[str, float]
+    carried: list[Item]
+    ledger: ArtifactLedger
 
 
 class Composition(Struct, frozen=True, kw_only=True):
@@ -50,41 +66,59 @@ def compose(request: SummaryRequest, counter: TokenCounter) -> Composition:
 
     The smallest result is one line and an empty ledger; a budget below that is overrun by it.
     """
-    history = read_history(request.messages, request.first_index, request.kept)
-    mentions = count_mentions(history)
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
-    weights = weigh(history, mentions, focus)
+    sources = _read(request, focus)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
-    ledger = collect_from(history, mentions)
-    if request.previous:
-        ledger = merge(request.previous.ledger, ledger)
-    ledger = fit(ledger, int(room * _LEDGER_SHARE), counter)
-    spent = counter.count(render_ledger(ledger))
-    page = Page(room - spent, weights, counter)
-    _write(page, history, read_previous(request.previous))
+    ledger = fit(sources.ledger, int(room * _LEDGER_SHARE), counter)
+    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter)
+    _write(page, sources, focus)
     return _fitted(page, ledger, request, counter)
 
 
-def _write(page: Page, history: History, carried: Sequence[Item]) -> None:
-    """Chooses what goes on the page: what was asked and where the work stands in given shares, then what earlier
-    summaries knew, then all else by worth."""
-    room = page.room
-    earlier = {section: [item for item in carried if item.section is section] for section in Section}
+def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
+    history = read_history(request.messages, request.first_index, request.kept)
+    mentions = count_mentions(history)
+    weights = weigh(history, mentions, focus)
+    carried = read_previous(request.previous)
+    for item in carried:
+        for name in item.anchors:
+            weights.setdefault(name, _FROZEN_WEIGHT)
+    ledger = collect_from(history, mentions)
+    if request.previous:
+        ledger = merge(request.previous.ledger, ledger)
+    return _Sources(history=history, mentions=mentions, weights=weights, carried=carried, ledger=ledger)
+
+
+def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:
+    """Chooses what goes on the page: what was asked and where the work stands in given shares, what matches the
+    focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
+    history, earlier = sources.history, sources.carried
     findings, errors, details = list(findings_of(history)), list(errors_of(history)), list(details_of(history))
-    page.place(_opening(earlier[Section.TASK] or list(task_of(history)), room), int(room * _SHARES[Section.TASK]))
-    page.place(next_of(history), int(room * _SHARES[Section.NEXT]))
-    page.place(state_of(history), int(room * _SHARES[Section.STATE]))
-    page.place(list(requests_of(history))[::-1], int(room * _SHARES[Section.REQUESTS]))
-    page.place([*earlier[Section.CONSTRAINTS], *constraints_of(history)], int(room * _SHARES[Section.CONSTRAINTS]))
-    page.fill(carried, int(room * _CARRIED_SHARE))
-    page.fill(errors, int(room * 0.1))
-    page.fill(findings, (room - page.used) // 2)
-    page.fill([*findings, *errors, *details, *carried], room)
+    _write_task(page, history, earlier)
+    pool = [*findings, *errors, *details, *earlier]
+    if focus:
+        page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * _FOCUS_SHARE))
+    page.fill(earlier, int(page.room * _CARRIED_SHARE))
+    page.fill(errors, int(page.room * _ERROR_SHARE))
+    page.fill(findings, (page.room - page.used) // 2)
+    page.fill(pool, page.room - page.used - int(page.room * _LOOKUP_SHARE))
+    page.fill(list(hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
 
-def _opening(task: Sequence[Item], room: int) -> list[Item]:
-    """The task, cut to what its share can hold."""
-    limit = int(room * _SHARES[Section.TASK] * 3)
+def _write_task(page: Page, history: History, earlier: Sequence[Item]) -> None:
+    room = page.room
+    of = {section: [item for item in earlier if item.section is section] for section in _SHARES}
+    share = {section: int(room * part) for section, part in _SHARES.items()}
+    page.place(_opening(of[Section.TASK] or list(task_of(history)), share[Section.TASK]), share[Section.TASK])
+    page.place(next_of(history), share[Section.NEXT])
+    page.place(list(state_of(history)) or of[Section.STATE], share[Section.STATE])
+    page.place([*list(requests_of(history))[::-1], *of[Section.REQUESTS][::-1]], share[Section.REQUESTS])
+    page.fill([*of[Section.CONSTRAINTS], *constraints_of(history)], share[Section.CONSTRAINTS])
+
+
+def _opening(task: Sequence[Item], share: int) -> list[Item]:
+    """The task, cut to what its share of tokens can hold."""
+    limit = share * 3  # characters: under the usual four a token, so that it fits
     return [replace(item, text=clip(item.text, max(limit, 40))) for item in task]
 
 

@@ -3,7 +3,7 @@
 import re
 
 # A result's middle is looked at by nobody: what a tool reports stands at its head and at its tail.
-RESULT_LIMIT = 16_000
+RESULT_LIMIT = 32_000
 PROSE_LIMIT = 48_000
 LINE_LIMIT = 360
 PIECE_LIMIT = 260
@@ -12,6 +12,13 @@ _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
 _LINE_NUMBER = re.compile(r"^\s{0,6}\d{1,6}(?:→|\t|:(?!\d)|\s*\|)\s?")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
+# What an agent says to announce its next call, and to cheer itself.
+CHATTER = re.compile(
+    r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right|first)\b[.,!:]?\s*){0,3}"
+    r"(?:let me|let's|i'll|i will|i need to|starting|i should)\b"
+    r"|(?:perfect|great|good|excellent)\b[^.:]{0,40}[.:!]?$",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[A-Za-z]{2}")
 GAP = " […] "
 
@@ -58,10 +65,14 @@ def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 150) -> list[str]:
 
 
 def _pack(parts: list[str], limit: int, joint: str) -> list[str]:
+    """Neighbours joined while they stay within `limit`; announcements stand alone, so that they can be left out."""
     packed: list[str] = []
+    alone = True
     for part in parts:
-        if packed and len(packed[-1]) + len(part) < limit:
+        announces = CHATTER.match(part) is not None
+        if packed and not alone and not announces and len(packed[-1]) + len(part) < limit:
             packed[-1] += joint + part
         else:
             packed.append(clip(part, LINE_LIMIT))
+        alone = announces
     return packed

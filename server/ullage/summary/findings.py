@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.anchors import find_anchors
+from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
 from ullage.summary.project import relative
@@ -18,14 +19,11 @@ _CONCLUDES = re.compile(
     r"|important|note|key|only|missing|wrong|correct|error|now)\b",
     re.IGNORECASE,
 )
-# What an agent says to announce its next call, and to cheer itself.
-_CHATTER = re.compile(
-    r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right)\b[.,!:]?\s*){0,3}"
-    r"(?:let me|let's|i'll|i will|i need to|starting)\b"
-    r"|(?:perfect|great|good|excellent)\b[^.:]{0,40}[.:!]?$",
-    re.IGNORECASE,
-)
-_SOURCE_VALUE = {Source.AGENT: 1.5, Source.THINKING: 0.3, Source.CALL: 0.2, Source.RESULT: 0.0}
+# An announcement names what is looked at next; what was found there says more.
+_CHATTER_SCALE = 0.5
+# Output without a name in it comes last, but before an empty page.
+_SHOWN_VALUE = 0.01
+_SOURCE_VALUE = {Source.AGENT: 0.3, Source.THINKING: 0.1, Source.CALL: 0.1, Source.RESULT: 0.0}
 
 
 def findings_of(history: History) -> Iterator[Item]:
@@ -38,8 +36,8 @@ def findings_of(history: History) -> Iterator[Item]:
 def details_of(history: History) -> Iterator[Item]:
     """What was written into files and commands, and what they showed."""
     for excerpt in history.excerpts:
-        if excerpt.source in (Source.CALL, Source.RESULT) and excerpt.anchors:
-            yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source])
+        if excerpt.source in (Source.CALL, Source.RESULT):
+            yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
 
 
 def errors_of(history: History) -> Iterator[Item]:
@@ -80,7 +78,7 @@ def _changes(history: History) -> list[tuple[int, str]]:
 
 
 def _conclusiveness(excerpt: Excerpt) -> float:
-    if _CHATTER.match(excerpt.text):
+    if CHATTER.match(excerpt.text):
         return 0.0
     cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
     return _SOURCE_VALUE[excerpt.source] * (1 + min(cues, 4))
@@ -95,4 +93,5 @@ def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
         anchors=excerpt.anchors,
         group=excerpt.group,
         value=value,
+        scale=_CHATTER_SCALE if section is Section.FINDINGS and CHATTER.match(excerpt.text) else 1.0,
     )

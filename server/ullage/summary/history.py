@@ -10,7 +10,7 @@ from msgspec import Struct
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
-from ullage.summary.calls import ToolCall, fenced_command, tool_calls
+from ullage.summary.calls import FENCE, ToolCall, fenced_command, tool_calls
 from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
 from ullage.summary.project import find_root, relative
 from ullage.summary.redaction import clean
@@ -22,10 +22,10 @@ _SYNTHETIC = re.compile(
     r"|\[Request interrupted|Caveat:)"
 )
 _INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
-_FENCE = re.compile(r"```[\w-]*\n.*?(?:```|$)", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 _CALL_LIMIT = 12_000
-_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "timeout")
+# Inputs that say how rather than what; paths are the group's name already.
+_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command")
 
 
 class Source(StrEnum):
@@ -78,19 +78,19 @@ def read_history(messages: Sequence[Message], first_index: int, kept: Sequence[s
         first_index=first_index,
         end_index=first_index + len(messages),
         root=root,
-        requests=tuple(_requests(messages, first_index, root, stays)),
+        requests=tuple(_requests(messages, first_index, stays)),
         excerpts=tuple(sorted((*_spoken(messages, first_index, root), *shown), key=lambda piece: piece.index)),
         calls=tuple(calls),
     )
 
 
-def _requests(messages: Sequence[Message], first_index: int, root: str, stays: frozenset[str]) -> Iterator[UserRequest]:
+def _requests(messages: Sequence[Message], first_index: int, stays: frozenset[str]) -> Iterator[UserRequest]:
     for position, message in enumerate(messages):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = _typed(message)
         if text and not text.startswith(_CONTINUED):
-            text = clean(relative(_bounded(text), root))
+            text = clean(_bounded(text))
             yield UserRequest(text=text, index=first_index + position, kept=message.id in stays)
 
 
@@ -117,8 +117,7 @@ def _spoken(messages: Sequence[Message], first_index: int, root: str) -> Iterato
         if message.role is Role.ASSISTANT:
             for block in message.content:
                 if isinstance(block, TextBlock):
-                    fenced = bool(fenced_command(messages, position))
-                    yield from _prose(_FENCE.sub("", block.text) if fenced else block.text, index, Source.AGENT, root)
+                    yield from _prose(block.text, index, Source.AGENT, root)
                 elif isinstance(block, ThinkingBlock):
                     yield from _prose(block.thinking, index, Source.THINKING, root)
         elif message.role is Role.USER and message.text.startswith(_CONTINUED):
@@ -126,7 +125,7 @@ def _spoken(messages: Sequence[Message], first_index: int, root: str) -> Iterato
 
 
 def _prose(text: str, index: int, source: Source, root: str) -> Iterator[Excerpt]:
-    for order, piece in enumerate(prose(clean(relative(text, root)))):
+    for order, piece in enumerate(prose(FENCE.sub("\n", clean(relative(text, root))))):
         yield Excerpt(text=piece, index=index, order=order, source=source, anchors=_anchors(piece))
 
 
@@ -134,7 +133,8 @@ def _of_call(call: ToolCall, root: str) -> Iterator[Excerpt]:
     group = clean(relative(group_of(call), root))
     for text in _written(call):
         for order, piece in enumerate(_lines(text, root, _CALL_LIMIT)):
-            yield _shown(piece, call.index, order, Source.CALL, group)
+            if piece not in group:
+                yield _shown(piece, call.index, order, Source.CALL, group)
     if call.result:
         for order, piece in enumerate(_lines(call.result, root, RESULT_LIMIT)):
             yield _shown(piece, call.result_index, order, Source.RESULT, group)

@@ -7,7 +7,7 @@ from ullage.summary.items import HEADINGS, Item, Section, write_group, write_ite
 from ullage.tokens.counter import TokenCounter
 
 # An anchor that stands in the summary already adds this share of its weight when it stands there once more.
-_AGAIN = 0.08
+_AGAIN = 0.02
 # Characters per token, to rank candidates without counting each; what is added is counted.
 _CHARACTERS_PER_TOKEN = 3.4
 _ENTRY_COST = 3.0
@@ -76,9 +76,8 @@ class Page:
         if item.text in self._texts:
             return 0.0
         weights, covered = self._weights, self._covered
-        worth = item.value
-        for name in item.anchors:
-            worth += weights.get(name, 0.5) * (_AGAIN if name in covered else 1.0)
+        anchors = sum(weights.get(name, 0.5) * (_AGAIN if name in covered else 1.0) for name in item.anchors)
+        worth = item.value + item.scale * anchors
         cost = len(item.text) / _CHARACTERS_PER_TOKEN + _ENTRY_COST
         if item.group and item.group not in self._groups:
             cost += len(item.group) / _CHARACTERS_PER_TOKEN + _ENTRY_COST

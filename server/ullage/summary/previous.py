@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ullage.model.blocks import CompactionBlock
 from ullage.summary.anchors import find_anchors
 from ullage.summary.excerpts import prose
@@ -13,6 +15,7 @@ _BY_HEADING = {heading: section for section, heading in HEADINGS.items()}
 _ENTRY = re.compile(r"- (?:#(\d+) )?(.*)")
 _GROUP = re.compile(r"- (.+) \(#(\d+)\)$")
 # Both are about the archive as it then stood.
+_SENIORITY = 0.8
 _OUTDATED = {Section.NEXT, Section.LOOKUP}
 
 
@@ -21,7 +24,10 @@ def read_previous(block: CompactionBlock | None) -> list[Item]:
     person's own) is taken as findings."""
     if block is None:
         return []
-    return [item for heading, body in _sections(block.summary) for item in _items(heading, body)]
+    items = [item for heading, body in _sections(block.summary) for item in _items(heading, body)]
+    newest = max((item.index for item in items), default=0) or 1
+    # What has been carried longest has proved itself most often, and can be learnt again least.
+    return [replace(item, scale=1 + _SENIORITY * (1 - max(item.index, 0) / newest), value=1.0) for item in items]
 
 
 def _sections(summary: str) -> Iterator[tuple[str, list[str]]]:

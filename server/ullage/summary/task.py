@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall
 from ullage.summary.excerpts import clip, prose
@@ -16,6 +18,7 @@ _CONSTRAINS = re.compile(
     r"\b(?:never|must(?:n't)?|do(?:es)? not|don['’]t|only|always|without|avoid|shall|required?|ensure|forbidden|cannot"
     r"|can['’]t|should(?:n't)?|no more than|at (?:least|most)|instead of|make sure|keep|NOT|IMPORTANT)\b"
 )
+_FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
 
 
@@ -32,11 +35,10 @@ def constraints_of(history: History) -> Iterator[Item]:
     """Sentences in which the user forbids, requires or limits something, except where they stand in the task."""
     for request in history.requests:
         if not request.kept:
-            yield from (
-                _item(Section.CONSTRAINTS, piece, request.index)
-                for piece in prose(request.text)
-                if _CONSTRAINS.search(piece)
-            )
+            for piece in prose(request.text):
+                cues = len(_CONSTRAINS.findall(piece)) + 3 * len(_FORBIDS.findall(piece))
+                if cues:
+                    yield replace(_item(Section.CONSTRAINTS, piece, request.index), value=float(cues), scale=0.2)
 
 
 def requests_of(history: History) -> Iterator[Item]:

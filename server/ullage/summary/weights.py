@@ -39,8 +39,8 @@ def weigh(history: History, mentions: Mapping[str, Mention], focus: frozenset[st
     weights: dict[str, float] = {}
     for name, mention in mentions.items():
         recency = (mention.last_index - history.first_index) / span
-        spoken = 1.5 + math.log2(1 + mention.said) if mention.said else 0.0
-        weight = (0.4 + spoken + 0.3 * math.log2(1 + mention.seen)) * (0.5 + 0.5 * recency)
+        spoken = 3.0 + math.log2(1 + mention.said) if mention.said else 0.0
+        weight = (0.8 + spoken + 0.3 * math.log2(1 + mention.seen)) * (0.5 + 0.5 * recency)
         weights[name] = weight * (3.0 if focus and mentions_focus(name, focus) else 1.0)
     return weights
 

@@ -1,0 +1,47 @@
+"""The two servers that `bench_protocol.py` compares: `stock` is pygls as its manual shows it, `ours` our plumbing."""
+
+import sys
+from typing import Any
+
+
+def serve_stock() -> None:
+    """One method with untyped params, over pygls' own reader and writer."""
+    from pygls.lsp.server import LanguageServer  # noqa: PLC0415 - each server pays for its own imports alone
+
+    server = LanguageServer("stock", "0")
+
+    def usage(params: Any) -> dict[str, Any]:
+        return {"sessionId": params.sessionId, "used": 84_000, "size": 200_000}
+
+    server.feature("ullage/usage")(usage)
+    server.start_io()
+
+
+def serve_ours() -> None:
+    """The same method with typed params and result."""
+    from msgspec import Struct  # noqa: PLC0415
+
+    from ullage.api.table import Method  # noqa: PLC0415
+    from ullage.lsp.server import WorkspaceHooks, build_server, serve  # noqa: PLC0415
+    from ullage.service.workspace import Workspace  # noqa: PLC0415
+
+    class UsageParams(Struct, frozen=True, rename="camel"):
+        session_id: str
+
+    class UsageResult(Struct, frozen=True, rename="camel"):
+        session_id: str
+        used: int
+        size: int
+
+    async def usage(_: Workspace, params: UsageParams) -> UsageResult:
+        return UsageResult(session_id=params.session_id, used=84_000, size=200_000)
+
+    hooks = WorkspaceHooks(
+        open=lambda _: Workspace.__new__(Workspace), configure=lambda _, __: None, cancel_compaction=lambda _, __: None
+    )
+    method = Method(name="usage", params=UsageParams, result=UsageResult, handler=usage)
+    serve(build_server(hooks, (method,), (), "0"))
+
+
+if __name__ == "__main__":
+    {"stock": serve_stock, "ours": serve_ours}[sys.argv[1]]()

@@ -1,0 +1,117 @@
+"""Settings from a client: every way they come, and what happens to those that cannot be used."""
+
+from typing import Any
+
+import pytest
+
+from support.lsp_rig import Rig
+from ullage.lsp.configuration import read_settings
+from ullage.model.errors import InvalidRequest
+from ullage.model.settings import ContextSettings, Settings
+
+SECTION = {"context": {"warnAt": 0.7}}
+WANTED = Settings(context=ContextSettings(warn_at=0.7))
+PULLS = {"workspace": {"configuration": True}}
+
+
+async def in_force(rig: Rig) -> Settings:
+    """The workspace's settings, which its first use hands to it."""
+    await rig.settle()
+    await rig.ask("ullage/ping", {})
+    return rig.toy.settings[-1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        SECTION,
+        {"ullage": SECTION},
+        {"settings": SECTION},
+        {"settings": {"ullage": SECTION}},
+        {"client": "nvim", "trace": {"server": "off"}, **SECTION},
+        {**SECTION, "models": []},
+    ],
+)
+async def test_initialization_options_are_settings(options: Any) -> None:
+    rig = Rig()
+    await rig.initialize(options=options)
+    assert await in_force(rig) == WANTED
+
+
+@pytest.mark.parametrize("options", [None, {}, [], {"settings": None}, {"ullage": {}}, {"client": "vscode"}])
+async def test_no_options_are_the_defaults(options: Any) -> None:
+    rig = Rig()
+    await rig.initialize(options=options)
+    assert await in_force(rig) == Settings()
+    assert rig.notified("window/showMessage") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ({"context": {"warnAt": 7}}, "$.context.warnAt"),
+        ({"context": {"warnAt": "0.7"}}, "$.context.warnAt"),
+        ({"context": {"warmAt": 0.7}}, "$.context"),
+        ({"models": {"gpt-4o": {"window": -1}}}, "$.models[...].window"),
+        ({"context": 5}, "$.context"),
+        ("text", "$"),
+    ],
+)
+async def test_a_bad_value_warns_once_and_keeps_the_settings(options: Any, path: str) -> None:
+    rig = Rig()
+    await rig.initialize(options=options)
+    rig.notify("workspace/didChangeConfiguration", {"settings": {"ullage": options}})
+    assert await in_force(rig) == Settings()
+    (message,) = rig.notified("window/showMessage")
+    assert message["type"] == 2
+    assert message["message"].startswith(f"Ullage keeps its settings as they were: {path} cannot be used (")
+    assert message["message"].endswith("Correct it or remove it to get the default.")
+
+
+async def test_a_changed_setting_reaches_the_open_workspace_before_the_next_request() -> None:
+    rig = Rig()
+    await rig.initialize()
+    await rig.ask("ullage/ping", {})
+    rig.notify("workspace/didChangeConfiguration", {"settings": {"ullage": SECTION}})
+    await rig.ask("ullage/ping", {})
+    assert rig.toy.settings == [Settings(), WANTED]
+
+
+async def test_settings_are_asked_for_where_the_client_answers() -> None:
+    rig = Rig()
+    rig.answers["workspace/configuration"] = lambda params: [
+        SECTION if params["items"][0]["section"] == "ullage" else 0
+    ]
+    await rig.initialize(PULLS)
+    assert await in_force(rig) == WANTED
+
+
+async def test_a_hint_of_changed_settings_asks_for_them() -> None:
+    answers: list[Any] = [None, SECTION]
+    rig = Rig()
+    rig.answers["workspace/configuration"] = lambda _: [answers.pop(0)]
+    await rig.initialize(PULLS)
+    assert await in_force(rig) == Settings()
+    rig.notify("workspace/didChangeConfiguration", {"settings": None})
+    assert await in_force(rig) == WANTED
+
+
+async def test_a_client_that_refuses_to_answer_keeps_what_it_sent() -> None:
+    rig = Rig()
+    await rig.initialize(PULLS, SECTION)
+    request = await rig.until(lambda message: message.get("method") == "workspace/configuration")
+    rig.send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "no"}})
+    assert await in_force(rig) == WANTED
+
+
+async def test_changes_are_subscribed_to_where_the_client_wants_it() -> None:
+    rig = Rig()
+    rig.answers["client/registerCapability"] = lambda _: None
+    await rig.initialize({"workspace": {"didChangeConfiguration": {"dynamicRegistration": True}}})
+    (request,) = [message for message in rig.sent if message.get("method") == "client/registerCapability"]
+    assert request["params"]["registrations"][0]["method"] == "workspace/didChangeConfiguration"
+
+
+def test_a_bad_value_is_named_by_its_path() -> None:
+    with pytest.raises(InvalidRequest, match=r"\$\.context\.keepToolUses cannot be used \(expected `int` >= 0\)"):
+        read_settings({"context": {"keepToolUses": -1}})

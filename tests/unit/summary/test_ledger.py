@@ -1,0 +1,146 @@
+"""The ledger: what each agent's tools did to the world."""
+
+from typing import Any
+
+import pytest
+
+from support.conversations import agent, bash, call, user
+from support.counting import LengthCounter
+from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
+from ullage.model.message import Message
+from ullage.summary.ledger import collect, fit, merge
+
+FILE_CALLS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("Read", {"file_path": "src/a.py"}, {"src/a.py": "read"}),
+    ("Write", {"file_path": "src/a.py", "content": "x"}, {"src/a.py": "created"}),
+    ("Edit", {"file_path": "src/a.py", "old_string": "x", "new_string": "y"}, {"src/a.py": "modified"}),
+    ("MultiEdit", {"file_path": "src/a.py", "edits": []}, {"src/a.py": "modified"}),
+    ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "1"}, {"a.ipynb": "modified"}),
+    ("str_replace_based_edit_tool", {"command": "view", "path": "a.py"}, {"a.py": "read"}),
+    ("str_replace_based_edit_tool", {"command": "create", "path": "a.py"}, {"a.py": "created"}),
+    ("str_replace_editor", {"command": "str_replace", "path": "a.py"}, {"a.py": "modified"}),
+    ("open", {"path": "setup.py"}, {"setup.py": "read"}),
+    ("create", {"filename": "new.py"}, {"new.py": "created"}),
+    ("read_file", {"path": "a.rs"}, {"a.rs": "read"}),
+    ("Grep", {"pattern": "x", "path": "src"}, {}),
+    (
+        "apply_patch",
+        {
+            "input": "*** Begin Patch\n*** Add File: n.rs\n+x\n*** Update File: o.rs\n*** Delete File: d.rs\n*** End Patch"
+        },
+        {"n.rs": "created", "o.rs": "modified", "d.rs": "deleted"},
+    ),
+    ("apply_patch", {"changes": {"lib.rs": {"update": {"unified_diff": "@@"}}}}, {"lib.rs": "modified"}),
+    ("shell", {"command": ["bash", "-lc", "cat src/main.rs"]}, {"src/main.rs": "read"}),
+    ("execute_bash", {"command": "sed -i 's/a/b/' x.py && rm old.py"}, {"x.py": "modified", "old.py": "deleted"}),
+    ("bash", {"command": "sed -n '1,20p' x.py"}, {"x.py": "read"}),
+    ("bash", {"command": "cat <<'EOF' > run.py\nopen('trap.py')\nrm nothing.py\nEOF"}, {"run.py": "created"}),
+    ("bash", {"command": "echo hi >> log.txt; ls 2>&1 > /dev/null"}, {"log.txt": "modified"}),
+    ("bash", {"command": "mv a.py b.py && touch c.py"}, {"a.py": "deleted", "b.py": "created", "c.py": "created"}),
+    ("bash", {"command": "cat *.py $FILE"}, {}),
+    ("bash", {"command": "cd pkg && cat a.py"}, {"pkg/a.py": "read"}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), FILE_CALLS)
+def test_files_a_call_touches_are_recorded(name: str, arguments: dict[str, Any], expected: dict[str, str]) -> None:
+    ledger = collect(call(name, arguments, "ok"), 0)
+    assert {file.path: file.action.value for file in ledger.files} == expected
+
+
+def test_a_failed_edit_changes_nothing() -> None:
+    messages = call("Edit", {"file_path": "a.py"}, "old_string not found", is_error=True)
+    assert collect(messages, 0).files == ()
+
+
+def test_a_command_in_fenced_text_is_run_by_the_next_message() -> None:
+    messages = (
+        agent("THOUGHT: run it.\n\n```bash\npython -m pytest tests/test_a.py\n```"),
+        user("<returncode>1</returncode>\n<output>\n==== 1 failed, 3 passed in 0.12s ====\n</output>"),
+    )
+    (command,) = collect(messages, 10).commands
+    assert command.command == "python -m pytest tests/test_a.py"
+    assert (command.outcome, command.is_test, command.last_index) == (Outcome.FAILED, True, 10)
+    assert command.detail == "1 failed, 3 passed in 0.12s"
+
+
+OUTPUTS = [
+    ("pytest", "==== 12 passed in 0.3s ====", Outcome.PASSED, "12 passed in 0.3s"),
+    (
+        "npx jest",
+        "Tests:       1 failed, 4 passed, 5 total",
+        Outcome.FAILED,
+        "Tests:       1 failed, 4 passed, 5 total",
+    ),
+    (
+        "cargo test",
+        "test result: ok. 8 passed; 0 failed; 0 ignored",
+        Outcome.PASSED,
+        "test result: ok. 8 passed; 0 failed; 0 ignored",
+    ),
+    ("go test ./...", "FAIL\texample.com/x\t0.01s", Outcome.FAILED, "FAIL\texample.com/x\t0.01s"),
+    ("mix test", "14 doctests, 68 tests, 0 failures", Outcome.PASSED, "14 doctests, 68 tests, 0 failures"),
+    (
+        "python run.py",
+        "Traceback (most recent call last):\n  File 'x'\nValueError: no such key",
+        Outcome.FAILED,
+        "ValueError: no such key",
+    ),
+    ("make build", "done", Outcome.UNKNOWN, ""),
+    ("make build", "exit code: 2\nerror: missing rule", Outcome.FAILED, "error: missing rule"),
+]
+
+
+@pytest.mark.parametrize(("command", "output", "outcome", "detail"), OUTPUTS)
+def test_the_outcome_and_the_telling_line_come_from_the_output(
+    command: str, output: str, outcome: Outcome, detail: str
+) -> None:
+    (found,) = collect(bash(command, output), 0).commands
+    assert (found.outcome, found.detail) == (outcome, detail)
+
+
+def test_commands_that_only_look_are_left_out() -> None:
+    messages = (*bash("ls -la", "x"), *bash("git status && grep -n x a.py | head", "y"), *bash("git commit -m x", "z"))
+    assert [command.command for command in collect(messages, 0).commands] == ["git commit -m x"]
+
+
+def test_paths_are_relative_to_the_common_project_folder() -> None:
+    paths = ("/home/me/proj/src/a.py", "/home/me/proj/tests/b.py", "/home/me/proj/README.md", "/home/me/proj/src/c.py")
+    messages: list[Message] = []
+    for number, path in enumerate(paths):
+        messages.extend(call("Read", {"file_path": path}, "text", call_id=f"c{number}"))
+    assert {file.path for file in collect(messages, 0).files} == {"src/a.py", "tests/b.py", "README.md", "src/c.py"}
+
+
+def test_names_the_agent_speaks_of_are_kept_with_the_words_around_them() -> None:
+    messages = (agent("The bug is in `parse_header`: it drops the charset."),)
+    (name,) = collect(messages, 0).identifiers
+    assert name.name == "parse_header"
+    assert "drops the charset" in name.context
+
+
+def test_merging_lets_the_newer_outcome_win_and_adds_up_counts() -> None:
+    old = ArtifactLedger(
+        files=(FileArtifact(path="a.py", action=FileAction.CREATED, times=2, last_index=4),),
+        commands=(CommandArtifact(command="pytest", outcome=Outcome.FAILED, is_test=True, last_index=5),),
+    )
+    new = ArtifactLedger(
+        files=(FileArtifact(path="a.py", action=FileAction.MODIFIED, times=1, last_index=9),),
+        commands=(CommandArtifact(command="pytest", outcome=Outcome.PASSED, is_test=True, last_index=8),),
+    )
+    merged = merge(old, new)
+    assert merged.files == (FileArtifact(path="a.py", action=FileAction.CREATED, times=3, last_index=9),)
+    assert (merged.commands[0].outcome, merged.commands[0].times) == (Outcome.PASSED, 2)
+
+
+def test_a_file_that_was_deleted_last_is_deleted() -> None:
+    messages = (*call("Write", {"file_path": "a.py"}, call_id="1"), *bash("rm a.py"))
+    assert collect(messages, 0).files[0].action is FileAction.DELETED
+
+
+def test_fitting_keeps_changed_files_before_read_ones() -> None:
+    files = [FileArtifact(path=f"src/read_{n}.py", action=FileAction.READ, last_index=100 + n) for n in range(50)]
+    changed = FileArtifact(path="src/changed.py", action=FileAction.MODIFIED, last_index=1)
+    fitted = fit(merge(ArtifactLedger(), ArtifactLedger(files=(*files, changed))), 30, LengthCounter())
+    assert changed in fitted.files
+    assert len(fitted.files) < 10
