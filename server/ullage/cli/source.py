@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ullage import formats
 from ullage.app.compose import open_workspace
+from ullage.cli.files import read_bytes
 from ullage.cli.options import ReadingOptions
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.errors import InputError, SessionNotFound
@@ -64,11 +65,7 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
 
 def read_transcript(path: Path, format_name: str | None) -> ImportedTranscript:
     """A transcript file as events. Raises `InputError`."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    return formats.read(data, str(path), format_name)
+    return formats.read(read_bytes(path), str(path), format_name)
 
 
 @contextmanager
