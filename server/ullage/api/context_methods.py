@@ -19,7 +19,7 @@ from ullage.transcript.fold import EditInfo
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 
 
-class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """`context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider`
     the context is given request-ready as well."""
 
@@ -38,7 +38,7 @@ class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
     request: dict[str, Any] | None = None
 
 
-class CompactParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen."""
 
     session_id: str
@@ -60,7 +60,7 @@ class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
     archived: tuple[Entry, ...] = ()
 
 
-class CommitParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Applies a preview, with `summary` in place of its own if given."""
 
     session_id: str
@@ -68,14 +68,14 @@ class CommitParams(Struct, frozen=True, kw_only=True, rename="camel"):
     summary: str | None = None
 
 
-class UndoParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Takes back the last edit, or the one named."""
 
     session_id: str
     edit_id: str | None = None
 
 
-class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds."""
 
     session_id: str
@@ -90,7 +90,7 @@ class RevertResult(Struct, frozen=True, kw_only=True, rename="camel"):
     usage: UsageResult
 
 
-class PinParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class PinParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Pins a message of the context, or unpins it."""
 
     session_id: str
@@ -104,7 +104,7 @@ class PinResult(Struct, frozen=True, kw_only=True, rename="camel"):
     pinned: tuple[str, ...]
 
 
-class SearchParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Words to find, in one session or all."""
 
     query: str

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from ullage import formats
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
+from ullage.formats.usage import convert_usage
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, NoModelConfigured
 from ullage.model.events import SessionCreated
@@ -21,7 +22,7 @@ from ullage.service.workspace import Workspace
 _PAGE = 100
 
 
-class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A new session; everything may be left out."""
 
     cwd: str = ""
@@ -31,13 +32,13 @@ class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel"):
     tools: tuple[ToolDefinition, ...] = ()
 
 
-class SessionParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class SessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Names a session."""
 
     session_id: str
 
 
-class ListSessionsParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class ListSessionsParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Sessions of one folder or all; `cursor` is a former result's `nextCursor`."""
 
     cwd: str | None = None
@@ -76,7 +77,7 @@ class ListSessionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
     next_cursor: str | UnsetType = UNSET
 
 
-class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Forks after a message, or at the end."""
 
     session_id: str
@@ -84,7 +85,7 @@ class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel"):
     title: str = ""
 
 
-class AppendParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names)."""
 
     session_id: str
@@ -101,7 +102,7 @@ class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
     usage: UsageResult
 
 
-class ImportParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A transcript by `path`, or its `text`; `format` if it cannot be detected."""
 
     path: str | None = None
@@ -120,7 +121,7 @@ class ImportResult(Struct, frozen=True, kw_only=True, rename="camel"):
     passed_over: int
 
 
-class ExportParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class ExportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """`ullage` exports the whole log, the others the context, request-ready."""
 
     session_id: str
@@ -133,7 +134,7 @@ class ExportResult(Struct, frozen=True, kw_only=True, rename="camel"):
     text: str
 
 
-class PromptParams(Struct, frozen=True, kw_only=True, rename="camel"):
+class PromptParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A prompt for the model, as ACP content blocks."""
 
     session_id: str
@@ -190,7 +191,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
     if params.tools is not None:
         sessions.declare_tools(workspace, params.session_id, params.tools)
     messages = tuple(given.to_message(workspace.ports) for given in params.messages)
-    usage = formats.convert_usage(params.usage) if params.usage is not None else None
+    usage = convert_usage(params.usage) if params.usage is not None else None
     appended = await sessions.append(workspace, params.session_id, messages, usage)
     return AppendResult(message_ids=appended.message_ids, usage=usage_result(workspace, appended.session))
 

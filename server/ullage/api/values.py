@@ -11,7 +11,7 @@ from ullage.service.usage import usage_meta
 from ullage.service.workspace import Workspace
 
 
-class MessageInput(Struct, frozen=True, kw_only=True):
+class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A message as a client hands it in: `content` may be plain text; id and time are made if left out."""
 
     role: Role

@@ -6,7 +6,8 @@ import msgspec
 
 from ullage.formats.anthropic_request import write_anthropic
 from ullage.formats.openai_request import write_openai
-from ullage.formats.ullage_jsonl import write_ullage
+from ullage.formats.ullage_jsonl import Header
+from ullage.formats.ullage_jsonl import write as write_ullage
 from ullage.service.shrink import settled
 from ullage.service.workspace import Workspace
 
@@ -14,7 +15,7 @@ from ullage.service.workspace import Workspace
 async def export_session(workspace: Workspace, session_id: str, shape: str) -> str:
     """The session as `ullage` (its log), or its context as an `anthropic` or `openai` request."""
     if shape == "ullage":
-        return write_ullage(workspace.ports.store.read(session_id))
+        return _whole_log(workspace, session_id)
     request = await provider_request(workspace, session_id, shape)
     return msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
 
@@ -24,3 +25,15 @@ async def provider_request(workspace: Workspace, session_id: str, provider: str)
     session = await settled(workspace, session_id)
     write = write_anthropic if provider == "anthropic" else write_openai
     return msgspec.to_builtins(write(session.transcript.view, session.transcript.tools))
+
+
+def _whole_log(workspace: Workspace, session_id: str) -> str:
+    transcript = workspace.session(session_id).transcript
+    header = Header(
+        session_id=session_id,
+        title=transcript.title,
+        cwd=transcript.cwd,
+        model=transcript.model,
+        exported_at=workspace.ports.clock.now(),
+    )
+    return write_ullage(header, workspace.ports.store.read(session_id)).decode()

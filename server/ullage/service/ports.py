@@ -40,7 +40,7 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     snapshot_position: int = -1
 
 
-class SearchHit(Struct, frozen=True, kw_only=True):
+class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     """A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is
     the message's number among the appended messages of the session, from 0, inherited ones included."""
 

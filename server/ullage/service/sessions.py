@@ -132,7 +132,7 @@ def configure(workspace: Workspace, settings: Settings) -> None:
     """Takes new settings; every open session is looked at again under them."""
     if settings == workspace.settings:
         return
-    workspace.settings = settings
+    workspace.configure(settings)
     for session in workspace.open_sessions:
         workspace.choose_counter(session)
         tell_usage(workspace, session)

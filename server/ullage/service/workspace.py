@@ -31,6 +31,7 @@ class Workspace:
         self.listeners: list[Listener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, Session] = {}
+        self._budgets: dict[str, ContextBudget | None] = {}
 
     def session(self, session_id: str) -> Session:
         """The session, up to date with the store. Raises `SessionNotFound`."""
@@ -87,10 +88,15 @@ class Workspace:
 
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        limits = self.ports.catalog(self.model(session), self.settings.models)
-        if limits.input is None:
-            return None
-        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
+        model = self.model(session)
+        if model not in self._budgets:
+            self._budgets[model] = self._make_budget(model)
+        return self._budgets[model]
+
+    def configure(self, settings: Settings) -> None:
+        """Takes new settings."""
+        self.settings = settings
+        self._budgets.clear()
 
     @property
     def open_sessions(self) -> tuple[Session, ...]:
@@ -107,6 +113,12 @@ class Workspace:
     def keep_calibration(self, session: Session) -> None:
         """Keeps what was learned about the model's counts for other sessions."""
         self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
+
+    def _make_budget(self, model: str) -> ContextBudget | None:
+        limits = self.ports.catalog(model, self.settings.models)
+        if limits.input is None:
+            return None
+        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)

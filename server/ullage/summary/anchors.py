@@ -5,6 +5,7 @@ anchors. Texts are expected to be bounded (see `excerpts`); every pattern is lin
 """
 
 import re
+from functools import lru_cache
 
 _CANDIDATE = re.compile(
     r"https?://[^\s\"'<>`)\]}]{4,200}"
@@ -21,16 +22,19 @@ _TICKET = re.compile(r"[A-Za-z]{2,}-[A-Za-z]*\d\w*")
 _CLINGING = ".,:;-/"
 
 
-def find_anchors(text: str) -> list[str]:
-    """The anchors of `text` in the order they stand, repetitions included."""
-    found: list[str] = []
+@lru_cache(maxsize=16_384)
+def find_anchors(text: str) -> tuple[str, ...]:
+    """The anchors of `text` in the order they stand, each once. Remembered: agents see the same
+    text again and again."""
+    found: dict[str, None] = {}
     for match in _CANDIDATE.finditer(text):
         name = match[0].rstrip(_CLINGING)
         if is_anchor(name):
-            found.append(name)
-    return found
+            found[name] = None
+    return tuple(found)
 
 
+@lru_cache(maxsize=16_384)
 def is_anchor(name: str) -> bool:
     """Whether a single candidate is worth remembering."""
     if len(name) < 4 or name.isdigit():

@@ -1,7 +1,7 @@
 """What the conversation came to: conclusions in prose, errors with what cured them, and details worth keeping."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.anchors import find_anchors
@@ -28,16 +28,23 @@ _SOURCE_VALUE = {Source.AGENT: 0.3, Source.THINKING: 0.1, Source.CALL: 0.1, Sour
 
 def findings_of(history: History) -> Iterator[Item]:
     """What the agent said, conclusions worth most."""
-    for excerpt in history.excerpts:
-        if excerpt.source in (Source.AGENT, Source.THINKING):
-            yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
+    for excerpt in _last_of_each(history, {Source.AGENT, Source.THINKING}):
+        yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
 
 
 def details_of(history: History) -> Iterator[Item]:
     """What was written into files and commands, and what they showed."""
-    for excerpt in history.excerpts:
-        if excerpt.source in (Source.CALL, Source.RESULT):
-            yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
+    for excerpt in _last_of_each(history, {Source.CALL, Source.RESULT}):
+        yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
+
+
+def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
+    """Excerpts from the newest back; of equal texts only the newest."""
+    seen: set[str] = set()
+    for excerpt in reversed(history.excerpts):
+        if excerpt.source in sources and excerpt.text not in seen:
+            seen.add(excerpt.text)
+            yield excerpt
 
 
 def errors_of(history: History) -> Iterator[Item]:
@@ -63,7 +70,7 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
         section=Section.ERRORS,
         text=text,
         index=run.index,
-        anchors=tuple(dict.fromkeys(find_anchors(text))),
+        anchors=find_anchors(text),
         value=3.0 + 2.0 * run.is_test - 1.5 * run.looks,
     )
 

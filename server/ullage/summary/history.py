@@ -24,8 +24,11 @@ _SYNTHETIC = re.compile(
 _INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 _CALL_LIMIT = 12_000
+# Shorter inputs are switches and single words.
+_SHORTEST = 16
+_SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 # Inputs that say how rather than what; paths are the group's name already.
-_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command")
+_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command", "todos", "plan")
 
 
 class Source(StrEnum):
@@ -126,14 +129,14 @@ def _spoken(messages: Sequence[Message], first_index: int, root: str) -> Iterato
 
 def _prose(text: str, index: int, source: Source, root: str) -> Iterator[Excerpt]:
     for order, piece in enumerate(prose(FENCE.sub("\n", clean(relative(text, root))))):
-        yield Excerpt(text=piece, index=index, order=order, source=source, anchors=_anchors(piece))
+        yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
 
 
 def _of_call(call: ToolCall, root: str) -> Iterator[Excerpt]:
     group = clean(relative(group_of(call), root))
     for text in _written(call):
         for order, piece in enumerate(_lines(text, root, _CALL_LIMIT)):
-            if piece not in group:
+            if len(piece) >= _SHORTEST and piece not in group:
                 yield _shown(piece, call.index, order, Source.CALL, group)
     if call.result:
         for order, piece in enumerate(_lines(call.result, root, RESULT_LIMIT)):
@@ -145,7 +148,7 @@ def _lines(text: str, root: str, limit: int) -> list[str]:
 
 
 def _shown(piece: str, index: int, order: int, source: Source, group: str) -> Excerpt:
-    return Excerpt(text=piece, index=index, order=order, source=source, group=group, anchors=_anchors(piece))
+    return Excerpt(text=piece, index=index, order=order, source=source, group=group, anchors=find_anchors(piece))
 
 
 def _written(call: ToolCall) -> Iterator[str]:
@@ -173,8 +176,10 @@ def group_of(call: ToolCall) -> str:
     """What a call is about, in a few words: its file, or its command's first line."""
     if call.command:
         return "$ " + without_cd(call.command)[0].split("\n", 1)[0][:80]
-    return call.path or call.name
+    return call.path or f"{call.name} {_subject(call)}".strip()
 
 
-def _anchors(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(find_anchors(text)))
+def _subject(call: ToolCall) -> str:
+    """What a call without a file is about: the address, query or pattern it was given."""
+    values = (call.input.get(key) for key in _SUBJECT_KEYS)
+    return next((value.split("\n", 1)[0][:80] for value in values if isinstance(value, str)), "")

@@ -1,6 +1,6 @@
 """The items a summary is made of, and how they are written under their headings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import groupby
 
@@ -68,7 +68,7 @@ def write_section(section: Section, items: Sequence[Item]) -> str:
         lines.extend(_write_details(ordered))
     elif section is Section.FINDINGS:
         for index, said in groupby(ordered, key=lambda item: item.index):
-            lines.append(_entry("", index, " ".join(item.text for item in said)))
+            lines.append(_entry("", index, _joined(item.text for item in said)))
     else:
         lines.extend(write_item(item) for item in ordered)
     return "\n".join(lines)
@@ -81,6 +81,11 @@ def _write_details(ordered: Sequence[Item]) -> Iterator[str]:
     for members in groups.values():
         yield write_group(members[0])
         yield from (write_item(item) for item in members)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Pieces of one message as running text."""
+    return " ".join(text if text[-1:] in ".!?:;," else f"{text};" for text in texts).removesuffix(";")
 
 
 def _entry(group: str, index: int, text: str) -> str:

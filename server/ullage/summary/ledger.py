@@ -179,8 +179,8 @@ def _identifiers(history: History, mentions: Mapping[str, Mention]) -> list[Iden
 def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str]) -> dict[str, str]:
     """For each name the words it stood in last, prose before code."""
     contexts: dict[str, str] = {}
-    for excerpt in sorted(excerpts, key=lambda piece: (piece.source is Source.AGENT, piece.index)):
-        for name in names.intersection(excerpt.anchors):
+    for excerpt in sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index)):
+        for name in names.intersection(excerpt.anchors) - contexts.keys():
             contexts[name] = _around(excerpt.text, name)
     return contexts
 

@@ -89,4 +89,4 @@ def _details(body: list[str]) -> Iterator[Item]:
 
 
 def _item(section: Section, text: str, index: int, group: str = "") -> Item:
-    return Item(section=section, text=text, index=index, group=group, anchors=tuple(dict.fromkeys(find_anchors(text))))
+    return Item(section=section, text=text, index=index, group=group, anchors=find_anchors(text))

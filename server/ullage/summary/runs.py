@@ -14,6 +14,9 @@ from ullage.summary.redaction import clean
 from ullage.summary.shell import is_test, only_looks, without_cd
 
 _COMMAND_LIMIT = 140
+# A commit's message is often a here-document; its first line says what was done.
+_COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
+_LOOKED_AT = 4000
 _SPACES = re.compile(r"\s+")
 
 
@@ -47,5 +50,6 @@ def runs_of(calls: Sequence[ToolCall], root: str) -> Iterator[Run]:
 
 
 def _shown(command: str, root: str) -> str:
-    first = without_cd(command)[0].split("\n", 1)[0]
+    commit = _COMMIT_MESSAGE.search(command[:_LOOKED_AT])
+    first = f"git commit: {commit[1]}" if commit else without_cd(command)[0].split("\n", 1)[0]
     return clip(_SPACES.sub(" ", clean(relative(first, root))).strip().replace("`", "'"), _COMMAND_LIMIT)

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from ullage.model.artifacts import FileAction
@@ -58,11 +59,10 @@ def _bare(command: str) -> str:
     return _HEREDOC.sub(r"\3", command[:_MAX_COMMAND])
 
 
-def _segments(command: str) -> Iterator[list[str]]:
-    for segment in _SEPARATOR.split(_bare(command)):
-        words = _words(segment)
-        if words:
-            yield words
+@lru_cache(maxsize=512)
+def _segments(command: str) -> tuple[list[str], ...]:
+    """The words of each part of a command line; remembered because a command is asked about more than once."""
+    return tuple(words for segment in _SEPARATOR.split(_bare(command)) if (words := _words(segment)))
 
 
 def _words(segment: str) -> list[str]:

@@ -85,4 +85,4 @@ def _todos(call: ToolCall) -> list[tuple[str, str]]:
 
 
 def _item(section: Section, text: str, index: int) -> Item:
-    return Item(section=section, text=text, index=index, anchors=tuple(dict.fromkeys(find_anchors(text))))
+    return Item(section=section, text=text, index=index, anchors=find_anchors(text))

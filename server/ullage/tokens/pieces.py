@@ -56,6 +56,11 @@ class PieceCache(Generic[T]):
     def __len__(self) -> int:
         return len(self._known)
 
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._known.clear()
+
     def get(self, key: bytes) -> T | None:
         """What was put under the key, unless it had to go."""
         with self._lock:

@@ -30,7 +30,7 @@ from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item, apply_edit
 
 
-class EditInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An edit as listed: what it was, when, what it saved in tokens, and whether it still counts."""
 
     id: str

@@ -25,9 +25,7 @@ FILE_CALLS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("Grep", {"pattern": "x", "path": "src"}, {}),
     (
         "apply_patch",
-        {
-            "input": "*** Begin Patch\n*** Add File: n.rs\n+x\n*** Update File: o.rs\n*** Delete File: d.rs\n*** End Patch"
-        },
+        {"input": "*** Add File: n.rs\n+x\n*** Update File: o.rs\n*** Delete File: d.rs"},
         {"n.rs": "created", "o.rs": "modified", "d.rs": "deleted"},
     ),
     ("apply_patch", {"changes": {"lib.rs": {"update": {"unified_diff": "@@"}}}}, {"lib.rs": "modified"}),

@@ -10,8 +10,11 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from benches.report import Report, at_most, median
 
 SERVERS = ("stock", "ours")
 # 20 turns of 200 requests give each p99 2 requests above it, and the median of 20 holds on two busy cores.
@@ -27,7 +30,7 @@ class Client:
     """A blocking client of one server, so that its own event loop is not measured."""
 
     def __init__(self, name: str) -> None:
-        script = Path(__file__).with_name("bench_protocol_server.py")
+        script = Path(__file__).with_name("protocol_server.py")
         environment = {key: value for key, value in os.environ.items() if key not in UNWANTED}
         self._process = subprocess.Popen(
             [sys.executable, str(script), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
@@ -68,17 +71,17 @@ class Client:
         return json.loads(self._stdout.read(length))
 
 
-def run() -> dict[str, Any]:
-    """Both comparisons, as `scripts/bench` prints them."""
+def run(_paths: Sequence[Path]) -> Report:
+    """Both comparisons."""
     for name in SERVERS:
         _start_up(name)
     rows = [*_round_trips(), _compare("start-up to initialize reply", _starts())]
+    bounds = (ROUND_TRIP_AIM, ROUND_TRIP_AIM, START_UP_AIM)
     aims = [
-        _aim(rows[0], ROUND_TRIP_AIM),
-        _aim(rows[1], ROUND_TRIP_AIM),
-        _aim(rows[2], START_UP_AIM),
+        at_most(f"{row['what']}, share of stock pygls", row["ratio"], bound)
+        for row, bound in zip(rows, bounds, strict=True)
     ]
-    return {"bench": "protocol", "rows": rows, "aims": aims}
+    return Report(bench="protocol", rows=rows, aims=aims)
 
 
 def _round_trips() -> list[dict[str, Any]]:
@@ -123,19 +126,6 @@ def _start_up(name: str) -> float:
 
 
 def _compare(what: str, turns: list[dict[str, float]]) -> dict[str, Any]:
-    medians = {f"{name}_ms": round(statistics.median(turn[name] for turn in turns), 3) for name in SERVERS}
-    ratio = statistics.median(turn["ours"] / turn["stock"] for turn in turns)
-    return {"what": what, **medians, "ratio": round(ratio, 3)}
-
-
-def _aim(row: dict[str, Any], aim: float) -> dict[str, Any]:
-    return {
-        "what": f"{row['what']}, share of stock pygls",
-        "value": row["ratio"],
-        "aim": aim,
-        "met": row["ratio"] <= aim,
-    }
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(), indent=1))
+    ratio = median(turn["ours"] / turn["stock"] for turn in turns)
+    floor, ours = (median(turn[name] for turn in turns) for name in SERVERS)
+    return {"what": f"{what}, floor: stock pygls", "floor_ms": floor, "ours_ms": ours, "ratio": ratio}

@@ -1,4 +1,4 @@
-"""The two servers that `bench_protocol.py` compares: `stock` is pygls as its manual shows it, `ours` our plumbing."""
+"""The two servers that `protocol.py` compares: `stock` is pygls as its manual shows it, `ours` our plumbing."""
 
 import sys
 from typing import Any
@@ -39,7 +39,7 @@ def serve_ours() -> None:
     hooks = WorkspaceHooks(
         open=lambda _: Workspace.__new__(Workspace), configure=lambda _, __: None, cancel_compaction=lambda _, __: None
     )
-    method = Method(name="usage", params=UsageParams, result=UsageResult, handler=usage)
+    method = Method(name="usage", params=UsageParams, result=UsageResult, handler=usage, doc="Usage.")
     serve(build_server(hooks, (method,), (), "0"))
 
 

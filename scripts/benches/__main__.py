@@ -1,0 +1,50 @@
+"""`./scripts/bench NAME [--json] [FILE|FOLDER…]`: runs one bench and prints a table, or one JSON object."""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from benches.report import Report
+
+BENCHES = ("accuracy", "speed", "protocol")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("name", choices=BENCHES)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
+    given = parser.parse_args()
+    report: Report = import_module(f"benches.{given.name}").run(given.paths)
+    if given.json:
+        print(msgspec.json.encode(report).decode())
+    else:
+        show(report)
+    return 0
+
+
+def show(report: Report) -> None:
+    console = Console()
+    table = Table(title=f"bench {report.bench}")
+    for column in report.rows[0] if report.rows else ():
+        table.add_column(column)
+    for row in report.rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    console.print(table)
+    for aim in report.aims:
+        console.print(
+            f"{'met   ' if aim.met else 'MISSED'}  {aim.what}: {aim.value:g} (aim {aim.aim})", highlight=False
+        )
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

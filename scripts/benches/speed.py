@@ -1,0 +1,119 @@
+"""What a session's length and a compaction cost, as ratios to a floor measured in the same run."""
+
+import asyncio
+import gc
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benches import protocol
+from benches.report import Aim, Report, at_most, median, transcript_files
+from ullage import formats
+from ullage.app.compose import build_workspace
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.blocks import TextBlock
+from ullage.model.events import MessageAppended, SessionCreated
+from ullage.model.message import Message, Role
+from ullage.model.settings import ContextSettings, Settings
+from ullage.service import contexts, sessions
+from ullage.service.session import Session
+from ullage.service.workspace import Workspace
+from ullage.tokens.registry import get_counter
+from ullage.tokens.tiktoken_counter import forget_pieces
+
+SHORT, LONG = 100, 50_000
+APPENDS = 400
+TOKENIZE_RUNS = 3
+APPEND_AIM = 1.5
+COMPACT_AIM = 10.0
+MODEL = "bench-model"
+
+Measured = tuple[dict[str, Any], Aim]
+
+
+def run(paths: Sequence[Path]) -> Report:
+    """Appends to a short and a long session, offline compaction of the largest transcript, the protocol's cost."""
+    transcripts = [_read(path) for path in transcript_files(paths)]
+    measured = [
+        asyncio.run(_with_workspace(measure_appends)),
+        *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
+    ]
+    wire = protocol.run([])
+    return Report(
+        bench="speed",
+        rows=[*(row for row, _ in measured), *wire.rows],
+        aims=[*(aim for _, aim in measured), *wire.aims],
+    )
+
+
+async def measure_appends(workspace: Workspace) -> Measured:
+    """The median append, the new total known, in turns to both sessions, so that both meet the same machine."""
+    short, long = await _session(workspace, SHORT), await _session(workspace, LONG)
+    gc.collect()
+    times: dict[str, list[float]] = {short.id: [], long.id: []}
+    for number in range(APPENDS):
+        for session in (short, long):
+            began = time.perf_counter()
+            appended = await sessions.append(workspace, session.id, [_message(f"x{number}")], None)
+            assert appended.session.used > 0
+            times[session.id].append(time.perf_counter() - began)
+    what = f"append to {LONG:,} messages, floor: to {SHORT}"
+    return _compare(what, median(times[short.id]), median(times[long.id]), APPEND_AIM)
+
+
+async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Measured:
+    """A whole offline compaction, stored and told, against counting the same messages once with an empty cache."""
+    session = await sessions.import_transcript(workspace, transcript, "")
+    counter = get_counter(transcript.model)
+    floors: list[float] = []
+    for _ in range(TOKENIZE_RUNS):
+        forget_pieces()
+        began = time.perf_counter()
+        counter.count_messages(session.transcript.view)
+        floors.append(time.perf_counter() - began)
+    forget_pieces()
+    began = time.perf_counter()
+    edit = await contexts.compact_by_hand(workspace, session.id, "")
+    taken = time.perf_counter() - began
+    what = f"compact {len(transcript.events):,} events ({edit.tokens_saved:,} tokens saved), floor: tokenise once"
+    return _compare(what, median(floors), taken, COMPACT_AIM)
+
+
+def _compare(what: str, floor: float, ours: float, aim: float) -> Measured:
+    row = {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}
+    return row, at_most(f"{what}: ratio", ours / floor, aim)
+
+
+async def _with_workspace(measure: Callable[..., Awaitable[Measured]], *rest: object) -> Measured:
+    """Runs a measurement on a throw-away store, no model's window known small enough to interfere."""
+    settings = Settings(context=ContextSettings(enabled=False))
+    with tempfile.TemporaryDirectory() as folder:
+        return await measure(build_workspace(Path(folder) / "bench.db", settings), *rest)
+
+
+async def _session(workspace: Workspace, messages: int) -> Session:
+    session = sessions.new_session(workspace, SessionCreated(model=MODEL))
+    for start in range(0, messages, 1_000):
+        batch = [_message(f"m{start + i}") for i in range(min(1_000, messages - start))]
+        await sessions.append(workspace, session.id, batch, None)
+    return session
+
+
+def _message(id_: str) -> Message:
+    """About 90 tokens, different in each message, so that no piece is counted from the cache."""
+    lines = [f"step {id_}.{i}: read src/module_{hash((id_, i)) % 997}.py and note what it exports" for i in range(5)]
+    return Message(id=id_, role=Role.USER, content=(TextBlock(text="\n".join(lines)),), timestamp=1)
+
+
+def _largest(transcripts: list[ImportedTranscript]) -> list[ImportedTranscript]:
+    return sorted(transcripts, key=_characters)[-1:]
+
+
+def _characters(transcript: ImportedTranscript) -> int:
+    return sum(sessions.text_length(event.message) for event in transcript.events if isinstance(event, MessageAppended))
+
+
+def _read(path: Path) -> ImportedTranscript:
+    return formats.read(path.read_bytes(), str(path))

@@ -1,0 +1,109 @@
+"""Writes what is generated from the server's structs, or with --check names every file that has drifted from them.
+
+Each output is a path and a function that gives its whole text; a generator for another language is one more line in
+`OUTPUTS`. Examples are golden files of the tests: `./scripts/test tests/golden --update-golden` writes those.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ullage.api.schema import methods_document, schema_document, settings_schema
+
+ROOT = Path(__file__).resolve().parents[1]
+PROTOCOL = ROOT / "protocol"
+README = PROTOCOL / "README.md"
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """A document as it is committed."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def readme() -> str:
+    """The hand-written README with its tables as they are now."""
+    methods = methods_document()
+    text = README.read_text()
+    text = with_region(text, "methods", methods_table(methods["methods"]))
+    text = with_region(text, "updates", updates_table(methods["updates"]))
+    text = with_region(text, "errors", errors_table(methods["errors"]))
+    return with_region(text, "settings", settings_table(settings_schema()["properties"]))
+
+
+def with_region(text: str, name: str, content: str) -> str:
+    """The text with what stands between `<!-- generated: name -->` and `<!-- end -->` replaced."""
+    start, end = f"<!-- generated: {name} -->", "<!-- end -->"
+    pattern = re.compile(f"({re.escape(start)}\n).*?({re.escape(end)})", re.DOTALL)
+    replaced, found = pattern.subn(lambda match: match[1] + content + match[2], text)
+    if found != 1:
+        raise SystemExit(f"{README.relative_to(ROOT)} needs one region {start} … {end}; it has {found}")
+    return replaced
+
+
+def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
+    """One row a method."""
+    rows = [
+        (f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`" if m["result"] else "–", m["doc"]) for m in methods
+    ]
+    return table(("method", "params", "result", "what it does"), rows)
+
+
+def updates_table(updates: Sequence[Mapping[str, Any]]) -> str:
+    """One row an update."""
+    rows = [(f"`{update['sessionUpdate']}`", f"`{update['type']}`", update["doc"]) for update in updates]
+    return table(("`sessionUpdate`", "type", "what it says"), rows)
+
+
+def errors_table(errors: Sequence[Mapping[str, Any]]) -> str:
+    """One row an error class."""
+    rows = [(str(error["code"]), f"`{error['kind']}`", error["doc"]) for error in errors]
+    return table(("code", "`data.kind`", "meaning"), rows)
+
+
+def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """One row a setting."""
+    rows = [
+        (f"`{name}`", f"`{json.dumps(value['default'])}`", value["description"]) for name, value in settings.items()
+    ]
+    return table(("setting", "default", "meaning"), rows)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+OUTPUTS: Mapping[Path, Callable[[], str]] = {
+    PROTOCOL / "methods.json": lambda: as_json(methods_document()),
+    PROTOCOL / "schema.json": lambda: as_json(schema_document()),
+    PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
+    README: readme,
+}
+
+
+def drifted() -> list[Path]:
+    """The files that are not what would be written now."""
+    return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text() != text()]
+
+
+def main() -> int:
+    """The exit status: 1 if --check found drift."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file has drifted")
+    check = parser.parse_args().check
+    for path in (changed := drifted()):
+        if check:
+            print(f"{path.relative_to(ROOT)} has drifted; run scripts/gen_protocol.py", file=sys.stderr)
+        else:
+            path.write_text(OUTPUTS[path]())
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The protocol as documents: what `protocol/` holds and `ullage schema` prints.
+
+Made from the method table, the structs and the error codes alone, so that nothing about the wire is written twice.
+Every function is pure and gives plain dicts in a stable order. Files are written by `scripts/gen_protocol.py`.
+"""
+
+from collections.abc import Iterator, Mapping
+from inspect import getdoc
+from typing import Any, cast, get_args
+
+import msgspec
+
+from ullage.api.codes import CODES
+from ullage.api.error_object import ErrorObject
+from ullage.api.methods import METHODS
+from ullage.api.notification import UPDATE, SessionNotification
+from ullage.api.table import AnyMethod
+from ullage.model.errors import UllageError
+from ullage.model.settings import Settings
+from ullage.model.updates import Update
+
+PREFIXES = {"lsp": "ullage/", "acp": "_ullage/"}
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/"
+
+
+def methods_document() -> dict[str, Any]:
+    """Every method, notification, update and error code; types are names in `schema_document()["$defs"]`."""
+    return {
+        "prefixes": PREFIXES,
+        "methods": [_method(method) for method in METHODS],
+        "notifications": [{"name": UPDATE, "params": SessionNotification.__name__, "doc": _doc(SessionNotification)}],
+        "updates": [_update(variant) for variant in get_args(Update)],
+        "errors": [_error(kind, code) for kind, code in CODES.items()],
+    }
+
+
+def schema_document() -> dict[str, Any]:
+    """JSON Schema of every type on the wire. The root accepts anything: validate against one of `$defs`."""
+    _, components = msgspec.json.schema_components(wire_types(), ref_template=_REF + "{name}")
+    definitions = {name: _plain(components[name]) for name in sorted(components)}
+    return {"$schema": _DIALECT, "title": "Ullage protocol", "$defs": definitions}
+
+
+def settings_schema() -> dict[str, Any]:
+    """JSON Schema of the settings as flat keys (`context.warnAt`), as editors list them, each with its default."""
+    definitions = schema_document()["$defs"]
+    properties = dict(_flat(definitions[Settings.__name__], definitions, ""))
+    return {
+        "$schema": _DIALECT,
+        "title": "Ullage settings",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def wire_types() -> tuple[type, ...]:
+    """The types that messages are made of, each with all it refers to: methods' first, in the table's order."""
+    ours = dict.fromkeys(kind for method in METHODS for kind in (method.params, method.result))
+    return (*ours, SessionNotification, ErrorObject, Settings)
+
+
+def _method(method: AnyMethod) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "kind": "notification" if method.notification else "request",
+        "params": method.params.__name__,
+        "result": None if method.notification else method.result.__name__,
+        "doc": method.doc,
+    }
+
+
+def _update(variant: type[msgspec.Struct]) -> dict[str, Any]:
+    return {"sessionUpdate": variant.__struct_config__.tag, "type": variant.__name__, "doc": _doc(variant)}
+
+
+def _error(kind: type[UllageError], code: int) -> dict[str, Any]:
+    parents = [parent.__name__ for parent in kind.__bases__ if issubclass(parent, UllageError)]
+    return {"kind": kind.__name__, "code": code, "parents": parents, "doc": _doc(kind)}
+
+
+def _doc(kind: type) -> str:
+    return _one_line(getdoc(kind) or "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(schema: Any) -> Any:
+    """A schema with descriptions as one line and "X or null" as a list of types, which every editor understands."""
+    if isinstance(schema, list):
+        return [_plain(item) for item in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _plain(value) for key, value in cast("dict[str, Any]", schema).items()}
+    if isinstance(plain.get("description"), str):
+        plain["description"] = _one_line(plain["description"])
+    match plain:
+        case {"anyOf": [{"type": str(kind), **rest}, {"type": "null"}], **others}:
+            return {"type": [kind, "null"], **rest, **others}
+        case {"anyOf": [{"enum": [*values]}, {"type": "null"}], **others}:
+            return {"enum": [*values, None], **others}
+        case _:
+            return plain
+
+
+def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in schema["properties"].items():
+        inner = _resolved(value, definitions)
+        if "properties" in inner:
+            yield from _flat(inner, definitions, f"{prefix}{name}.")
+        else:
+            yield prefix + name, inner
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema with what it refers to in place: editors' manifests have no `$defs`."""
+    if isinstance(schema, list):
+        return [_resolved(item, definitions) for item in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    known = cast("dict[str, Any]", schema)
+    if "$ref" in known:
+        return _resolved(definitions[known["$ref"].removeprefix(_REF)], definitions)
+    return {key: _resolved(value, definitions) for key, value in known.items()}

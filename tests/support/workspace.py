@@ -1,0 +1,182 @@
+"""A workspace without a clock, chance or files, and a client that calls its methods as a door would."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from support.memory_store import MemoryStore
+
+from ullage.api.methods import METHODS
+from ullage.api.notification import SessionNotification
+from ullage.model.artifacts import ArtifactLedger
+from ullage.model.errors import InvalidRequest
+from ullage.model.settings import ModelSettings, Settings
+from ullage.model.updates import Update
+from ullage.service.offline import OfflineSummarizer
+from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryStream
+from ullage.service.workspace import Workspace
+from ullage.summary.request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
+
+# Half past nine in the morning of 20 November 2026, UTC; any time would do.
+START = 1_795_167_000_000
+# An 8k window, as of a model run at home, so that a short conversation fills it: 6,144 tokens usable, a warning at
+# 4,915, compaction at 5,529 down to 3,072 at most.
+SMALL_MODEL = "gpt-4o-8k"
+LARGE_MODEL = "gpt-4o"
+_WINDOWS = {SMALL_MODEL: 8_192, LARGE_MODEL: 128_000}
+_BY_NAME = {method.name: method for method in METHODS}
+# No test waits longer for anything; what needs more hangs.
+PATIENCE = 5.0
+
+
+class FixedClock:
+    """Stands still until told to go on."""
+
+    def __init__(self) -> None:
+        self._now = START
+
+    def now(self) -> int:
+        return self._now
+
+    def advance(self, seconds: int) -> None:
+        """Goes on."""
+        self._now += seconds * 1_000
+
+
+class CountingIds:
+    """`m_1`, `m_2`, …: numbered per prefix."""
+
+    def __init__(self) -> None:
+        self._given = Counter[str]()
+
+    def new(self, prefix: str) -> str:
+        self._given[prefix] += 1
+        return f"{prefix}_{self._given[prefix]}"
+
+
+class SomeLimits(Struct, frozen=True, kw_only=True):
+    """A model's windows."""
+
+    input: int | None = None
+    total: int | None = None
+    max_output: int | None = None
+
+
+def find_limits(model: str, overrides: Mapping[str, ModelSettings]) -> SomeLimits:
+    """A catalog of two models; the window of any other is unknown unless the settings give it."""
+    own = overrides.get(model, ModelSettings())
+    return SomeLimits(input=own.window or _WINDOWS.get(model), max_output=own.max_output)
+
+
+class Recorder:
+    """Keeps every update, as the notification a client would get."""
+
+    def __init__(self) -> None:
+        self.notifications: list[SessionNotification] = []
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        self.notifications.append(SessionNotification(session_id=session_id, update=update))
+
+    def take(self) -> list[Any]:
+        """The updates since the last call, as plain JSON."""
+        taken = [msgspec.to_builtins(notification.update) for notification in self.notifications]
+        self.notifications.clear()
+        return taken
+
+
+class PacedSummarizer:
+    """Writes given pieces one by one as the test lets it: `release` lets one more out, `started` is set when a summary
+    is asked for. `fault` is raised once the pieces are out."""
+
+    def __init__(self, pieces: Sequence[str], fault: Exception | None = None) -> None:
+        self.started = asyncio.Event()
+        self._pieces = pieces
+        self._fault = fault
+        self._allowed = asyncio.Semaphore(0)
+
+    @property
+    def name(self) -> str:
+        return "paced"
+
+    def release(self, count: int | None = None) -> None:
+        """Lets that many pieces out, all of them unless said."""
+        for _ in range(len(self._pieces) if count is None else count):
+            self._allowed.release()
+
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+        self.started.set()
+        return SummaryStream(ledger=ArtifactLedger(), pieces=self._write())
+
+    async def _write(self) -> AsyncIterator[str]:
+        for piece in self._pieces:
+            await self._allowed.acquire()
+            yield piece
+        if self._fault is not None:
+            raise self._fault
+
+
+class TestClient:
+    """Calls methods by name with JSON values and gets JSON values back; raises the handler's `UllageError`s."""
+
+    __test__ = False
+
+    def __init__(self, workspace: Workspace, clock: FixedClock) -> None:
+        self.workspace = workspace
+        self.clock = clock
+        self.recorder = Recorder()
+        workspace.listeners.append(self.recorder)
+
+    async def call(self, name: str, **params: Any) -> Any:
+        """One request, whole way through the method table."""
+        method = _BY_NAME[name]
+        try:
+            converted = msgspec.convert(params, method.params)
+        except msgspec.ValidationError as error:
+            raise InvalidRequest(f"{name}: {error}") from None
+        result = await asyncio.wait_for(method.handler(self.workspace, converted), PATIENCE)
+        assert isinstance(result, method.result)
+        return msgspec.to_builtins(result)
+
+    async def say(self, session_id: str, *texts: str, **params: Any) -> Any:
+        """Appends texts, spoken in turn by the user and the assistant."""
+        messages = [
+            {"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(texts)
+        ]
+        return await self.call("session/append", sessionId=session_id, messages=messages, **params)
+
+    async def entries(self, session_id: str, scope: str = "context") -> list[Any]:
+        """The messages as listed."""
+        return (await self.call("context/messages", sessionId=session_id, scope=scope))["entries"]
+
+
+def build_test_client(
+    store: SessionStore | None = None,
+    settings: Settings | None = None,
+    summarizer: Summarizer | None = None,
+    ids: CountingIds | None = None,
+) -> TestClient:
+    """A client of a new workspace; give two of them one store and one `ids` for two processes on it."""
+    clock = FixedClock()
+    return TestClient(build_test_workspace(clock, store, settings, summarizer, ids), clock)
+
+
+def build_test_workspace(
+    clock: FixedClock,
+    store: SessionStore | None = None,
+    settings: Settings | None = None,
+    summarizer: Summarizer | None = None,
+    ids: CountingIds | None = None,
+) -> Workspace:
+    """A workspace in memory: the same calls give the same bytes, always."""
+    ports = Ports(
+        store=store if store is not None else MemoryStore(),
+        catalog=find_limits,
+        clock=clock,
+        ids=ids or CountingIds(),
+        summarizer=summarizer or OfflineSummarizer(),
+    )
+    return Workspace(ports, settings)
