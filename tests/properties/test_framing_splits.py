@@ -16,6 +16,7 @@ broken = st.sampled_from(
         b"\n\r\n",
         b"content-length:",
         b"\r",
+        b"x" * 30,
     ]
 )
 streams = st.lists(st.one_of(st.binary(max_size=40).map(frame), broken), max_size=8).map(b"".join)
@@ -34,5 +35,5 @@ def test_what_was_framed_is_read(bodies: list[bytes]) -> None:
 
 
 def read(parts: list[bytes]) -> tuple[list[bytes | BadFrame], list[BadFrame]]:
-    parser = FrameParser(max_body=1000)
+    parser = FrameParser(max_body=1000, max_header=60)
     return [item for part in parts for item in parser.feed(part)], parser.end()

@@ -12,7 +12,7 @@ import msgspec
 
 ROOT = Path(__file__).resolve().parents[2]
 # Longer than any answer takes on a loaded machine, shorter than a person's patience, seconds.
-PATIENCE = 10.0
+PATIENCE = 20.0
 TOY_SERVER = (sys.executable, "-m", "support.lsp_toy")
 
 Json = dict[str, Any]
@@ -35,7 +35,8 @@ def frame(message: Any) -> bytes:
 
 
 class LspClient:
-    """One server process. `notifications` and `updates` collect what came in; `serve` answers its requests."""
+    """One server process. `notifications` and `updates` collect what came in; `answers`
+    holds what it answers to the server's own requests, by method."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None

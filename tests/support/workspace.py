@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from support.memory_store import MemoryStore
 
+from support.memory_store import MemoryStore
 from ullage.api.methods import METHODS
 from ullage.api.notification import SessionNotification
 from ullage.model.artifacts import ArtifactLedger
@@ -143,9 +143,7 @@ class TestClient:
 
     async def say(self, session_id: str, *texts: str, **params: Any) -> Any:
         """Appends texts, spoken in turn by the user and the assistant."""
-        messages = [
-            {"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(texts)
-        ]
+        messages = [{"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(texts)]
         return await self.call("session/append", sessionId=session_id, messages=messages, **params)
 
     async def entries(self, session_id: str, scope: str = "context") -> list[Any]:

@@ -69,7 +69,8 @@ def plan_compaction(
     if not messages:
         return None
     first = leading(messages, first_user_id)
-    pins = [i for i, message in enumerate(messages) if message.id in set(kept(messages, pinned)) - set(first)]
+    pinned_ids = set(kept(messages, pinned)) - set(first)
+    pins = [i for i, message in enumerate(messages) if message.id in pinned_ids]
     fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)
     cut = _choose_cut(view, limits, fixed, pins)
     stays = {*first, *(messages[i].id for i in pins)}

@@ -44,12 +44,15 @@ class Configuration:
         self.settings = Settings()
 
     async def start(self, client: Client) -> None:
-        """Takes the client's options, then what it answers when asked."""
+        """Takes the client's options, once `initialize` is answered."""
         self._client = client
         self._take(client.options)
-        if client.registers_configuration:
+
+    async def subscribe(self, _: Any) -> None:
+        """Serves `initialized`: asks for settings, and to be told of changes, where the client can."""
+        if self._client.registers_configuration:
             self._protocol.spawn(self._register())
-        if client.answers_configuration:
+        if self._client.answers_configuration:
             await self._pull()
 
     async def change(self, params: DidChangeConfigurationParams) -> None:
@@ -110,15 +113,15 @@ def _explain(fault: str) -> str:
     return f"{path} cannot be used ({what[:1].lower()}{what[1:]}). Correct it or remove it to get the default."
 
 
-def _section(options: Any) -> dict[str, Any] | None:
-    """The `ullage` section of `{"settings": {"ullage": …}}`, `{"ullage": …}` or the bare section."""
+def _section(options: Any) -> Any:
+    """The `ullage` section of `{"settings": {"ullage": …}}`, `{"ullage": …}` or itself; None where there is none."""
     for key in ("settings", SECTION):
         if isinstance(options, dict) and key in options:
             options = cast("dict[str, Any]", options)[key]
     if options is None or options == []:
         return None
     if not isinstance(options, dict):
-        return {"$": options}
+        return options
     return {key: value for key, value in cast("dict[str, Any]", options).items() if key not in CLIENT_KEYS}
 
 

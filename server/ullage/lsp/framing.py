@@ -36,8 +36,9 @@ class _State(Enum):
 class FrameParser:
     """Cuts a byte stream into message bodies, however the stream is split."""
 
-    def __init__(self, max_body: int = MAX_BODY) -> None:
+    def __init__(self, max_body: int = MAX_BODY, max_header: int = MAX_HEADER) -> None:
         self._max_body = max_body
+        self._max_header = max_header
         self._buffer = bytearray()
         self._state = _State.HEADER
         self._wanted = 0
@@ -86,8 +87,8 @@ class FrameParser:
     def _read_header(self) -> BadFrame | None:
         end = HEADER_END.search(self._buffer, max(0, self._searched - 3))
         self._searched = len(self._buffer)
-        if (end.start() if end else len(self._buffer)) > MAX_HEADER:
-            return self._lose(1, f"A message header has no end within {MAX_HEADER} bytes.")
+        if (end.start() if end else len(self._buffer)) > self._max_header:
+            return self._lose(1, f"A message header has no end within {self._max_header} bytes.")
         if end is None:
             return None
         length = _content_length(bytes(self._buffer[: end.start()]))

@@ -8,14 +8,13 @@ answer, and no answer holds text of an exception that is not ours.
 import asyncio
 import contextvars
 import logging
-import re
 import uuid
 from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from typing import Any
 
 import msgspec
-from cattrs import BaseValidationError, Converter, transform_error
+from cattrs import Converter
 from lsprotocol import types
 from msgspec import UNSET, Raw, Struct
 from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
@@ -35,6 +34,7 @@ from ullage.lsp.envelope import (
     read_envelope,
     read_params,
 )
+from ullage.lsp.standard import structure_message
 from ullage.model.errors import UllageError
 
 log = logging.getLogger(__name__)
@@ -98,6 +98,8 @@ class UllageProtocol(LanguageServerProtocol):
 
     def handle_body(self, body: bytes) -> None:
         """Takes one message. Never raises; a request that cannot be served is answered."""
+        if self.stopped.done():
+            return
         request_id: RequestId | None = None
         try:
             message = read_envelope(body)
@@ -173,16 +175,7 @@ class UllageProtocol(LanguageServerProtocol):
         return True
 
     def _structure(self, method: str, params: Raw, request_id: RequestId | None = None) -> Any:
-        data: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-        if request_id is not None:
-            data["id"] = request_id
-        if bytes(params):
-            data["params"] = read_params(method, params, _plain)
-        kind: Any = self.get_message_type(method)
-        try:
-            return self._converter.structure(data, kind)
-        except BaseValidationError as error:
-            raise RpcError(codes.INVALID_PARAMS, f"{method}: {_describe(error)}.", "InvalidRequest") from None
+        return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
     def _take_reply(self, message: Incoming, body: bytes) -> None:
         request_id = message.id
@@ -295,9 +288,6 @@ class UllageProtocol(LanguageServerProtocol):
             self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
 
-_plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-
-
 def _accept(_params: types.InitializeParams, _result: types.InitializeResult) -> None:
     pass
 
@@ -311,10 +301,3 @@ def _log_failure(what: str, error: BaseException) -> str:
     reference = uuid.uuid4().hex[:8]
     log.error("Internal error in %s, reference %s", what, reference, exc_info=error)
     return reference
-
-
-def _describe(error: BaseValidationError) -> str:
-    """The first fault, with its field as the wire spells it."""
-    fault, _, path = transform_error(error)[0].partition(" @ ")
-    field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
-    return f"{fault} - at `{field}`"

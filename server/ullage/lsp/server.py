@@ -12,7 +12,7 @@ from pygls.protocol import default_converter
 
 from ullage.api.table import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
-from ullage.lsp.client import Client, read_client
+from ullage.lsp.client import read_client
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
 from ullage.lsp.progress import ProgressBoard
@@ -79,7 +79,6 @@ class _Door:
         self._methods = methods
         self._version = server.version
         self._opened: Workspace | None = None
-        self._client = Client()
         self._board = ProgressBoard(server.connection)
         self._announcer = Announcer(server.connection, self._board, self._cancel_compaction)
         self._configuration = Configuration(server.connection, self._configure, self._announcer.warn)
@@ -101,7 +100,7 @@ class _Door:
             types.WORKSPACE_DID_CHANGE_CONFIGURATION, DidChangeConfigurationParams, self._configuration.change
         )
         self._protocol.add_route(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, ProgressCancelParams, self._cancel_progress)
-        self._protocol.add_route(types.INITIALIZED, Any, self._initialized)
+        self._protocol.add_route(types.INITIALIZED, Any, self._configuration.subscribe)
         self._protocol.on_initialize = self._initialize
 
     def _serve(self, method: AnyMethod) -> Handler:
@@ -112,14 +111,12 @@ class _Door:
 
     def _initialize(self, params: types.InitializeParams, result: types.InitializeResult) -> None:
         self._announce(result.capabilities)
-        self._client = read_client(params)
-        self._announcer.client = self._client
-        self._board.may_create = self._client.shows_progress
+        client = read_client(params)
+        self._announcer.client = client
+        self._board.may_create = client.shows_progress
         if params.process_id is not None:
             watch_process(params.process_id, self._protocol)
-
-    async def _initialized(self, _: Any) -> None:
-        await self._configuration.start(self._client)
+        self._protocol.spawn(self._configuration.start(client))
 
     def _announce(self, capabilities: types.ServerCapabilities) -> None:
         # No documents: their text would be sent to us for nothing.

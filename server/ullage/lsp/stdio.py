@@ -37,16 +37,18 @@ class StdoutWriter:
         self._descriptor = descriptor
         self._protocol = protocol
         self._lock = threading.Lock()
+        self._gone = False
 
     def write(self, data: bytes) -> None:
         """Blocks until the client has taken it all; stops the server when there is no client."""
         with self._lock:
-            rest = memoryview(data)
+            rest = memoryview(b"" if self._gone else data)
             try:
                 while rest:
                     rest = rest[self._write_some(rest) :]
             except OSError as error:
                 log.warning("The client no longer reads: %s", error.strerror)
+                self._gone = True
                 self._protocol.stop(0)
 
     def close(self) -> None:

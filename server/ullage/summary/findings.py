@@ -19,6 +19,10 @@ _CONCLUDES = re.compile(
     r"|important|note|key|only|missing|wrong|correct|error|now)\b",
     re.IGNORECASE,
 )
+# Code pasted among prose: a patch, an assignment or call that fills its line.
+_CODE = re.compile(
+    r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} )|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |[,({;]$|^[\w.]+\(.*\)$"
+)
 # An announcement names what is looked at next; what was found there says more.
 _CHATTER_SCALE = 0.5
 # Output without a name in it comes last, but before an empty page.
@@ -85,10 +89,14 @@ def _changes(history: History) -> list[tuple[int, str]]:
 
 
 def _conclusiveness(excerpt: Excerpt) -> float:
-    if CHATTER.match(excerpt.text):
+    if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text):
         return 0.0
     cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
     return _SOURCE_VALUE[excerpt.source] * (1 + min(cues, 4))
+
+
+def _scale(excerpt: Excerpt) -> float:
+    return _CHATTER_SCALE if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text) else 1.0
 
 
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
@@ -100,5 +108,5 @@ def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
         anchors=excerpt.anchors,
         group=excerpt.group,
         value=value,
-        scale=_CHATTER_SCALE if section is Section.FINDINGS and CHATTER.match(excerpt.text) else 1.0,
+        scale=_scale(excerpt) if section is Section.FINDINGS else 1.0,
     )

@@ -14,7 +14,7 @@ from ullage.summary.calls import FENCE, ToolCall, fenced_command, tool_calls
 from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
 from ullage.summary.project import find_root, relative
 from ullage.summary.redaction import clean
-from ullage.summary.shell import without_cd
+from ullage.summary.shell import first_line, without_cd
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _SYNTHETIC = re.compile(
@@ -175,7 +175,7 @@ def _strings(value: Any) -> Iterator[str]:
 def group_of(call: ToolCall) -> str:
     """What a call is about, in a few words: its file, or its command's first line."""
     if call.command:
-        return "$ " + without_cd(call.command)[0].split("\n", 1)[0][:80]
+        return "$ " + first_line(call.command)[:80]
     return call.path or f"{call.name} {_subject(call)}".strip()
 
 

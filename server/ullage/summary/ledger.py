@@ -189,4 +189,5 @@ def _around(text: str, name: str) -> str:
     flat = " ".join(text.split())
     at = max(flat.find(name), 0)
     start = max(0, at - _CONTEXT_LIMIT // 2)
+    start = flat.find(" ", start, at) + 1 or start if start else 0
     return clip(flat[start : start + _CONTEXT_LIMIT], _CONTEXT_LIMIT)

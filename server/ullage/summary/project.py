@@ -5,8 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ullage.summary.calls import ToolCall
+from ullage.summary.touches import touches_of
 
 _ABSOLUTE = re.compile(r"(?<![\w./~-])/(?:[\w.@+-]{1,80}/){1,14}[\w.@+-]{1,80}")
+_FOLDER_KEYS = ("cwd", "workdir", "path")
 _SHARE = 0.8
 _SYSTEM = ("/usr", "/bin", "/etc", "/tmp", "/dev", "/proc", "/opt", "/var", "/lib")
 
@@ -32,7 +34,8 @@ def relative(text: str, root: str) -> str:
 
 def _paths(calls: Iterable[ToolCall]) -> Iterable[str]:
     for call in calls:
-        text = call.command[:2000] or call.path
+        named = [path for path, _ in touches_of(call)] + [call.input.get(key) for key in _FOLDER_KEYS]
+        text = " ".join([call.command[:2000], *(path for path in named if isinstance(path, str))])
         yield from (match[0] for match in _ABSOLUTE.finditer(text) if not match[0].startswith(_SYSTEM))
 
 

@@ -11,7 +11,7 @@ from ullage.summary.excerpts import clip
 from ullage.summary.outcomes import judge
 from ullage.summary.project import relative
 from ullage.summary.redaction import clean
-from ullage.summary.shell import is_test, only_looks, without_cd
+from ullage.summary.shell import first_line, is_test, only_looks
 
 _COMMAND_LIMIT = 140
 # A commit's message is often a here-document; its first line says what was done.
@@ -51,5 +51,5 @@ def runs_of(calls: Sequence[ToolCall], root: str) -> Iterator[Run]:
 
 def _shown(command: str, root: str) -> str:
     commit = _COMMIT_MESSAGE.search(command[:_LOOKED_AT])
-    first = f"git commit: {commit[1]}" if commit else without_cd(command)[0].split("\n", 1)[0]
+    first = f"git commit: {commit[1]}" if commit else first_line(command)
     return clip(_SPACES.sub(" ", clean(relative(first, root))).strip().replace("`", "'"), _COMMAND_LIMIT)

@@ -11,6 +11,7 @@ from ullage.model.artifacts import FileAction
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n(?:.*?\n)?\s*\2[ \t]*(?=\n|$)", re.DOTALL)
 _SEPARATOR = re.compile(r"&&|\|\||[;\n|]")
 _LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+)\s*(?:&&|;|\n)\s*")
+_PREAMBLE = re.compile(r"\s*(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
 _NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
 _FILE = re.compile(r"[\w~./@+-]*(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
 _TEST = re.compile(
@@ -35,6 +36,12 @@ def without_cd(command: str) -> tuple[str, str]:
     if match is None:
         return command.strip(), ""
     return command[match.end() :].strip(), match[1].strip("\"'")
+
+
+def first_line(command: str) -> str:
+    """The first line of a command that does something."""
+    lines = without_cd(command)[0].split("\n")
+    return next((line.strip() for line in lines if not _PREAMBLE.match(line)), lines[0])
 
 
 def is_test(command: str) -> bool:

@@ -19,6 +19,8 @@ _CONSTRAINS = re.compile(
     r"|can['’]t|should(?:n't)?|no more than|at (?:least|most)|instead of|make sure|keep|NOT|IMPORTANT)\b"
 )
 _FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
+# Shorter ones are headings.
+_SHORTEST_CONSTRAINT = 20
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
 
 
@@ -37,7 +39,7 @@ def constraints_of(history: History) -> Iterator[Item]:
         if not request.kept:
             for piece in prose(request.text):
                 cues = len(_CONSTRAINS.findall(piece)) + 3 * len(_FORBIDS.findall(piece))
-                if cues:
+                if cues and len(piece) >= _SHORTEST_CONSTRAINT:
                     yield replace(_item(Section.CONSTRAINTS, piece, request.index), value=float(cues), scale=0.2)
 
 
@@ -63,7 +65,7 @@ def state_of(history: History) -> Iterator[Item]:
 
 def next_of(history: History) -> Iterator[Item]:
     """What the agent said last, and what it did last."""
-    said = [piece for piece in history.excerpts if piece.source is Source.AGENT]
+    said = [piece for piece in history.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
     for piece in said[-3:]:
         if piece.index == said[-1].index:
             yield _item(Section.NEXT, piece.text, piece.index)

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation_files
 from ullage.formats import read
+from ullage.formats.anthropic_request import write_anthropic
+from ullage.formats.openai_request import write_openai
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
@@ -44,3 +47,10 @@ def test_every_tool_result_follows_its_call(path: Path) -> None:
             elif isinstance(block, ToolResultBlock):
                 called[block.tool_use_id] -= 1
                 assert called[block.tool_use_id] >= 0
+
+
+@every_file
+def test_the_conversation_becomes_a_request_both_providers_accept(path: Path) -> None:
+    messages = messages_of(path)
+    assert anthropic_violations(write_anthropic(messages).messages) == []
+    assert openai_violations(write_openai(messages).messages) == []

@@ -38,6 +38,12 @@ async def test_initialization_options_are_settings(options: Any) -> None:
     assert await in_force(rig) == WANTED
 
 
+async def test_options_count_before_initialized_is_sent() -> None:
+    rig = Rig()
+    await rig.ask("initialize", {"capabilities": {}, "initializationOptions": SECTION})
+    assert await in_force(rig) == WANTED
+
+
 @pytest.mark.parametrize("options", [None, {}, [], {"settings": None}, {"ullage": {}}, {"client": "vscode"}])
 async def test_no_options_are_the_defaults(options: Any) -> None:
     rig = Rig()

@@ -122,9 +122,16 @@ async def test_what_is_not_json_is_a_parse_error(rig: Rig, body: bytes) -> None:
     assert failure.value.code == -32700
 
 
-@pytest.mark.parametrize("depth", [100_000])
-async def test_json_too_deep_to_read_is_a_parse_error(rig: Rig, depth: int) -> None:
-    rig.send(b'{"jsonrpc":"2.0","id":1,"method":"ullage/echo","params":{"value":%b}}' % (b"[" * depth + b"]" * depth))
+async def test_text_that_is_not_utf_8_is_a_parse_error_of_its_request(rig: Rig) -> None:
+    rig.send(b'{"jsonrpc":"2.0","id":1,"method":"ullage/ping","params":{"sessionId":"\xff"}}')
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(1)
+    assert failure.value.code == -32700
+
+
+async def test_json_too_deep_to_read_is_a_parse_error(rig: Rig) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    rig.send(b'{"jsonrpc":"2.0","id":1,"method":"ullage/echo","params":{"value":%b}}' % deep)
     with pytest.raises(RpcFailure) as failure:
         await rig.answer(None)
     assert failure.value.code == -32700

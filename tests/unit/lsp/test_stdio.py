@@ -119,9 +119,7 @@ def test_input_may_be_a_file_and_every_request_in_it_is_answered(tmp_path: Path)
     session = tmp_path / "requests"
     session.write_bytes(HANDSHAKE + PING)
     with session.open("rb") as stdin:
-        done = subprocess.run(
-            TOY_SERVER, stdin=stdin, capture_output=True, env=ENVIRONMENT, timeout=PATIENCE, check=False
-        )
+        done = run(TOY_SERVER, stdin)
     assert done.returncode == 0
     assert done.stdout.endswith(b'{"id":2,"result":{"sessionId":"a"},"jsonrpc":"2.0"}')
 
@@ -130,9 +128,7 @@ def test_a_file_may_hold_an_exit_in_the_middle(tmp_path: Path) -> None:
     session = tmp_path / "requests"
     session.write_bytes(HANDSHAKE + EXIT + PING * 100_000)
     with session.open("rb") as stdin:
-        done = subprocess.run(
-            TOY_SERVER, stdin=stdin, capture_output=True, env=ENVIRONMENT, timeout=PATIENCE, check=False
-        )
+        done = run(TOY_SERVER, stdin)
     assert (done.returncode, done.stderr) == (1, b"")
 
 
@@ -161,10 +157,8 @@ def test_input_and_output_may_be_one_socket() -> None:
 def test_nothing_heavy_is_imported_before_initialize_is_answered() -> None:
     heavy = {"rich", "tiktoken", "sqlite3", "platformdirs", "anthropic", "openai", "hypothesis", "pytest"}
     code = (
-        "import sys, support.lsp_toy as toy; toy.Toy().server(); "
-        f"print(sorted({heavy!r} & {{name.partition('.')[0] for name in sys.modules}}))"
+        "import sys; before = set(sys.modules); import support.lsp_toy as toy; toy.Toy().server(); "
+        f"print(sorted({heavy!r} & (sys.modules.keys() - before)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, timeout=PATIENCE, check=True
-    )
+    done = run([sys.executable, "-c", code])
     assert done.stdout.strip() == b"[]"

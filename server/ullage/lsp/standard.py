@@ -1,0 +1,33 @@
+"""Messages of the Language Server Protocol's own methods, as lsprotocol's types."""
+
+import re
+from typing import Any
+
+import msgspec
+from cattrs import BaseValidationError, Converter, transform_error
+from msgspec import Raw
+
+from ullage.api.codes import INVALID_PARAMS
+from ullage.lsp.envelope import RequestId, RpcError, read_params
+
+_plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+def structure_message(converter: Converter, kind: Any, method: str, params: Raw, request_id: RequestId | None) -> Any:
+    """A request or notification as `kind`. Raises `RpcError` (-32602) with one line that names the field."""
+    data: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+    if request_id is not None:
+        data["id"] = request_id
+    if bytes(params):
+        data["params"] = read_params(method, params, _plain)
+    try:
+        return converter.structure(data, kind)
+    except BaseValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"{method}: {_describe(error)}.", "InvalidRequest") from None
+
+
+def _describe(error: BaseValidationError) -> str:
+    """The first fault, with its field as the wire spells it."""
+    fault, _, path = transform_error(error)[0].partition(" @ ")
+    field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
+    return f"{fault} - at `{field}`"

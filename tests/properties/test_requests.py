@@ -1,0 +1,79 @@
+"""Whatever the messages, a request keeps its provider's rules, and comes out the same when read and written again."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+
+from support.histories import conversations, histories
+from support.provider_rules import anthropic_violations, openai_violations
+from ullage.formats import read
+from ullage.formats.anthropic_request import write_anthropic
+from ullage.formats.openai_request import write_openai
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.events import MessageAppended
+from ullage.model.message import Message, Role
+
+
+def read_back(request: dict[str, Any], format_name: str) -> tuple[Message, ...]:
+    transcript = read(json.dumps(request).encode(), "request", format_name)
+    return tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
+
+
+@given(histories())
+def test_any_history_becomes_a_request_anthropic_accepts(messages: tuple[Message, ...]) -> None:
+    assert anthropic_violations(write_anthropic(messages).messages) == []
+
+
+@given(histories())
+def test_any_history_becomes_a_request_openai_accepts(messages: tuple[Message, ...]) -> None:
+    assert openai_violations(write_openai(messages).messages) == []
+
+
+@given(histories())
+def test_an_anthropic_request_read_and_written_again_is_the_same(messages: tuple[Message, ...]) -> None:
+    written = write_anthropic(messages)
+    if written.messages:
+        again = write_anthropic(
+            read_back({"system": written.system, "messages": written.messages}, "anthropic-messages")
+        )
+        assert (again.system, again.messages) == (written.system, written.messages)
+
+
+@given(histories())
+def test_an_openai_request_read_and_written_again_is_the_same(messages: tuple[Message, ...]) -> None:
+    written = write_openai(messages)
+    if written.messages:
+        again = write_openai(read_back({"messages": written.messages}, "openai-messages"))
+        assert again.messages == written.messages
+
+
+@given(histories())
+def test_no_text_that_is_more_than_white_space_is_lost(messages: tuple[Message, ...]) -> None:
+    request = write_anthropic(messages)
+    sent = json.dumps([request.system, request.messages], ensure_ascii=False)
+    for message in messages:
+        for block in message.content:
+            if isinstance(block, TextBlock) and block.text.strip():
+                text = block.text.rstrip().replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
+                assert json.dumps(text, ensure_ascii=False)[1:-1] in sent
+
+
+@given(conversations())
+def test_a_legal_conversation_keeps_its_calls_and_results_as_they_were(messages: tuple[Message, ...]) -> None:
+    written = write_anthropic(messages)
+    sent = [block for message in written.messages for block in message["content"]]
+    blocks = [block for message in messages for block in message.content]
+    assert [block["id"] for block in sent if block["type"] == "tool_use"] == [
+        block.id for block in blocks if isinstance(block, ToolUseBlock)
+    ]
+    answered = [block["tool_use_id"] for block in sent if block["type"] == "tool_result"]
+    made = [block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)]
+    assert answered[: len(made)] == made
+
+
+@given(conversations())
+def test_a_legal_conversation_keeps_its_number_of_turns(messages: tuple[Message, ...]) -> None:
+    spoken = [message for message in messages if message.role is not Role.SYSTEM]
+    open_calls = any(isinstance(block, ToolUseBlock) for block in spoken[-1].content) if spoken else False
+    assert len(write_anthropic(messages).messages) == len(spoken) + open_calls

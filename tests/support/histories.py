@@ -1,0 +1,183 @@
+"""Hypothesis strategies for message histories.
+
+`conversations` are as a well-behaved program makes them: turns alternate, calls are answered, ids are unique.
+`histories` are anything a log may hold: results early, late, doubled or missing, blocks out of place, empty texts.
+"""
+
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
+from ullage.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.message import Message, Role
+
+# Whole texts that have broken counters, splitters or encoders, rather than any text at all: one draw each, so quick
+# to make and to shrink.
+PHRASES = (
+    "word",
+    "two words",
+    "A sentence, with a comma and a number: 123456.",
+    "x = 1\n\n\ndef f(y):\n    return y\n",
+    "日本語のテキスト",
+    "é\u0301 naïve 'll <|endoftext|>",
+    "🙂👩‍👩‍👧\u2028next",
+    "  indented\ttabs  \n",
+    "many words " * 60,
+    "https://example.org/a/b?c=d&e=%20",
+)
+BLANKS = ("", " ", "\n", " \n\t ", "\u2028")
+ODD_PHRASES = (*PHRASES, *BLANKS, "\ud800", "broken \udfff pair", "\x00", "\ufeff")
+TOOL_NAMES = ("Read", "Edit", "Bash", "mcp__server__tool")
+# The beginning of a picture; no rule here looks inside.
+IMAGE_DATA = "iVBORw0KGgo="
+
+
+def texts() -> SearchStrategy[str]:
+    """Text of well-behaved programs, never blank."""
+    return st.sampled_from(PHRASES)
+
+
+def any_texts() -> SearchStrategy[str]:
+    """Text that may be blank or not even be encodable."""
+    return st.sampled_from(ODD_PHRASES)
+
+
+def tool_inputs() -> SearchStrategy[dict[str, Any]]:
+    """Arguments of a call, nested a little."""
+    scalars = st.one_of(texts(), st.integers(-5, 5), st.booleans(), st.none())
+    values = st.one_of(scalars, st.lists(scalars, max_size=2), st.dictionaries(st.sampled_from("ab"), scalars))
+    return st.dictionaries(st.sampled_from(("file_path", "command", "limit")), values, max_size=3)
+
+
+def images() -> SearchStrategy[ImageBlock]:
+    """Pictures by data or URL."""
+    data = st.builds(ImageBlock, media_type=st.sampled_from(("image/png", "image/jpeg")), data=st.just(IMAGE_DATA))
+    sized = st.builds(ImageBlock, data=st.just(IMAGE_DATA), width=st.integers(1, 2000), height=st.integers(1, 2000))
+    return st.one_of(data, sized, st.just(ImageBlock(url="https://example.org/picture.png")))
+
+
+def resources() -> SearchStrategy[ResourceBlock]:
+    """Files put into the conversation, and links to some."""
+    return st.builds(ResourceBlock, uri=st.sampled_from(("file:///a.py", "file:///b.md")), text=st.none() | texts())
+
+
+def result_parts() -> SearchStrategy[tuple[ResultPart, ...]]:
+    """What a tool returned."""
+    part = st.one_of(st.builds(TextBlock, text=texts()), images(), resources())
+    return st.lists(part, max_size=2).map(tuple)
+
+
+def thinking_blocks() -> SearchStrategy[ThinkingBlock]:
+    """Reasoning: signed, unsigned or redacted."""
+    return st.one_of(
+        st.builds(ThinkingBlock, thinking=texts(), signature=st.sampled_from((None, "", "c2lnbmVk"))),
+        st.just(ThinkingBlock(thinking="", redacted="cmVkYWN0ZWQ=")),
+    )
+
+
+def markers(compaction_number: int = 1) -> SearchStrategy[CompactionBlock]:
+    """Compaction markers."""
+    ledger = ArtifactLedger(files=(FileArtifact(path="a.py", action=FileAction.MODIFIED),))
+    return st.builds(
+        CompactionBlock,
+        compaction_number=st.just(compaction_number),
+        timestamp=st.just(1_700_000_000_000),
+        summary=texts(),
+        messages_archived=st.integers(1, 50),
+        context_size_before=st.integers(1_000, 200_000),
+        ledger=st.sampled_from((ArtifactLedger(), ledger)),
+    )
+
+
+class _Call(NamedTuple):
+    name: str
+    input: dict[str, Any]
+    result: tuple[ResultPart, ...]
+    is_error: bool
+
+
+class _Round(NamedTuple):
+    before: list[ThinkingBlock | TextBlock]
+    calls: list[_Call]
+
+
+class _Turn(NamedTuple):
+    asked: str
+    attached: ImageBlock | ResourceBlock | None
+    rounds: list[_Round]
+    answer: str
+
+
+def conversations(max_turns: int = 4) -> SearchStrategy[tuple[Message, ...]]:
+    """A legal conversation: an optional system prompt, then turns of a user message, rounds of calls, an answer.
+
+    It may end anywhere between messages, so that the last calls may still be open.
+    """
+    call = st.builds(_Call, st.sampled_from(TOOL_NAMES), tool_inputs(), result_parts(), st.booleans())
+    before = st.lists(st.one_of(thinking_blocks(), st.builds(TextBlock, text=texts())), max_size=2)
+    rounds = st.builds(_Round, before, st.lists(call, min_size=1, max_size=3))
+    attached = st.one_of(st.none(), st.none(), images(), resources())
+    turn = st.builds(_Turn, texts(), attached, st.lists(rounds, max_size=2), texts())
+    turns = st.lists(turn, min_size=1, max_size=max_turns)
+    return st.builds(_assemble, st.none() | texts(), turns, st.integers(0, 3))
+
+
+def _assemble(system: str | None, turns: list[_Turn], cut: int) -> tuple[Message, ...]:
+    contents: list[tuple[Role, tuple[Block, ...]]] = []
+    if system is not None:
+        contents.append((Role.SYSTEM, (TextBlock(text=system),)))
+    number = 0
+    for turn in turns:
+        asked = (TextBlock(text=turn.asked),)
+        contents.append((Role.USER, (*asked, turn.attached) if turn.attached else asked))
+        for before, calls in turn.rounds:
+            ids = [f"toolu_{number + index:03d}" for index in range(len(calls))]
+            number += len(calls)
+            uses = [
+                ToolUseBlock(id=id_, name=call.name, input=call.input) for id_, call in zip(ids, calls, strict=True)
+            ]
+            contents.append((Role.ASSISTANT, (*before, *uses)))
+            contents.append((Role.USER, tuple(_result(id_, call) for id_, call in zip(ids, calls, strict=True))))
+        contents.append((Role.ASSISTANT, (TextBlock(text=turn.answer),)))
+    return _number(contents[: max(1, len(contents) - cut)])
+
+
+def _result(call_id: str, call: _Call) -> ToolResultBlock:
+    return ToolResultBlock(tool_use_id=call_id, content=call.result, is_error=call.is_error)
+
+
+def histories(max_messages: int = 8) -> SearchStrategy[tuple[Message, ...]]:
+    """Messages in any order and of any make; ids of messages are unique, those of calls need not be."""
+    content = st.lists(_any_block(), max_size=4).map(tuple)
+    return st.lists(st.tuples(st.sampled_from(Role), content), max_size=max_messages).map(_number)
+
+
+def _number(contents: list[tuple[Role, tuple[Block, ...]]]) -> tuple[Message, ...]:
+    return tuple(
+        Message(id=f"m{index:03d}", role=role, content=content, timestamp=1_700_000_000_000 + index * 1_000)
+        for index, (role, content) in enumerate(contents)
+    )
+
+
+def _any_block() -> SearchStrategy[Block]:
+    ids = st.sampled_from(("a", "b", "c", "call 1", "call_1", "", "ü" * 50))
+    names = st.sampled_from((*TOOL_NAMES, "", "not legal!", "n" * 80))
+    odd_image = st.sampled_from((ImageBlock(), ImageBlock(media_type="image/tiff", data=IMAGE_DATA)))
+    return st.one_of(
+        st.builds(TextBlock, text=any_texts()),
+        st.builds(ToolUseBlock, id=ids, name=names, input=tool_inputs()),
+        st.builds(ToolResultBlock, tool_use_id=ids, content=result_parts(), is_error=st.booleans()),
+        st.one_of(thinking_blocks(), images(), odd_image, resources(), markers()),
+    )

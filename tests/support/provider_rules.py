@@ -1,0 +1,155 @@
+"""The providers' rules for a request's messages, checked on the plain JSON.
+
+Written from the providers' documents and error messages alone: this shares no code with the writers it judges.
+Each function lists what is wrong, empty when nothing is. That a request needs at least one message is not judged.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+Json = dict[str, Any]
+TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+ANTHROPIC_BLOCKS = {
+    "user": {"text", "image", "tool_result", "document"},
+    "assistant": {"text", "thinking", "redacted_thinking", "tool_use"},
+}
+IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+
+def anthropic_violations(messages: Sequence[Json]) -> list[str]:
+    """What Anthropic's Messages API would refuse."""
+    wrong: list[str] = []
+    seen: set[str] = set()
+    for index, message in enumerate(messages):
+        expected = "user" if index % 2 == 0 else "assistant"
+        if message.get("role") != expected:
+            wrong.append(f"{index}: role {message.get('role')!r} instead of {expected!r}")
+        if not isinstance(message.get("content"), list) or not message["content"]:
+            wrong.append(f"{index}: content is no list of blocks, or empty")
+            continue
+        blocks: list[Json] = message["content"]
+        wrong += [f"{index}: {text}" for block in blocks for text in _block_violations(message["role"], block)]
+        calls: list[str] = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        wrong += [f"{index}: id {call} used twice" for call in calls if call in seen]
+        seen.update(calls)
+        wrong += [f"{index}: {text}" for text in _pair_violations(messages, index, blocks, calls)]
+        if blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+            wrong.append(f"{index}: ends in thinking")
+    if messages and messages[-1]["role"] == "assistant":
+        last = messages[-1]["content"][-1]
+        if last["type"] == "text" and last["text"] != last["text"].rstrip():
+            wrong.append("the final assistant message ends in white space")
+    return wrong + _encoding_violations(messages)
+
+
+def _pair_violations(messages: Sequence[Json], index: int, blocks: list[Json], calls: list[str]) -> list[str]:
+    wrong: list[str] = []
+    types = [block["type"] for block in blocks]
+    results: list[str] = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+    if "tool_result" in types[len(results) :]:
+        wrong.append("tool results do not come first")
+    before: list[Json] = messages[index - 1]["content"] if index else []
+    asked: list[str] = [block["id"] for block in before if block["type"] == "tool_use"]
+    if sorted(results) != sorted(asked):
+        wrong.append(f"results {results} do not answer the calls {asked} before")
+    if calls and index + 1 == len(messages):
+        wrong.append(f"calls {calls} are not answered")
+    return wrong
+
+
+def _block_violations(role: str, block: Json) -> list[str]:
+    kind = block.get("type")
+    if kind not in ANTHROPIC_BLOCKS.get(role, set()):
+        return [f"a {kind} block in a {role} message"]
+    match kind:
+        case "text":
+            return [] if block["text"].strip() else ["empty text block"]
+        case "thinking":
+            return [] if block.get("signature") else ["thinking without signature"]
+        case "image":
+            return _source_violations(block["source"])
+        case "tool_use":
+            return _use_violations(block)
+        case _:
+            return _result_violations(block.get("content", []))
+
+
+def _use_violations(block: Json) -> list[str]:
+    wrong = [f"illegal {key} {block[key]!r}" for key in ("id", "name") if not TOOL_ID.fullmatch(block[key])]
+    return wrong + ([] if isinstance(block["input"], dict) else ["input is no object"])
+
+
+def _result_violations(parts: list[Json]) -> list[str]:
+    wrong = [f"a {part['type']} in a result" for part in parts if part["type"] not in ("text", "image")]
+    legal = [part for part in parts if part["type"] in ("text", "image")]
+    return wrong + [text for part in legal for text in _block_violations("user", part)]
+
+
+def _source_violations(source: Json) -> list[str]:
+    if source["type"] == "url":
+        return [] if source["url"].startswith("http") else [f"illegal image URL {source['url']!r}"]
+    wrong = [] if source["media_type"] in IMAGE_TYPES else [f"illegal media type {source['media_type']!r}"]
+    return wrong + ([] if source["data"] else ["image without data"])
+
+
+def openai_violations(messages: Sequence[Json]) -> list[str]:
+    """What OpenAI's Chat Completions API would refuse; and a system message anywhere but first."""
+    wrong: list[str] = []
+    open_calls: list[str] = []
+    for index, message in enumerate(messages):
+        if message.get("role") == "tool":
+            if message.get("tool_call_id") not in open_calls:
+                wrong.append(f"{index}: result of {message.get('tool_call_id')} does not follow its call")
+            open_calls = [call for call in open_calls if call != message.get("tool_call_id")]
+        elif open_calls:
+            wrong.append(f"{index}: calls {open_calls} are not answered")
+            open_calls = []
+        open_calls = [call["id"] for call in message.get("tool_calls", [])] or open_calls
+        wrong += [f"{index}: {text}" for text in _message_violations(index, message)]
+    if open_calls:
+        wrong.append(f"calls {open_calls} are not answered")
+    return wrong + _encoding_violations(messages)
+
+
+def _message_violations(index: int, message: Json) -> list[str]:
+    match message.get("role"):
+        case "tool":
+            return [] if isinstance(message.get("content"), str) else ["result without text"]
+        case "assistant":
+            return _call_violations(message)
+        case "system" if index:
+            return ["system message is not first"]
+        case "system" | "user":
+            return [] if message.get("content") else ["no content"]
+        case role:
+            return [f"unknown role {role!r}"]
+
+
+def _call_violations(message: Json) -> list[str]:
+    wrong: list[str] = []
+    if not message.get("content") and not message.get("tool_calls"):
+        wrong.append("assistant message says nothing")
+    if "tool_calls" in message and not message["tool_calls"]:
+        wrong.append("empty tool_calls")
+    calls = message.get("tool_calls", [])
+    if len({call["id"] for call in calls}) < len(calls):
+        wrong.append("two calls of one id")
+    for call in calls:
+        if len(call["id"]) > 40:
+            wrong.append(f"id {call['id']!r} is too long")
+        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
+            wrong.append(f"illegal name {call['function']['name']!r}")
+        arguments = call["function"]["arguments"]
+        if not isinstance(arguments, str) or not isinstance(json.loads(arguments), dict):
+            wrong.append("arguments are no JSON object as text")
+    return wrong
+
+
+def _encoding_violations(messages: Sequence[Json]) -> list[str]:
+    try:
+        json.dumps(messages, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        return [f"cannot be sent as JSON: {error}"]
+    return []
