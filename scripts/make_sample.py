@@ -1,0 +1,134 @@
+"""Makes the conversation that `ullage demo` plays: an invented project, edited step by step as `sample/story.py` tells.
+
+    python scripts/make_sample.py          writes server/ullage/cli/data/sample.jsonl
+    python scripts/make_sample.py --check  fails if that file is not what would be written
+
+File contents are real: what a tool call reads is what the calls before it left behind.
+"""
+
+import sys
+from pathlib import Path
+
+from sample.story import tell
+
+from ullage.formats.ullage_jsonl import Header, write
+from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.events import Event, MessageAppended, Record, SessionCreated, ToolsDeclared
+from ullage.model.message import Message, Role, ToolDefinition
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
+PROJECT = Path(__file__).with_name("sample")
+# 2026-01-12 09:00 UTC; a fixed time keeps the file the same however often it is made.
+START = 1_768_208_400_000
+SECONDS_A_STEP = 25
+TITLE = "Add token refresh to the login service"
+MODEL = "claude-sonnet-4-5"
+SYSTEM = (
+    "You are a careful programmer working in the repository gatehouse. Read before you edit, keep changes small, "
+    "run the tests after every change, and say plainly what you did and what is left."
+)
+
+
+def _tool(name: str, description: str, *fields: str) -> ToolDefinition:
+    schema = {"type": "object", "properties": {field: {"type": "string"} for field in fields}, "required": [*fields]}
+    return ToolDefinition(name=name, description=description, input_schema=schema)
+
+
+TOOLS = (
+    _tool("read_file", "Shows a file of the repository.", "path"),
+    _tool("write_file", "Creates a file, or replaces all of it.", "path", "content"),
+    _tool("edit_file", "Replaces a text that occurs once in a file.", "path", "old", "new"),
+    _tool("run", "Runs a command in the repository and shows its output.", "command"),
+)
+
+
+class Recorder:
+    """Writes down a conversation, and keeps the project's files as the calls leave them."""
+
+    def __init__(self) -> None:
+        self.files = {
+            path.relative_to(PROJECT / "login").as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted((PROJECT / "login").rglob("*"))
+            if path.is_file()
+        }
+        self.events: list[Event] = []
+        self._said: list[Block] = []
+        self._calls = 0
+        self._add(Role.SYSTEM, TextBlock(text=SYSTEM))
+
+    def ask(self, text: str) -> None:
+        """The user's next prompt."""
+        self._add(Role.USER, TextBlock(text=text))
+
+    def say(self, text: str) -> None:
+        """Text of the assistant, in front of its next call or, at the end of a turn, alone."""
+        self._said.append(TextBlock(text=text))
+
+    def end_turn(self) -> None:
+        """The assistant has said all of its answer."""
+        self._add(Role.ASSISTANT, *self._said)
+        self._said = []
+
+    def read(self, path: str) -> None:
+        """A look at a file as it is now."""
+        self._call("read_file", {"path": path}, self.files[path])
+
+    def write(self, path: str, written: str) -> None:
+        """A new file, with the text of `sample/written/`."""
+        self.files[path] = (PROJECT / "written" / written).read_text(encoding="utf-8")
+        self._call("write_file", {"path": path, "content": self.files[path]}, f"wrote {path}")
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """An edit of a text that stands in the file exactly once."""
+        if self.files[path].count(old) != 1:
+            raise ValueError(f"{path} does not hold exactly once: {old!r}")
+        self.files[path] = self.files[path].replace(old, new)
+        self._call("edit_file", {"path": path, "old": old, "new": new}, f"edited {path}")
+
+    def run(self, command: str, output: str, *, failed: bool = False) -> None:
+        """A command and what it printed."""
+        self._call("run", {"command": command}, output, failed=failed)
+
+    def _call(self, name: str, arguments: dict[str, str], result: str, *, failed: bool = False) -> None:
+        self._calls += 1
+        call = ToolUseBlock(id=f"call_{self._calls:03d}", name=name, input=arguments)
+        self._add(Role.ASSISTANT, *self._said, call)
+        self._said = []
+        self._add(Role.USER, ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text=result),), is_error=failed))
+
+    def _add(self, role: Role, *content: Block) -> None:
+        number = len(self.events) + 1
+        timestamp = START + number * SECONDS_A_STEP * 1000
+        message = Message(id=f"m{number:03d}", role=role, content=content, timestamp=timestamp)
+        self.events.append(MessageAppended(message=message))
+
+
+def make() -> bytes:
+    """The export of the whole conversation."""
+    recorder = Recorder()
+    tell(recorder)
+    created = SessionCreated(cwd="/home/ines/gatehouse", title=TITLE, model=MODEL)
+    events: list[Event] = [created, ToolsDeclared(tools=TOOLS), *recorder.events]
+    records = tuple(
+        Record(position=position, timestamp=START + position * SECONDS_A_STEP * 1000, event=event)
+        for position, event in enumerate(events)
+    )
+    return write(Header(session_id="sample", title=TITLE, cwd=created.cwd, model=MODEL), records)
+
+
+def main() -> int:
+    """Writes the sample, or with `--check` compares it."""
+    made = make()
+    if "--check" in sys.argv[1:]:
+        if TARGET.read_bytes() != made:
+            print(f"{TARGET.relative_to(ROOT)} is not what scripts/make_sample.py makes; run it", file=sys.stderr)
+            return 1
+        return 0
+    TARGET.write_bytes(made)
+    print(f"{TARGET.relative_to(ROOT)}: {len(made):,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
