@@ -54,6 +54,7 @@ class Toy:
 
     def _open(self, listener: Listener) -> Workspace:
         self.listeners.append(listener)
+        # The methods here never use it, so it need not be built.
         return Workspace.__new__(Workspace)
 
     def _methods(self) -> Sequence[AnyMethod]:

@@ -32,7 +32,7 @@ def anthropic_violations(messages: Sequence[Json]) -> list[str]:
         blocks: list[Json] = message["content"]
         wrong += [f"{index}: {text}" for block in blocks for text in _block_violations(message["role"], block)]
         calls: list[str] = [block["id"] for block in blocks if block["type"] == "tool_use"]
-        wrong += [f"{index}: id {call} used twice" for call in calls if call in seen]
+        wrong += [f"{index}: id {call} used twice" for call in calls if call in seen or calls.count(call) > 1]
         seen.update(calls)
         wrong += [f"{index}: {text}" for text in _pair_violations(messages, index, blocks, calls)]
         if blocks[-1]["type"] in ("thinking", "redacted_thinking"):

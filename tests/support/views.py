@@ -35,11 +35,11 @@ def _rounds(draw: st.DrawFn) -> _Step:
 
 
 _steps = st.one_of(
-    st.builds(lambda n: [user("", words(n))], _lengths(400)),
-    st.builds(lambda n: [assistant("", words(n))], _lengths(200)),
+    _lengths(400).map(lambda number: [user("", words(number))]),
+    _lengths(200).map(lambda number: [assistant("", words(number))]),
     _rounds(),
-    st.builds(lambda: [system("", "A note.")]),
-    st.builds(lambda: [results("", "never-used", text=words(30))]),
+    st.just([system("", "A note.")]),
+    st.just([results("", "never-used", text=words(30))]),
 )
 
 

@@ -33,6 +33,11 @@ _BY_NAME = {method.name: method for method in METHODS}
 PATIENCE = 5.0
 
 
+def as_json(value: Any) -> Any:
+    """A value as a client reads it."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
 class FixedClock:
     """Stands still until told to go on."""
 
@@ -83,7 +88,7 @@ class Recorder:
 
     def take(self) -> list[Any]:
         """The updates since the last call, as plain JSON."""
-        taken = [msgspec.to_builtins(notification.update) for notification in self.notifications]
+        taken = [as_json(notification.update) for notification in self.notifications]
         self.notifications.clear()
         return taken
 
@@ -139,7 +144,7 @@ class TestClient:
             raise InvalidRequest(f"{name}: {error}") from None
         result = await asyncio.wait_for(method.handler(self.workspace, converted), PATIENCE)
         assert isinstance(result, method.result)
-        return msgspec.to_builtins(result)
+        return as_json(result)
 
     async def say(self, session_id: str, *texts: str, **params: Any) -> Any:
         """Appends texts, spoken in turn by the user and the assistant."""

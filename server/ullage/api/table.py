@@ -22,7 +22,7 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     params: type[P]
     result: type[R]
     handler: Callable[[Workspace, P], Awaitable[R]]
-    doc: str
+    doc: str = ""
     notification: bool = False
 
 

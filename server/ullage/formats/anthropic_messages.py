@@ -22,7 +22,9 @@ def matches(document: Document) -> bool:
         return False
     own_fields = "system" in request or any("input_schema" in tool for tool in as_objects(request.get("tools")))
     return own_fields or any(
-        block.get("type") in _OWN_BLOCKS for message in messages for block in as_objects(message.get("content"))
+        as_text(block.get("type")) in _OWN_BLOCKS
+        for message in messages
+        for block in as_objects(message.get("content"))
     )
 
 

@@ -33,7 +33,7 @@ def read(document: Document) -> ImportedTranscript:
     if instructions:
         builder.add(Role.SYSTEM, (TextBlock(text=instructions),))
     messages = _messages(document.value)
-    if any(message.get("type") in ITEM_TYPES for message in messages):
+    if any(as_text(message.get("type")) in ITEM_TYPES for message in messages):
         ItemReader(builder).add_all(messages)
     else:
         ChatReader(builder).add_all(messages)
@@ -50,4 +50,4 @@ def _messages(value: Any) -> list[JsonObject]:
 
 
 def _is_message(message: JsonObject) -> bool:
-    return message.get("role") in _ROLES or message.get("type") in ITEM_TYPES
+    return as_text(message.get("role")) in _ROLES or as_text(message.get("type")) in ITEM_TYPES

@@ -13,6 +13,8 @@ from msgspec import Struct
 JsonObject = dict[str, Any]
 # A lone surrogate can only come from such an escape, so that only texts with one are searched for them.
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+# What msgspec, which writes the log, can write.
+_LARGEST_INT = 2**63
 # Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973.
 _LARGEST_SECONDS = 100_000_000_000
 
@@ -53,14 +55,23 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
 
 
 def parse_json(data: bytes) -> tuple[Any, str]:
-    """A JSON value, or None and what is wrong. Bad UTF-8 and lone surrogates become U+FFFD."""
+    """A JSON value, or None and what is wrong.
+
+    What could not be written again as JSON is mended: bad UTF-8 and lone surrogates become U+FFFD, NaN and infinities
+    null, integers beyond 64 bits floats.
+    """
     try:
-        value = json.loads(data.decode("utf-8", "replace"))
+        value = json.loads(data.decode("utf-8", "replace"), parse_int=_parse_int, parse_constant=lambda _: None)
     except json.JSONDecodeError as error:
         return None, f"not JSON: {error.msg} at character {error.pos}"
     except RecursionError:
         return None, "not JSON: nested too deeply"
     return (_clean_value(value) if _SURROGATE_ESCAPE.search(data) else value), ""
+
+
+def _parse_int(digits: str) -> int | float:
+    number = float(digits)
+    return int(digits) if abs(number) < _LARGEST_INT else number
 
 
 def _parse_lines(data: bytes) -> tuple[Line, ...]:

@@ -8,6 +8,7 @@ from ullage.formats import (
     anthropic_messages,
     claude_code,
     codex_log,
+    codex_rollout,
     litellm_log,
     mini_swe,
     openai_messages,
@@ -39,6 +40,7 @@ FORMATS: tuple[Format, ...] = (
     Format(name=litellm_log.NAME, matches=litellm_log.matches, read=litellm_log.read),
     Format(name=claude_code.NAME, matches=claude_code.matches, read=claude_code.read),
     Format(name=codex_log.NAME, matches=codex_log.matches, read=codex_log.read),
+    Format(name=codex_rollout.NAME, matches=codex_rollout.matches, read=codex_rollout.read),
     Format(name=anthropic_messages.NAME, matches=anthropic_messages.matches, read=anthropic_messages.read),
     Format(name=openai_messages.NAME, matches=openai_messages.matches, read=openai_messages.read),
 )

@@ -34,7 +34,7 @@ from ullage.lsp.envelope import (
     read_envelope,
     read_params,
 )
-from ullage.lsp.standard import structure_message
+from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class UllageProtocol(LanguageServerProtocol):
         try:
             message = read_envelope(body)
             request_id = message.id if message.id is not UNSET else None
-            self._take(message, body)
+            self._take(message)
         except RpcError as refusal:
             self.refuse(
                 refusal.code, str(refusal), refusal.request_id if request_id is None else request_id, refusal.kind
@@ -117,9 +117,9 @@ class UllageProtocol(LanguageServerProtocol):
         data = {"kind": kind} if kind else None
         self._send_data(ErrorResponse(id=request_id, error=ErrorBody(code=code, message=message, data=data)))
 
-    def _take(self, message: Incoming, body: bytes) -> None:
+    def _take(self, message: Incoming) -> None:
         if message.method is UNSET:
-            self._take_reply(message, body)
+            self._take_reply(message)
         elif message.id is UNSET or message.id is None:
             self._take_notification(message.method, message.params)
         else:
@@ -177,14 +177,14 @@ class UllageProtocol(LanguageServerProtocol):
     def _structure(self, method: str, params: Raw, request_id: RequestId | None = None) -> Any:
         return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
-    def _take_reply(self, message: Incoming, body: bytes) -> None:
+    def _take_reply(self, message: Incoming) -> None:
         request_id = message.id
         if request_id is UNSET or request_id is None or request_id not in self._request_futures:
             log.warning("Ignored a reply to no request of ours: %r", request_id)
             return
         try:
-            reply: Any = self.structure_message(msgspec.json.decode(body))
-        except JsonRpcException:
+            reply: Any = self.structure_message(reply_to_builtins(message, request_id))
+        except (JsonRpcException, ValueError):
             fault = types.ResponseError(code=codes.INVALID_REQUEST, message="the client's reply is malformed")
             self._handle_response(request_id, error=fault)
         else:

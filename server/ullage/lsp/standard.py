@@ -8,7 +8,7 @@ from cattrs import BaseValidationError, Converter, transform_error
 from msgspec import Raw
 
 from ullage.api.codes import INVALID_PARAMS
-from ullage.lsp.envelope import RequestId, RpcError, read_params
+from ullage.lsp.envelope import Incoming, RequestId, RpcError, read_params
 
 _plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
@@ -24,6 +24,12 @@ def structure_message(converter: Converter, kind: Any, method: str, params: Raw,
         return converter.structure(data, kind)
     except BaseValidationError as error:
         raise RpcError(INVALID_PARAMS, f"{method}: {_describe(error)}.", "InvalidRequest") from None
+
+
+def reply_to_builtins(message: Incoming, request_id: RequestId) -> dict[str, Any]:
+    """A reply of the client as plain values. Raises `ValueError` for text that is not UTF-8."""
+    parts = {"result": bytes(message.result), "error": bytes(message.error)}
+    return {"jsonrpc": "2.0", "id": request_id} | {name: _plain.decode(raw) for name, raw in parts.items() if raw}
 
 
 def _describe(error: BaseValidationError) -> str:

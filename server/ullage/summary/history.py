@@ -99,9 +99,14 @@ def _requests(messages: Sequence[Message], first_index: int, stays: frozenset[st
 
 def _typed(message: Message) -> str:
     """What the person typed: without what editors and agents put in."""
-    texts = [_INSERTED.sub("", block.text) for block in message.content if isinstance(block, TextBlock)]
+    texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
     return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
+
+
+def _without_inserted(text: str) -> str:
+    bounded = _bounded(text)
+    return _INSERTED.sub("", bounded) if "</" in bounded else bounded
 
 
 def _bounded(text: str) -> str:

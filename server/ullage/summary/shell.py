@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ullage.model.artifacts import FileAction
 
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n(?:.*?\n)?\s*\2[ \t]*(?=\n|$)", re.DOTALL)
+_HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
 _SEPARATOR = re.compile(r"&&|\|\||[;\n|]")
 _LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+)\s*(?:&&|;|\n)\s*")
 _PREAMBLE = re.compile(r"\s*(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
@@ -63,7 +63,16 @@ def touched_files(command: str) -> list[Touch]:
 
 def _bare(command: str) -> str:
     """Without the bodies of here-documents: they are data."""
-    return _HEREDOC.sub(r"\3", command[:_MAX_COMMAND])
+    kept: list[str] = []
+    ending = ""
+    for line in command[:_MAX_COMMAND].split("\n"):
+        if ending:
+            ending = "" if line.strip() == ending else ending
+            continue
+        opening = _HEREDOC.search(line)
+        ending = opening[1] if opening else ""
+        kept.append(_HEREDOC.sub("", line))
+    return "\n".join(kept)
 
 
 @lru_cache(maxsize=512)

@@ -21,32 +21,56 @@ UNCERTAIN = 0.3
 LEAST_GROWTH = 100
 
 
-class Growth(Struct, frozen=True, kw_only=True):
-    """What lies between two consecutive reports. `reported`: prompt after minus prompt before, tokens.
+class Step(Struct, frozen=True, kw_only=True):
+    """What went into the context since a report, all but `output` in local counts.
 
-    `output` is the earlier report's output tokens; `answer` the local count of the message they belong to; `added`
-    the local count of everything after that message.
+    `output`: the report's output tokens; `answer`: the message they belong to; `added`: everything after that message.
+    `reasoning`: tokens of this prompt turn's earlier answers that the session does not show. `new_turn`: a prompt
+    turn began after the answer.
     """
 
-    reported: int
     output: int
     answer: int
     added: int
+    reasoning: float = 0.0
+    new_turn: bool = False
+
+
+class Rivals(Struct, frozen=True, kw_only=True):
+    """Two ways of predicting, each with its errors so far (tokens, decayed)."""
+
+    usual: float = 0.0
+    other: float = 0.0
+
+    @property
+    def other_is_better(self) -> bool:
+        """Whether experience speaks against the usual way."""
+        return self.other < self.usual
+
+    def judged(self, usual: float, other: float) -> "Rivals":
+        """With one more error of each."""
+        return Rivals(usual=self.usual * KEPT_ERROR + abs(usual), other=self.other * KEPT_ERROR + abs(other))
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
     """What is known about one model; kept across sessions.
 
-    `tokens` and `counted` are reported and local tokens of the growth seen, decayed; `output_error` and `answer_error`
-    how far off growth was (tokens, decayed) when an answer was taken as its output tokens or as its local count.
-    `error` is the mean error of newly added text as a share; `hidden` what a prompt held beyond the session in the last
-    session that showed neither system prompt nor tools.
+    `tokens` and `counted` are reported and local tokens of the growth seen, decayed. `error` is the mean error of newly
+    added text as a share. `hidden` is what a prompt held beyond the session in the last session that showed neither
+    system prompt nor tools. What experience decides:
+
+    `answers`: an answer adds its output tokens, or its local count (reasoning is output that may never return).
+    `turns`: reasoning leaves with the next prompt, as providers document, or stays.
+    `reminders`: a prompt adds what the session shows, or also what the one before had beyond that, `reminder`: clients
+    put unseen text beside prompts.
     """
 
     tokens: float = PRIOR_WEIGHT
     counted: float = PRIOR_WEIGHT
-    output_error: float = 0.0
-    answer_error: float = 0.0
+    answers: Rivals = Rivals()
+    turns: Rivals = Rivals()
+    reminders: Rivals = Rivals()
+    reminder: float = 0.0
     error: float = 0.1
     hidden: int = 0
 
@@ -59,43 +83,62 @@ class Calibration(Struct, frozen=True, kw_only=True):
         """A local count as the model's tokens."""
         return counted * self.ratio
 
-    def answer(self, output: int, counted: int) -> float:
-        """Tokens an answer adds to the next prompt, from its output tokens and its local count.
+    def counts_answer(self, step: Step) -> bool:
+        """Whether an answer adds its local count, because its output tokens are implausible or never return."""
+        return is_placeholder(step.output, step.answer) or self.answers.other_is_better
 
-        Its output tokens, unless they are implausible or experience says otherwise: some logs hold the placeholder a
-        stream starts with, and some models' reasoning counts as output but never returns in a prompt.
-        """
-        if is_placeholder(output, counted) or self.answer_error < self.output_error:
-            return self.scale(counted)
-        return output
+    def unseen(self, step: Step) -> float:
+        """Tokens of the turn's answers that the session does not show: reasoning."""
+        return step.reasoning + (0 if self.counts_answer(step) else max(0, step.output - self.scale(step.answer)))
 
-    def learn(self, growth: Growth) -> "Calibration":
-        """With what one more pair of reports tells."""
-        taught = self._learn_answer(growth)
-        from_output = taught.answer(growth.output, growth.answer) == growth.output
-        counted = growth.added if from_output else growth.added + growth.answer
-        reported = growth.reported - growth.output if from_output else growth.reported
-        if counted < LEAST_GROWTH or not counted / OUTLIER < reported / self.ratio < counted * OUTLIER:
+    def expect(self, step: Step) -> float:
+        """Tokens by which the next prompt exceeds the reported one."""
+        # Once seen, a reminder is expected again until that proves the worse guess.
+        reminded = step.new_turn and not self.reminders.other > self.reminders.usual
+        return self._expect_shown(step) + (self.reminder if reminded else 0)
+
+    def learn(self, step: Step, grown: int) -> "Calibration":
+        """With what one more report tells: by how many tokens the prompt has grown since the one before."""
+        taught = self._learn_turn(step, grown) if step.new_turn else self._learn_answer(step, grown)
+        counted = step.added + (step.answer if taught.counts_answer(step) else 0)
+        rest = grown - taught.expect(step) + taught.scale(counted)
+        if counted < LEAST_GROWTH or not counted / OUTLIER < rest / self.ratio < counted * OUTLIER:
             return taught
-        off = abs(reported - self.scale(counted)) / reported
+        off = abs(rest - self.scale(counted)) / rest
         return replace(
             taught,
-            tokens=taught.tokens * KEPT + reported,
+            tokens=taught.tokens * KEPT + rest,
             counted=taught.counted * KEPT + counted,
             error=taught.error * KEPT_ERROR + off * (1 - KEPT_ERROR),
         )
 
-    def _learn_answer(self, growth: Growth) -> "Calibration":
-        answer, added = self.scale(growth.answer), self.scale(growth.added)
+    def _expect_shown(self, step: Step) -> float:
+        answer = self.scale(step.answer) if self.counts_answer(step) else step.output
+        leaves = self.unseen(step) if step.new_turn and not self.turns.other_is_better else 0
+        return answer - leaves + self.scale(step.added)
+
+    def _learn_answer(self, step: Step, grown: int) -> "Calibration":
+        """Within a turn: whether the answer came back as its output tokens or as its text."""
+        answer, added = self.scale(step.answer), self.scale(step.added)
         # A difference that the uncertain count of what was added may explain proves nothing.
-        if is_placeholder(growth.output, growth.answer) or abs(growth.output - answer) < UNCERTAIN * added:
+        if is_placeholder(step.output, step.answer) or abs(step.output - answer) < UNCERTAIN * added:
             return self
-        rest = growth.reported - added
-        return replace(
-            self,
-            output_error=self.output_error * KEPT_ERROR + abs(rest - growth.output),
-            answer_error=self.answer_error * KEPT_ERROR + abs(rest - answer),
-        )
+        rest = grown - added
+        return replace(self, answers=self.answers.judged(rest - step.output, rest - answer))
+
+    def _learn_turn(self, step: Step, grown: int) -> "Calibration":
+        """At a new prompt: whether the last turn's reasoning left, and what came with the prompt unseen."""
+        unseen, rest = self.unseen(step), grown - self._expect_shown(step)
+        turns = self.turns
+        if unseen > UNCERTAIN * self.scale(step.added):
+            left = rest + unseen if turns.other_is_better else rest
+            turns = turns.judged(left, left - unseen)
+        taught = replace(self, turns=turns)
+        extra = grown - taught._expect_shown(step)
+        # Less than expected is a client's own edit, a little more the uncertain count of what was added.
+        if extra < UNCERTAIN * self.scale(step.added + step.answer):
+            extra = 0.0
+        return replace(taught, reminders=self.reminders.judged(extra, extra - self.reminder), reminder=extra)
 
 
 def is_placeholder(output: int, counted: int) -> bool:

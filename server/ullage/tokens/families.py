@@ -55,13 +55,17 @@ class Family(Struct, frozen=True, kw_only=True):
 
 _OPENAI_PATCHES = Family(name="gpt-5.2", images=ImageRule.OPENAI_PATCHES)
 # Text of a tokenizer nobody published: the mean ratio of those that are, with their spread as error.
-UNKNOWN = Family(name="unknown", ratios=KindRatios(1.08, 1.08, 1.12, 1.1), error_share=0.12)
+UNKNOWN = Family(name="unknown", ratios=KindRatios(1.08, 1.08, 1.12, 1.1, 1.05), error_share=0.12)
+# Framing of a call and its result in Claude's prompt: what fits the growth between consecutive recorded requests of
+# Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish it.
+_CLAUDE_TOOL_CALL, _CLAUDE_TOOL_RESULT = 60, 25
 _CLAUDE = Family(
     name="claude",
-    ratios=KindRatios(prose=1.22, code=1.18, output=1.15, cjk=1.36),
+    ratios=KindRatios(prose=1.22, code=1.18, output=1.15, cjk=1.36, listing=1.15),
     error_share=0.06,
     per_message=4,
-    per_tool_call=30,
+    per_tool_call=_CLAUDE_TOOL_CALL,
+    per_tool_result=_CLAUDE_TOOL_RESULT,
     tool_prompt=346,
     tools_as_typescript=False,
     escaped_input=False,
@@ -69,10 +73,11 @@ _CLAUDE = Family(
 )
 _CLAUDE_NEW = Family(
     name="claude-4.7",
-    ratios=KindRatios(prose=1.72, code=1.47, output=1.40, cjk=1.36),
+    ratios=KindRatios(prose=1.72, code=1.47, output=1.40, cjk=1.36, listing=1.40),
     error_share=0.12,
     per_message=4,
-    per_tool_call=30,
+    per_tool_call=_CLAUDE_TOOL_CALL,
+    per_tool_result=_CLAUDE_TOOL_RESULT,
     tool_prompt=346,
     tools_as_typescript=False,
     escaped_input=False,
@@ -80,7 +85,7 @@ _CLAUDE_NEW = Family(
 )
 _GEMINI = Family(
     name="gemini",
-    ratios=KindRatios(prose=1.12, code=1.20, output=1.28, cjk=0.95),
+    ratios=KindRatios(prose=1.12, code=1.20, output=1.28, cjk=0.95, listing=1.10),
     error_share=0.06,
     per_message=0,
     images=ImageRule.GEMINI,
@@ -111,16 +116,16 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"claude|sonnet$|opus$|haiku$", _CLAUDE),
     (r"gemini-[12]", _GEMINI_2),
     (r"gemini|gemma", _GEMINI),
-    (r"llama-?2", _open("llama-2", 0.08, KindRatios(1.25, 1.31, 1.35, 1.62))),
-    (r"llama|hermes", _open("llama-3", 0.01, KindRatios(1.00, 0.99, 1.01, 1.01))),
-    (r"qwen|qwq", _open("qwen", 0.04, KindRatios(1.02, 1.02, 1.15, 0.99))),
-    (r"glm", _open("glm", 0.01, KindRatios(1.00, 1.00, 1.03, 1.00))),
-    (r"kimi|moonshot", _open("kimi", 0.01, KindRatios(0.99, 0.99, 0.99, 1.00))),
-    (r"deepseek", _open("deepseek", 0.03, KindRatios(1.04, 1.07, 1.04, 0.98))),
-    (r"mixtral|open-mistral-7b", _open("mistral-v1", 0.07, KindRatios(1.25, 1.30, 1.35, 1.39))),
+    (r"llama-?2", _open("llama-2", 0.08, KindRatios(1.25, 1.31, 1.35, 1.62, 1.16))),
+    (r"llama|hermes", _open("llama-3", 0.01, KindRatios(1.00, 0.99, 1.01, 1.01, 1.00))),
+    (r"qwen|qwq", _open("qwen", 0.04, KindRatios(1.02, 1.02, 1.15, 0.99, 1.17))),
+    (r"glm", _open("glm", 0.01, KindRatios(1.00, 1.00, 1.03, 1.00, 1.03))),
+    (r"kimi|moonshot", _open("kimi", 0.01, KindRatios(0.99, 0.99, 0.99, 1.00, 1.00))),
+    (r"deepseek", _open("deepseek", 0.03, KindRatios(1.04, 1.07, 1.04, 0.98, 0.90))),
+    (r"mixtral|open-mistral-7b", _open("mistral-v1", 0.07, KindRatios(1.25, 1.30, 1.35, 1.39, 1.16))),
     (
         r"mistral|codestral|devstral|magistral|ministral|pixtral",
-        _open("mistral", 0.05, KindRatios(1.05, 1.08, 1.20, 1.13)),
+        _open("mistral", 0.05, KindRatios(1.05, 1.08, 1.20, 1.13, 1.18)),
     ),
 )
 _COMPILED = tuple((re.compile(pattern), family) for pattern, family in _FAMILIES)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
-from ullage.tokens.calibration import Calibration, Growth
+from ullage.tokens.calibration import Calibration, Rivals, Step
 from ullage.tokens.reading import Reading, apportion
 
 # Messages a late report may still belong to; older ones are only part of the sums.
@@ -17,31 +17,35 @@ REMEMBERED = 256
 
 class Counted(Struct, frozen=True, kw_only=True):
     """A message's place in the sum of local counts: what came `before` it, what is there `after` it. `number` counts
-    the view's messages from 1."""
+    the view's messages, `turn` its prompt turns."""
 
     message_id: str
-    role: Role
+    turn: int
     before: int
     after: int
     number: int
 
 
 class Anchor(Struct, frozen=True, kw_only=True):
-    """The last report, and the message it belongs to."""
+    """The last report, and the message it belongs to; `reasoning` as in `Step`."""
 
     usage: Usage
     answer: Counted
     at: int
+    reasoning: float = 0.0
 
 
 class TrackerState(Struct, frozen=True, kw_only=True):
     """All a tracker knows. `parts` and `tools` are local counts of the view; `smallest` is the report with the
-    smallest counted prompt, as (reported, counted): what it has too much is hidden from the session."""
+    smallest counted prompt, as (reported, counted): what it has too much is hidden from the session. `turn` counts
+    prompt turns; `answered` says that the last message is the assistant's, so that the next prompt begins one."""
 
     calibration: Calibration = Calibration()
     parts: Breakdown = Breakdown()
     tools: int = 0
     messages: int = 0
+    turn: int = 0
+    answered: bool = False
     recent: tuple[Counted, ...] = ()
     anchor: Anchor | None = None
     smallest: tuple[int, int] | None = None
@@ -56,6 +60,8 @@ class ContextTracker:
         self._parts = Breakdown()
         self._tools = 0
         self._messages = 0
+        self._turn = 0
+        self._answered = False
         self._recent: dict[str, Counted] = {}
         self._anchor: Anchor | None = None
         self._smallest: tuple[int, int] | None = None
@@ -66,6 +72,7 @@ class ContextTracker:
         """The tracker whose `state` that was."""
         tracker = cls(state.calibration)
         tracker._parts, tracker._tools, tracker._messages = state.parts, state.tools, state.messages
+        tracker._turn, tracker._answered = state.turn, state.answered
         tracker._recent = {counted.message_id: counted for counted in state.recent}
         tracker._anchor, tracker._smallest, tracker._totals = state.anchor, state.smallest, state.totals
         return tracker
@@ -78,6 +85,8 @@ class ContextTracker:
             parts=self._parts,
             tools=self._tools,
             messages=self._messages,
+            turn=self._turn,
+            answered=self._answered,
             recent=tuple(self._recent.values()),
             anchor=self._anchor,
             smallest=self._smallest,
@@ -89,8 +98,11 @@ class ContextTracker:
         before = self._counted
         self._parts += parts
         self._messages += 1
+        if role is Role.USER and self._answered and not parts.tool_results:
+            self._turn += 1
+        self._answered = role is Role.ASSISTANT
         self._recent[message_id] = Counted(
-            message_id=message_id, role=role, before=before, after=self._counted, number=self._messages
+            message_id=message_id, turn=self._turn, before=before, after=self._counted, number=self._messages
         )
         if len(self._recent) > REMEMBERED:
             del self._recent[next(iter(self._recent))]
@@ -113,11 +125,14 @@ class ContextTracker:
         answer = self._recent.get(message_id)
         if answer is None or usage.prompt == 0:
             return
+        reasoning = 0.0
         if self._anchor:
-            self._calibration = self._calibration.learn(_growth(self._anchor, usage, answer))
+            step = _step(self._anchor, answer.before, answer.turn)
+            self._calibration = self._calibration.learn(step, usage.prompt - self._anchor.usage.prompt)
+            reasoning = 0.0 if step.new_turn else self._calibration.unseen(step)
         if self._smallest is None or answer.before <= self._smallest[1]:
             self._smallest = usage.prompt, answer.before
-        self._anchor = Anchor(usage=usage, answer=answer, at=at)
+        self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
         self._forget_before(answer)
 
     def edited(self, counts: Iterable[tuple[str, Role, Breakdown]]) -> None:
@@ -131,16 +146,20 @@ class ContextTracker:
             self._parts += parts
 
     def recalibrate(self, calibration: Calibration) -> None:
-        """Goes on with another model: what was reported before is another tokenizer's."""
+        """Goes on with another model: what was reported before is another tokenizer's. The hidden part is taken to be
+        as large as it was."""
+        hidden = self.overhead
         self._calibration = calibration
         self._anchor = None
-        self._smallest = None
+        if self._smallest:
+            counted = self._smallest[1]
+            self._smallest = hidden + self.scale(counted), counted
 
     @property
     def calibration(self) -> Calibration:
-        """What is known about the model now, this session's hidden part included."""
+        """What is known about the model now, this session's hidden part included, its client's reminders left out."""
         hidden = self.overhead if self._hides_prompt and self._smallest else self._calibration.hidden
-        return replace(self._calibration, hidden=hidden)
+        return replace(self._calibration, hidden=hidden, reminders=Rivals(), reminder=0.0)
 
     @property
     def totals(self) -> Usage:
@@ -158,22 +177,24 @@ class ContextTracker:
     @property
     def reading(self) -> Reading:
         """How full the context is now."""
-        calibration, anchor = self._calibration, self._anchor
+        anchor = self._anchor
         if anchor is None:
-            used = self.overhead + self.scale(self._counted)
-            source, uncertain, pending = UsageSource.ESTIMATED, used, self._messages
+            uncertain = used = self.overhead + self.scale(self._counted)
+            source, pending = UsageSource.ESTIMATED, self._messages
         else:
-            uncertain = self.scale(self._counted - anchor.answer.after)
-            used = max(0, anchor.usage.prompt + self._answer_tokens(anchor) + uncertain)
+            step = _step(anchor, self._counted, self._turn)
+            used = max(0, anchor.usage.prompt + round(self._calibration.expect(step)))
+            counts_answer = self._calibration.counts_answer(step)
+            uncertain = self.scale(abs(step.added) + (step.answer if counts_answer else 0))
             pending = self._messages - anchor.answer.number
-            source = UsageSource.STALE if uncertain or pending else UsageSource.REPORTED
+            source = UsageSource.STALE if step.added or pending else UsageSource.REPORTED
         return Reading(
             used=used,
             source=source,
-            breakdown=apportion(replace(self._parts, tools=self._tools), calibration.ratio, used),
+            breakdown=apportion(replace(self._parts, tools=self._tools), self._calibration.ratio, used),
             pending_messages=pending,
             reported_at=anchor.at if anchor else None,
-            error_share=calibration.error * abs(uncertain) / used if used else 0.0,
+            error_share=self._calibration.error * uncertain / used if used else 0.0,
         )
 
     def scale(self, tokens: int) -> int:
@@ -188,26 +209,21 @@ class ContextTracker:
     def _hides_prompt(self) -> bool:
         return not self._parts.system_prompt and not self._tools
 
-    def _answer_tokens(self, anchor: Anchor) -> int:
-        answer = anchor.answer
-        return round(self._calibration.answer(anchor.usage.output_tokens, answer.after - answer.before))
-
     def _forget_before(self, answer: Counted) -> None:
-        oldest_first = list(islice(self._recent, self._position(answer) + 1))
-        for message_id in oldest_first:
+        """Drops messages up to and including the answer: no report will speak of them any more."""
+        first = next(iter(self._recent.values()))
+        for message_id in list(islice(self._recent, answer.number - first.number + 1)):
             del self._recent[message_id]
 
-    def _position(self, answer: Counted) -> int:
-        first = next(iter(self._recent.values()))
-        return answer.number - first.number
 
-
-def _growth(anchor: Anchor, usage: Usage, answer: Counted) -> Growth:
-    return Growth(
-        reported=usage.prompt - anchor.usage.prompt,
+def _step(anchor: Anchor, counted: int, turn: int) -> Step:
+    """What came between a report and the point where `counted` tokens and `turn` prompt turns are in the view."""
+    return Step(
         output=anchor.usage.output_tokens,
         answer=anchor.answer.after - anchor.answer.before,
-        added=answer.before - anchor.answer.after,
+        added=counted - anchor.answer.after,
+        reasoning=anchor.reasoning,
+        new_turn=turn != anchor.answer.turn,
     )
 
 

@@ -357,6 +357,33 @@ async def test_an_error_reply_and_a_malformed_reply_of_the_client_reach_who_aske
     assert rig.protocol.unfinished() == 0
 
 
+async def test_half_an_emoji_in_a_reply_of_the_client_is_no_obstacle(rig: Rig) -> None:
+    future = rig.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items=[]))
+    asked = rig.sent.pop()
+    rig.send(rb'{"jsonrpc":"2.0","id":"%b","result":["\ud83d"]}' % asked["id"].encode())
+    assert list(await asyncio.wait_for(future, 5)) == ["\ufffd"]
+
+
+async def test_what_still_runs_when_the_input_ends_may_finish_in_time(rig: Rig) -> None:
+    rig.request(1, "ullage/wait", {"sessionId": "a"})
+    await rig.settle()
+    asyncio.get_running_loop().call_soon(rig.toy.gate.set)
+    await rig.protocol.drain(5)
+    assert await rig.answer(1) == "a"
+
+
+async def test_what_runs_too_long_after_the_input_ended_is_cancelled_and_answered(rig: Rig) -> None:
+    rig.request(1, "ullage/wait", {"sessionId": "a"})
+    rig.notify("ullage/wait", {"sessionId": "b"})
+    await rig.settle()
+    await rig.protocol.drain(0.01)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(1)
+    assert failure.value.code == -32800
+    assert sorted(rig.toy.log) == ["cancelled a", "cancelled b", "start a", "start b"]
+    assert rig.protocol.unfinished() == 0
+
+
 async def test_a_broken_frame_is_answered_and_the_next_message_served(rig: Rig) -> None:
     rig.send_bytes(b"Content-Length: -4\r\n\r\n" + frame({"jsonrpc": "2.0", "id": 1, "method": "ullage/ping"}))
     with pytest.raises(RpcFailure) as failure:

@@ -1,74 +1,53 @@
-"""The words of the events, as people read them."""
-
 import pytest
 
 from ullage.model import words
-from ullage.model.updates import CompactionMeta, Level, UsageMeta
-from ullage.model.usage import Breakdown, Usage, UsageSource
-
-
-def usage(usable: int | None, compact_at: int | None) -> UsageMeta:
-    return UsageMeta(
-        source=UsageSource.REPORTED,
-        level=Level.WARNING,
-        usable=usable,
-        warn_at=None,
-        compact_at=compact_at,
-        breakdown=Breakdown(),
-        totals=Usage(),
-        model="m",
-        messages_active=1,
-        messages_archived=0,
-        compactions=0,
-        oldest_timestamp=0,
-    )
-
-
-def compaction(archived: int) -> CompactionMeta:
-    return CompactionMeta(
-        trigger="automatic",
-        compaction_number=1,
-        messages_archived=archived,
-        context_size_before=164_200,
-        context_size_after=30_900,
-    )
+from ullage.model.usage import UsageSource
 
 
 @pytest.mark.parametrize(
     ("tokens", "text"),
-    [(0, "0"), (999, "999"), (1000, "1K"), (58_432, "58K"), (999_499, "999K"), (999_500, "1.0M"), (1_250_000, "1.2M")],
+    [
+        (0, "0"),
+        (950, "950"),
+        (1_000, "1K"),
+        (4_210, "4.2K"),
+        (9_949, "9.9K"),
+        (9_950, "10K"),
+        (58_432, "58K"),
+        (999_499, "999K"),
+        (999_500, "1M"),
+        (1_250_000, "1.2M"),
+    ],
 )
-def test_figures_are_short(tokens: int, text: str) -> None:
+def test_figures_are_short_in_tight_places(tokens: int, text: str) -> None:
     assert words.short(tokens) == text
 
 
-def test_a_warning_says_how_full_and_what_comes() -> None:
-    text = words.warning(131_000, usage(160_000, 144_000))
-    assert text == "Context 82% full (131K of 160K usable). Compacts by itself at 144K."
+def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
+    assert words.context_warning(131_200, 160_000, 144_000) == (
+        "Context 82% full (131K of 160K usable). Compacts by itself at 144K."
+    )
 
 
-def test_a_warning_promises_nothing_where_nothing_compacts_by_itself() -> None:
-    assert words.warning(131_000, usage(160_000, None)) == "Context 82% full (131K of 160K usable)."
+def test_a_compaction_says_what_it_did_and_that_it_can_be_undone() -> None:
+    assert words.compacted(45, 164_000, 31_000) == (
+        "Compacted 45 messages: 164K → 31K. Everything is kept; undo any time."
+    )
+    assert words.compacted(1, 10, 5).startswith("Compacted 1 message: ")
 
 
-def test_a_compaction_says_what_it_did() -> None:
-    text = words.compacted(compaction(45))
-    assert text == "Compacted 45 messages: 164K → 31K. Everything is kept; undo any time."
-
-
-def test_one_message_is_one_message() -> None:
-    assert words.compacted(compaction(1)).startswith("Compacted 1 message: ")
-
-
-def test_a_failed_summary_says_what_took_its_place() -> None:
-    text = words.fell_back(compaction(45), "rate limit")
-    assert text == "The model's summary failed (rate limit). Used the offline summary instead: 164K → 31K."
-
-
-def test_nothing_to_do_says_why() -> None:
+def test_the_other_events_have_their_lines() -> None:
+    assert words.auto_compacting(162_000) == "Compacting the context (162K)…"
+    assert words.cleared("old tool results", 120_000, 80_000) == "Cleared old tool results: 120K → 80K. Undo any time."
+    assert words.undone(31_000, 164_000) == "Undone: 31K → 164K."
     assert words.nothing_to_compact(6, 4_000) == "Nothing to compact: 6 messages, 4K tokens."
+    assert words.compaction_failed("x") == "Compaction failed: x"
+    assert words.breaker_opened("message 212", 61_000) == (
+        "Automatic compaction stopped, it does not help: message 212 alone is 61K tokens."
+    )
+    assert words.no_model().startswith("No model is configured.")
 
 
-def test_the_breaker_names_the_culprit() -> None:
-    text = words.stopped("pytest output in message 212", 61_000)
-    assert text == "Compaction stopped after three refills: pytest output in message 212 alone is 61K tokens."
+def test_the_context_line_says_the_share_or_that_no_limit_is_known() -> None:
+    assert words.context_line(58_000, 128_000, UsageSource.REPORTED) == "Context: 45% (58K/128K tokens, reported)"
+    assert words.context_line(58_000, None, UsageSource.STALE) == "Context: 58K tokens, limit unknown (stale)"

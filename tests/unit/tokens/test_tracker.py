@@ -184,8 +184,40 @@ def test_hidden_part_is_not_expected_where_the_session_shows_its_system_prompt()
     assert following.reading.used == 20
 
 
-def test_another_model_starts_from_its_own_calibration() -> None:
+def test_another_model_has_its_own_ratio_and_the_same_hidden_part() -> None:
     tracker = asked_and_answered()
     tracker.recalibrate(Calibration(tokens=3_000, counted=2_000))
-    assert (tracker.reading.used, tracker.reading.source) == (1_650, UsageSource.ESTIMATED)
+    assert (tracker.reading.used, tracker.reading.source) == (31_650, UsageSource.ESTIMATED)
     assert tracker.totals == prompt(31_000, 100)
+
+
+def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise() -> None:
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    tracker.append("a0", Role.ASSISTANT, text(100))
+    tracker.report(prompt(1_000, 900), "a0", at=0)
+    assert tracker.reading.used == 1_900
+    tracker.append("r0", Role.USER, Breakdown(tool_results=50))
+    assert tracker.reading.used == 1_950
+    tracker.append("a1", Role.ASSISTANT, text(100))
+    tracker.report(prompt(1_950, 600), "a1", at=1)
+    tracker.append("u1", Role.USER, text(50))
+    assert tracker.reading.used == 1_000 + 100 + 50 + 100 + 50
+    for turn in range(2, 5):
+        used = tracker.state.parts.total + 800 + 500 * (turn - 1)
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
+        tracker.report(prompt(used, 600), f"a{turn}", at=turn)
+        tracker.append(f"u{turn}", Role.USER, text(50))
+    assert tracker.reading.used == used + 600 + 50
+
+
+def test_text_that_a_client_puts_beside_each_prompt_is_expected_beside_the_next() -> None:
+    tracker = ContextTracker()
+    tracker.append("u0", Role.USER, text(1_000))
+    used = 1_000
+    for turn in range(3):
+        tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
+        tracker.report(prompt(used, 100), f"a{turn}", at=turn)
+        tracker.append(f"u{turn + 1}", Role.USER, text(50))
+        used += 100 + 50 + 2_400
+    assert tracker.reading.used == used

@@ -1,0 +1,34 @@
+"""The examples as the code makes them now, and as they are committed."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.examples import record_examples
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    return asyncio.run(record_examples(tmp_path_factory.mktemp("stores")))
+
+
+@pytest.fixture(scope="session")
+def committed(made: Mapping[str, Any], request: pytest.FixtureRequest) -> Mapping[str, Any]:
+    if request.config.getoption("--update-golden"):
+        _write(made)
+    return {path.name.removesuffix(".json"): json.loads(path.read_text()) for path in sorted(EXAMPLES.glob("*.json"))}
+
+
+def _write(messages: Mapping[str, Any]) -> None:
+    EXAMPLES.mkdir(exist_ok=True)
+    for path in EXAMPLES.glob("*.json"):
+        path.unlink()
+    for name, message in messages.items():
+        text = json.dumps(message, indent=2, ensure_ascii=False)
+        (EXAMPLES / f"{name}.json").write_text(text + "\n")

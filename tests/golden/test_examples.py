@@ -1,0 +1,129 @@
+"""Every message has a committed example: the right shape, the same both ways, and what the code makes today.
+
+`./scripts/test tests/golden --update-golden` writes `protocol/examples/` again.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+from jsonschema import Draft202012Validator
+
+from ullage.api.codes import CODES
+from ullage.api.error_object import ErrorObject
+from ullage.api.methods import METHODS
+from ullage.api.notification import SessionNotification
+from ullage.api.schema import schema_document, settings_schema
+from ullage.model.settings import Settings
+from ullage.model.updates import CompactionStatus, Update
+
+SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
+DEFINITIONS = schema_document()["$defs"]
+# The root fields that ACP v1 (schema 1.25.0) gives each update. Own fields belong in `_meta`.
+ACP_FIELDS = {
+    "usage_update": {"used", "size", "cost"},
+    "compaction_update": {"compactionId", "status", "summary", "error"},
+    "compaction_summary_chunk": {"compactionId", "content"},
+    "notice": {"severity", "title", "description"},
+    "session_info_update": {"title", "updatedAt"},
+}
+# It only ever fails: no model can be configured yet.
+WITHOUT_RESULT = {"session/prompt"}
+
+
+def type_of(name: str) -> Any:
+    """The struct that an example by this name is."""
+    first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
+    if first in ("update", "error", "settings"):
+        return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]
+    method = next(method for method in METHODS if name.startswith(f"{method.name.replace('/', '.')}."))
+    return {"params": method.params, "result": method.result}[last]
+
+
+def faults(schema: dict[str, Any], value: Any) -> list[str]:
+    """What JSON Schema has against a value."""
+    validator: Any = Draft202012Validator(schema)
+    return [error.message for error in validator.iter_errors(value)]
+
+
+def updates(committed: Mapping[str, Any]) -> list[Any]:
+    return [message["update"] for name, message in committed.items() if name.startswith("update.")]
+
+
+def test_examples_are_what_the_code_makes_today(made: Mapping[str, Any], committed: Mapping[str, Any]) -> None:
+    assert sorted(committed) == sorted(made)
+    changed = [name for name in made if made[name] != committed[name]]
+    assert not changed, f"{changed} changed; if that is meant: ./scripts/test tests/golden --update-golden"
+
+
+def test_examples_are_valid_by_the_schema(committed: Mapping[str, Any]) -> None:
+    for name, message in committed.items():
+        assert not faults({"$ref": f"#/$defs/{type_of(name).__name__}", "$defs": DEFINITIONS}, message), name
+
+
+def test_examples_decode_and_encode_to_the_same_json(committed: Mapping[str, Any]) -> None:
+    for name, message in committed.items():
+        decoded = msgspec.convert(message, type_of(name))
+        assert json.loads(msgspec.json.encode(decoded)) == message, name
+
+
+def test_every_method_has_examples_of_params_and_result(committed: Mapping[str, Any]) -> None:
+    for method in METHODS:
+        name = method.name.replace("/", ".")
+        assert f"{name}.params" in committed
+        answered = not method.notification and method.name not in WITHOUT_RESULT
+        assert (f"{name}.result" in committed) is answered, name
+
+
+def test_every_update_and_status_has_an_example(committed: Mapping[str, Any]) -> None:
+    shown = updates(committed)
+    assert {update["sessionUpdate"] for update in shown} == {
+        variant.__struct_config__.tag for variant in get_args(Update)
+    }
+    assert {update.get("status") for update in shown} - {None} == {status.value for status in CompactionStatus}
+
+
+def test_every_notice_has_an_example(committed: Mapping[str, Any]) -> None:
+    kinds = set(re.findall(r'_notice\(\s*"(\w+)"', (SOURCE / "service" / "notices.py").read_text()))
+    assert {update["_meta"]["ullage"]["kind"] for update in updates(committed) if "severity" in update} == kinds
+
+
+def test_every_error_that_is_raised_has_an_example_with_its_code(committed: Mapping[str, Any]) -> None:
+    source = "\n".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    codes = {kind.__name__: code for kind, code in CODES.items()}
+    raised = {kind for kind in codes if re.search(rf"(?<!class )\b{kind}\(", source)}
+    shown = {name.removeprefix("error."): error for name, error in committed.items() if name.startswith("error.")}
+    assert raised <= shown.keys() <= codes.keys()
+    for kind, error in shown.items():
+        assert (error["code"], error["data"]["kind"]) == (codes[kind], kind)
+
+
+def test_updates_have_no_root_fields_beyond_acp(committed: Mapping[str, Any]) -> None:
+    for update in updates(committed):
+        own = update.keys() - {"sessionUpdate", "_meta"} - ACP_FIELDS[update["sessionUpdate"]]
+        assert not own, f"{update['sessionUpdate']} has {own}"
+
+
+def test_no_update_type_could_have_root_fields_beyond_acp() -> None:
+    for variant in get_args(Update):
+        properties = DEFINITIONS[variant.__name__]["properties"].keys()
+        assert properties <= ACP_FIELDS[variant.__struct_config__.tag] | {"sessionUpdate", "_meta"}
+
+
+def test_the_settings_example_sets_every_setting_to_another_value_than_its_default(
+    committed: Mapping[str, Any],
+) -> None:
+    schema = settings_schema()
+    settings = dict(committed["settings"])
+    flat = {**{f"context.{name}": value for name, value in settings.pop("context").items()}, **settings}
+    assert not faults(schema, flat)
+    assert flat.keys() == schema["properties"].keys()
+    assert all(flat[name] != value["default"] for name, value in schema["properties"].items())
+
+
+def test_a_messages_text_names_no_place_of_this_machine(committed: Mapping[str, Any]) -> None:
+    assert str(Path.home()) not in json.dumps(committed)
+    assert "/tmp/" not in json.dumps(committed)

@@ -1,0 +1,311 @@
+"""One real message of every kind, made by a scripted run of the method table: what `protocol/examples/` holds.
+
+`record_examples()` plays the same conversation every time, so that the same code gives the same bytes.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET
+
+from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
+from support.memory_store import MemoryStore
+from support.workspace import LARGE_MODEL, SMALL_MODEL, START, PacedSummarizer, TestClient, as_json, build_test_client
+from ullage.api.error_object import error_object
+from ullage.api.notification import SessionNotification
+from ullage.model.errors import Cancelled, ConcurrentAppend, ProviderError, UllageError
+from ullage.model.events import Record
+from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
+from ullage.model.usage import UsageSource
+from ullage.store.schema import VERSION
+from ullage.store.sqlite_store import open_store
+
+CWD = "/home/ada/weather"
+_USAGE = {"prompt_tokens": 251, "completion_tokens": 24, "prompt_tokens_details": {"cached_tokens": 128}}
+_TRANSCRIPT = (
+    '[{"role":"user","content":"Rename the flag --verbose to --loud."},'
+    '{"role":"assistant","content":"Done: the flag and its two tests are renamed."}]'
+)
+
+
+class Examples:
+    """Messages by file name without `.json`; the first of each name stays."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, Any] = {}
+
+    async def call(self, client: TestClient, method: str, variant: str = "", **params: Any) -> Any:
+        """Calls a method and keeps params and result."""
+        result = await client.call(method, **params)
+        name = ".".join(filter(None, [method.replace("/", "."), variant]))
+        self._keep(f"{name}.params", params)
+        self._keep(f"{name}.result", result)
+        client.clock.advance(seconds=20)
+        return result
+
+    async def refusal(self, client: TestClient, method: str, **params: Any) -> None:
+        """Calls a method that refuses, and keeps the error."""
+        try:
+            await client.call(method, **params)
+        except UllageError as error:
+            self.error(error)
+            return
+        raise AssertionError(f"{method} was expected to refuse")
+
+    def error(self, error: UllageError) -> None:
+        """Keeps an error."""
+        made = error_object(error)
+        self._keep(f"error.{made.data.kind}", as_json(made))
+
+    def keep_updates(self, client: TestClient) -> None:
+        """Keeps what the client was told since the last call."""
+        for notification in client.recorder.notifications:
+            self._keep(update_name(notification), as_json(notification))
+        client.recorder.notifications.clear()
+
+    def _keep(self, name: str, message: Any) -> None:
+        self.messages.setdefault(name, message)
+
+
+def update_name(notification: SessionNotification) -> str:
+    """The name of a notification's example."""
+    update = notification.update
+    words = ["update", str(update.__struct_config__.tag)]
+    if isinstance(update, CompactionUpdate):
+        words.append(update.status.value)
+    if isinstance(update, Notice) and update.meta is not UNSET:
+        words.append(update.meta.ullage.kind)
+    if isinstance(update, UsageUpdate) and update.meta is not UNSET:
+        source = update.meta.ullage.source
+        words += [source.value] if source is not UsageSource.REPORTED else []
+    return ".".join(words)
+
+
+async def record_examples(folder: Path) -> dict[str, Any]:
+    """Every example by name. `folder` is an empty place for the stores that cannot be opened."""
+    examples = Examples()
+    client = build_test_client()
+    session_id = await _converse(examples, client)
+    await _look_around(examples, client, session_id)
+    await _edit(examples, client, session_id)
+    await _handle_sessions(examples, client, session_id)
+    await _preview(examples, client)
+    await _clear(examples)
+    await _stop_helping(examples)
+    await _fail(examples)
+    await _cancel(examples)
+    await _refuse(examples, client, session_id)
+    await _contend(examples)
+    _refuse_stores(examples, folder)
+    # The door's own words: a cancelled handler raises nothing that could be asked for its text.
+    examples.error(Cancelled("The request was cancelled."))
+    examples.messages["settings"] = as_json(_settings())
+    return examples.messages
+
+
+async def _converse(examples: Examples, client: TestClient) -> str:
+    """A session up to its first automatic compaction."""
+    new = await examples.call(client, "session/new", cwd=CWD, model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
+    session_id: str = new["sessionId"]
+    client.recorder.notifications.clear()
+    appended = await examples.call(client, "session/append", sessionId=session_id, messages=first_turn(), usage=_USAGE)
+    examples.keep_updates(client)
+    await examples.call(client, "context/pin", sessionId=session_id, messageId=appended["messageIds"][2])
+    for number in range(1, 12):
+        await client.call("session/append", sessionId=session_id, messages=thinking_turn(number))
+        client.clock.advance(seconds=90)
+    await client.entries(session_id)
+    examples.keep_updates(client)
+    return session_id
+
+
+async def _look_around(examples: Examples, client: TestClient, session_id: str) -> None:
+    await examples.call(client, "context/get", sessionId=session_id)
+    await examples.call(client, "context/messages", sessionId=session_id, limit=6)
+    await examples.call(client, "context/messages", "transcript", sessionId=session_id, scope="transcript", limit=3)
+    await examples.call(client, "context/search", sessionId=session_id, query="units.py", limit=2)
+    await examples.call(client, "context/history", sessionId=session_id)
+
+
+async def _edit(examples: Examples, client: TestClient, session_id: str) -> None:
+    await examples.call(client, "context/compact", sessionId=session_id, focus="the rounding rule")
+    history = await client.call("context/history", sessionId=session_id)
+    await examples.call(client, "context/restore", sessionId=session_id, editId=history["edits"][0]["id"])
+    await examples.call(client, "context/undo", sessionId=session_id)
+    await examples.refusal(client, "context/undo", sessionId=session_id)
+    examples.keep_updates(client)
+
+
+async def _preview(examples: Examples, client: TestClient) -> None:
+    """A short session, compacted only after a look at what that would do."""
+    session_id = await _start(client, LARGE_MODEL)
+    await client.call("session/append", sessionId=session_id, messages=[*first_turn(), *thinking_turn(1)])
+    await examples.call(client, "context/messages", "openai", sessionId=session_id, limit=1, provider="openai")
+    await examples.call(client, "context/messages", "anthropic", sessionId=session_id, limit=1, provider="anthropic")
+    preview = await examples.call(client, "context/compact", "preview", sessionId=session_id, dryRun=True)
+    await examples.call(
+        client,
+        "context/commit",
+        sessionId=session_id,
+        previewId=preview["previewId"],
+        summary="units.py rounded before it added the offset; the other modules are sound.",
+    )
+    await examples.refusal(client, "context/undo", sessionId=session_id, editId="e_99")
+    await examples.call(client, "context/restore", "time", sessionId=session_id, timestamp=START)
+    client.recorder.notifications.clear()
+
+
+async def _handle_sessions(examples: Examples, client: TestClient, session_id: str) -> None:
+    await examples.call(client, "session/load", sessionId=session_id)
+    fork = await examples.call(client, "session/fork", sessionId=session_id, title="Another way to fix it")
+    imported = await examples.call(client, "session/import", text=_TRANSCRIPT, cwd=CWD)
+    await examples.call(client, "session/list", cwd=CWD)
+    imported_id = imported["session"]["sessionId"]
+    await examples.call(client, "session/export", sessionId=imported_id)
+    await examples.call(client, "session/export", "openai", sessionId=imported_id, format="openai")
+    await examples.call(client, "session/close", sessionId=fork["sessionId"])
+    await examples.call(client, "session/delete", sessionId=fork["sessionId"])
+    client.recorder.notifications.clear()
+    unknown = await client.call("session/new", model="homemade-model")
+    await client.say(unknown["sessionId"], "Hello!")
+    client.recorder.notifications = client.recorder.notifications[-1:]
+    examples.keep_updates(client)
+
+
+async def _clear(examples: Examples) -> None:
+    """Old tool results go before anything is compacted."""
+    client = build_test_client()
+    session_id = await _start(client, SMALL_MODEL)
+    for number in range(1, 10):
+        await client.call("session/append", sessionId=session_id, messages=reading_turn(number))
+        await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _stop_helping(examples: Examples) -> None:
+    """Every prompt fills the context again, until compaction stops."""
+    client = build_test_client()
+    session_id = await _start(client, SMALL_MODEL)
+    for number in range(8):
+        await client.say(session_id, f"Question {number}: " + "is it sound? " * 900, "Yes, it is sound. " * 200)
+        await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _fail(examples: Examples) -> None:
+    """The model that writes the summary gives up half-way, first when asked by hand, then by itself."""
+    fault = ProviderError("the model is overloaded; try again later")
+    summarizer = PacedSummarizer(["## Task\n", "Fix test_converts_frost.\n"], fault)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await _fill(client)
+    summarizer.release()
+    await examples.refusal(client, "context/compact", sessionId=session_id)
+    summarizer.release()
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _cancel(examples: Examples) -> None:
+    """The person stops a compaction; before that, a second one is refused."""
+    summarizer = PacedSummarizer(["## Task\n", "Fix test_converts_frost.\n"])
+    client = build_test_client(summarizer=summarizer)
+    session_id = await _fill(client)
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
+    await asyncio.wait_for(summarizer.started.wait(), 5)
+    await examples.refusal(client, "context/undo", sessionId=session_id)
+    await examples.call(client, "session/cancel", sessionId=session_id)
+    del examples.messages["session.cancel.result"]
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _refuse(examples: Examples, client: TestClient, session_id: str) -> None:
+    """Requests that cannot be served."""
+    await examples.refusal(client, "context/get", sessionId="s_99")
+    await examples.refusal(client, "context/pin", sessionId=session_id, messageId="m_999")
+    await examples.refusal(client, "context/restore", sessionId=session_id)
+    await examples.refusal(client, "session/import", text="Dear diary, …")
+    await examples.refusal(client, "session/import", text="{}\n", format="claude-code")
+    await examples.refusal(client, "context/commit", sessionId=session_id, previewId="e_99")
+    params = {"sessionId": session_id, "prompt": [{"type": "text", "text": "Go on."}]}
+    examples.messages["session.prompt.params"] = params
+    await examples.refusal(client, "session/prompt", **params)
+    empty = await client.call("session/new", model=LARGE_MODEL)
+    await examples.refusal(client, "context/compact", sessionId=empty["sessionId"])
+
+
+class _ContestedStore(MemoryStore):
+    """Another process always appends first."""
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        raise ConcurrentAppend(f"session {session_id} has a newer record")
+
+
+async def _contend(examples: Examples) -> None:
+    client = build_test_client(store=_ContestedStore())
+    new = await client.call("session/new", model=LARGE_MODEL)
+    await examples.refusal(client, "session/append", sessionId=new["sessionId"], messages=[user("Hello")])
+
+    store = MemoryStore()
+    await build_test_client(store=store).call("session/new")
+    await examples.refusal(build_test_client(store=store), "session/new")
+
+
+def _refuse_stores(examples: Examples, folder: Path) -> None:
+    _refuse_store(examples, folder / "notes.db", lambda path: path.write_text("Milk, bread.\n" * 50))
+    _refuse_store(examples, folder / "sessions.db", _make_newer)
+
+
+def _make_newer(path: Path) -> None:
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+
+
+def _refuse_store(examples: Examples, path: Path, prepare: Callable[[Path], object]) -> None:
+    prepare(path)
+    try:
+        open_store(path)
+    except UllageError as error:
+        examples.error(type(error)(str(error).replace(str(path.parent), "/home/ada/.local/share/ullage")))
+        return
+    raise AssertionError(f"{path} was expected to be refused")
+
+
+def _settings() -> Settings:
+    """Every setting at something else than its default."""
+    return Settings(
+        model=LARGE_MODEL,
+        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
+        context=ContextSettings(
+            enabled=False,
+            warn_at=0.7,
+            compact_at=0.85,
+            clear_at=0.6,
+            target=0.4,
+            reserve=8_000,
+            keep_tail=6_000,
+            keep_tool_uses=5,
+            clear_at_least=10_000,
+            exclude_tools=("read_plan",),
+        ),
+    )
+
+
+async def _start(client: TestClient, model: str) -> str:
+    new = await client.call("session/new", cwd=CWD, model=model, system=SYSTEM, tools=TOOLS)
+    return new["sessionId"]
+
+
+async def _fill(client: TestClient) -> str:
+    """A session a little below the warning."""
+    session_id = await _start(client, SMALL_MODEL)
+    for number in range(1, 8):
+        await client.call("session/append", sessionId=session_id, messages=thinking_turn(number))
+    return session_id

@@ -1,0 +1,40 @@
+"""Foreign transcripts put together in a test, and what reading them gave."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from ullage.formats import read
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.events import MessageAppended, UsageReported
+from ullage.model.message import Message
+
+
+def to_lines(*values: Any) -> bytes:
+    """JSONL; a string stands for itself."""
+    return b"".join((value if isinstance(value, str) else json.dumps(value)).encode() + b"\n" for value in values)
+
+
+def read_lines(*values: Any, format_name: str | None = None) -> ImportedTranscript:
+    """Reads a JSONL transcript."""
+    return read(to_lines(*values), "test.jsonl", format_name)
+
+
+def read_value(value: Any, format_name: str | None = None, run: int | None = None) -> ImportedTranscript:
+    """Reads a transcript that is one JSON value."""
+    return read(json.dumps(value).encode(), "test.json", format_name, run)
+
+
+def messages_of(transcript: ImportedTranscript) -> list[Message]:
+    """The messages in order."""
+    return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
+
+
+def reports_of(transcript: ImportedTranscript) -> list[UsageReported]:
+    """The providers' accounts in order."""
+    return [event for event in transcript.events if isinstance(event, UsageReported)]
+
+
+def texts_of(messages: Iterable[Message]) -> list[str]:
+    """What each message says, its role before it."""
+    return [f"{message.role.value}: {message.text}" for message in messages]

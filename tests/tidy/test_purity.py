@@ -1,0 +1,51 @@
+"""The core takes values and gives values: no clock, chance, I/O or SDK below the service (server/ARCHITECTURE.md)."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
+CORE = ("model", "jsonrpc", "tokens", "transcript", "policy", "edits", "summary", "memory", "formats")
+IMPURE = {"asyncio", "os", "random", "secrets", "socket", "sqlite3", "subprocess", "threading", "time", "uuid"}
+SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}
+# The packed vocabulary is data of the package, read on first use.
+READS_A_FILE = {"tokens/vocabulary.py"}
+# Caches that threads share need a lock; nothing else of `threading` belongs in the core.
+LOCKS = {"tokens/pieces.py", "tokens/vocabulary.py"}
+HEAVY = ("tiktoken", "sqlite3", "rich", "platformdirs", "anthropic", "openai", "pytest")
+
+
+def core_modules() -> list[Path]:
+    return sorted(path for package in CORE for path in (SOURCE / package).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("path", core_modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_core_module_imports_nothing_impure(path: Path) -> None:
+    allowed = {"threading"} if str(path.relative_to(SOURCE)) in LOCKS else set[str]()
+    assert not set(imported(path)) & (IMPURE | SDKS) - allowed
+
+
+@pytest.mark.parametrize("path", core_modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert not any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))
+    opened = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"read_bytes", "read_text"}
+    assert not opened or str(path.relative_to(SOURCE)) in READS_A_FILE
+
+
+def test_serving_begins_without_importing_what_only_later_calls_need() -> None:
+    program = "import sys, ullage.app.language_server; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert set(HEAVY) & set(modules.stdout.split()) == set()

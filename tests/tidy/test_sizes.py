@@ -1,0 +1,34 @@
+"""Files and functions stay small enough to be read at once (server/ARCHITECTURE.md, Size)."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 50
+
+
+def sources() -> Iterator[Path]:
+    for folder in ("server", "scripts", "tests"):
+        yield from (ROOT / folder).rglob("*.py")
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources()}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_no_function_is_longer_than_50_lines() -> None:
+    lengths = {
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in sources()
+        for node in functions(path)
+    }
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}

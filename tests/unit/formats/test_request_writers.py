@@ -1,0 +1,144 @@
+"""What the writers do with particular messages; that the result is always legal is a property test."""
+
+from typing import Any
+
+from ullage.formats.anthropic_request import write_anthropic
+from ullage.formats.openai_request import write_openai
+from ullage.formats.request_turns import NO_BEGINNING, NO_RESULT
+from ullage.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.marker import render_marker
+from ullage.model.message import Message, Role, ToolDefinition
+
+PICTURE = ImageBlock(data="AAAA")
+
+
+def user(*content: Block) -> Message:
+    return Message(id="u", role=Role.USER, content=content)
+
+
+def assistant(*content: Block) -> Message:
+    return Message(id="a", role=Role.ASSISTANT, content=content)
+
+
+def system(text: str) -> Message:
+    return Message(id="s", role=Role.SYSTEM, content=(TextBlock(text=text),))
+
+
+def say(text: str) -> TextBlock:
+    return TextBlock(text=text)
+
+
+def call(call_id: str) -> ToolUseBlock:
+    return ToolUseBlock(id=call_id, name="Read", input={"path": call_id})
+
+
+def result(call_id: str, *content: TextBlock | ImageBlock) -> ToolResultBlock:
+    return ToolResultBlock(tool_use_id=call_id, content=content or (say(f"result of {call_id}"),))
+
+
+def outline(messages: list[dict[str, Any]]) -> list[str]:
+    return [f"{message['role']}: {' '.join(block['type'] for block in message['content'])}" for message in messages]
+
+
+def test_system_messages_anywhere_become_the_system_prompt() -> None:
+    messages = [system("one"), user(say("a")), system("two")]
+    assert write_anthropic(messages).system == "one\n\ntwo"
+    assert write_openai(messages).messages[0] == {"role": "system", "content": "one\n\ntwo"}
+
+
+def test_a_result_that_comes_late_moves_behind_its_call() -> None:
+    messages = [user(say("a")), assistant(call("t")), user(say("b")), assistant(say("c")), user(result("t"))]
+    written = write_anthropic(messages).messages
+    assert outline(written) == ["user: text", "assistant: tool_use", "user: tool_result text", "assistant: text"]
+
+
+def test_a_call_without_result_is_answered_by_a_stated_placeholder() -> None:
+    written = write_anthropic([user(say("a")), assistant(call("t"))]).messages
+    (answer,) = written[-1]["content"]
+    assert answer["is_error"] is True
+    assert answer["content"] == [{"type": "text", "text": NO_RESULT}]
+    assert write_openai([user(say("a")), assistant(call("t"))]).messages[-1]["content"] == NO_RESULT
+
+
+def test_a_result_without_call_becomes_text_with_its_pictures() -> None:
+    written = write_anthropic([user(result("gone", say("out"), PICTURE))]).messages
+    assert outline(written) == ["user: text text image"]
+    assert "gone" in written[0]["content"][0]["text"]
+
+
+def test_of_two_results_for_one_call_the_second_becomes_text() -> None:
+    written = write_anthropic([user(say("a")), assistant(call("t")), user(result("t"), result("t"))]).messages
+    assert outline(written)[-1] == "user: tool_result text text"
+
+
+def test_calls_that_share_an_id_get_their_own_and_keep_their_results() -> None:
+    messages = [
+        user(say("a")),
+        assistant(call("t")),
+        user(result("t", say("1"))),
+        assistant(call("t")),
+        user(result("t", say("2"))),
+    ]
+    written = write_openai(messages).messages
+    assert [message["tool_calls"][0]["id"] for message in written if message["role"] == "assistant"] == ["t", "t_2"]
+    results = [(message["tool_call_id"], message["content"]) for message in written if message["role"] == "tool"]
+    assert results == [("t", "1"), ("t_2", "2")]
+
+
+def test_a_conversation_that_begins_with_an_answer_is_given_a_beginning() -> None:
+    written = write_anthropic([assistant(say("a"))]).messages
+    assert written[0] == {"role": "user", "content": [{"type": "text", "text": NO_BEGINNING}]}
+
+
+def test_a_marker_is_sent_as_the_users_text() -> None:
+    marker = CompactionBlock(
+        compaction_number=1, timestamp=0, summary="So far.", messages_archived=3, context_size_before=9
+    )
+    written = write_anthropic([user(marker), user(say("go on"))]).messages
+    assert written[0]["content"] == [
+        {"type": "text", "text": render_marker(marker)},
+        {"type": "text", "text": "go on"},
+    ]
+
+
+def test_only_signed_thinking_is_sent_and_never_at_the_end() -> None:
+    signed = ThinkingBlock(thinking="hm", signature="sig")
+    unsigned = ThinkingBlock(thinking="hm")
+    messages = [user(say("a")), assistant(signed, unsigned, say("b")), user(say("c")), assistant(say("d"), signed)]
+    written = write_anthropic(messages).messages
+    assert outline(written) == ["user: text", "assistant: thinking text", "user: text", "assistant: text"]
+    assert [message["content"] for message in write_openai(messages).messages] == ["a", "b", "c", "d"]
+
+
+def test_openai_gets_a_results_pictures_from_the_user() -> None:
+    messages = [user(say("a")), assistant(call("t")), user(result("t", say("out"), PICTURE))]
+    tool, picture = write_openai(messages).messages[-2:]
+    assert (tool["role"], tool["content"]) == ("tool", "out")
+    assert (picture["role"], [part["type"] for part in picture["content"]]) == ("user", ["text", "image_url"])
+    assert picture["content"][1]["image_url"]["url"] == "data:image/png;base64,AAAA"
+
+
+def test_white_space_at_the_very_end_is_stripped_and_blank_messages_go() -> None:
+    written = write_anthropic([user(say("a")), user(say(" \n")), assistant(say("b \n"))]).messages
+    assert [message["content"][0]["text"] for message in written] == ["a", "b"]
+
+
+def test_tools_are_declared_in_each_providers_shape() -> None:
+    tool = ToolDefinition(name="read file", description="d", input_schema={"properties": {}})
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    assert write_anthropic([], [tool]).tools == [{"name": "read_file", "description": "d", "input_schema": schema}]
+    function: dict[str, Any] = {"name": "read_file", "description": "d", "parameters": schema}
+    assert write_openai([], [tool]).tools == [{"type": "function", "function": function}]
+
+
+def test_no_messages_make_no_turns() -> None:
+    assert write_anthropic([]).messages == []
+    assert write_openai([]).messages == []
