@@ -12,9 +12,13 @@ from ullage.tokens.vocabulary import SPECS, load_encoding
 COUNTERS = [TiktokenCounter(Family(name=name, encoding=name)) for name in SPECS]
 # Long enough to be cut: a few fragments, joined by what sits at a cut, repeated.
 fragments = st.lists(st.sampled_from(["word", " ", "\n", "\r\n", "/", "\t", "été", "漢字", "...", "12345", "'s", "{}"]))
-texts = st.builds(lambda parts, times: "".join(parts) * times, fragments, st.integers(1, 2_000)).filter(
-    lambda text: len(text) < 30_000
-)
+
+
+def repeated(parts: list[str], times: int) -> str:
+    return ("".join(parts) * times)[:30_000]
+
+
+texts = st.builds(repeated, fragments, st.integers(1, 2_000))
 
 
 @settings(max_examples=60, deadline=None)
@@ -31,7 +35,7 @@ def test_pieces_concatenate_to_the_text(text: str) -> None:
 
 @given(st.text(st.characters(categories=["L", "Z", "Cs", "Cc"]), max_size=200))
 def test_any_string_is_counted(text: str) -> None:
-    assert well_formed(text).encode()[:0] == b""
+    assert len(well_formed(text).encode()) >= len(text)
     for counter in (*COUNTERS, ApproximateCounter()):
         assert counter.count(text) >= (1 if text else 0)
         assert counter.count(text) == counter.count(text)

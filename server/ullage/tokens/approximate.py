@@ -11,7 +11,7 @@ TOKENS_PER_WORD = 1.3
 # and tool output, so a text never counts for fewer.
 BYTES_PER_TOKEN = 4.0
 # Mean error against o200k over 3,189 messages of recorded agent conversations, where words alone are off by 45 %
-# (`scripts/bench_accuracy.py --approximate FILE…`); one message in twenty is off by more than 35 %.
+# (`scripts/bench accuracy`); one message in twenty is off by more than 35 %.
 ERROR_SHARE = 0.14
 
 

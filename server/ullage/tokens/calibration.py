@@ -9,6 +9,10 @@ from msgspec.structs import replace
 
 # Tokens of imagined evidence for the local count being right; a few tool results outweigh it.
 PRIOR_WEIGHT = 2_000
+# Where the encoding is the model's own, disagreement tells of text that the session does not show.
+EXACT_WEIGHT = 50_000
+# Framing of messages and what clients add are not exact.
+EXACT_ERROR = 0.02
 # Of older evidence at each step: 2 % forgotten, so that about 50 reports count.
 KEPT = 0.98
 # Forgetting for the two ways an answer may count: faster, there is nothing to average.
@@ -73,6 +77,12 @@ class Calibration(Struct, frozen=True, kw_only=True):
     reminder: float = 0.0
     error: float = 0.1
     hidden: int = 0
+
+    @classmethod
+    def prior(cls, error_share: float) -> "Calibration":
+        """What to believe of a model before its first report, given what its counter states of its error."""
+        weight = PRIOR_WEIGHT if error_share else EXACT_WEIGHT
+        return cls(tokens=weight, counted=weight, error=error_share or EXACT_ERROR)
 
     @property
     def ratio(self) -> float:

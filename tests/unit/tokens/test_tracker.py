@@ -4,7 +4,7 @@ import msgspec
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
-from ullage.tokens.calibration import Calibration
+from ullage.tokens.calibration import Calibration, Step
 from ullage.tokens.tracker import REMEMBERED, ContextTracker, TrackerState
 
 
@@ -203,6 +203,7 @@ def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise(
     tracker.report(prompt(1_950, 600), "a1", at=1)
     tracker.append("u1", Role.USER, text(50))
     assert tracker.reading.used == 1_000 + 100 + 50 + 100 + 50
+    used = 0
     for turn in range(2, 5):
         used = tracker.state.parts.total + 800 + 500 * (turn - 1)
         tracker.append(f"a{turn}", Role.ASSISTANT, text(100))
@@ -221,3 +222,10 @@ def test_text_that_a_client_puts_beside_each_prompt_is_expected_beside_the_next(
         tracker.append(f"u{turn + 1}", Role.USER, text(50))
         used += 100 + 50 + 2_400
     assert tracker.reading.used == used
+
+
+def test_an_exact_count_is_not_easily_unlearned() -> None:
+    exact, estimated = Calibration.prior(0.0), Calibration.prior(0.1)
+    step = Step(output=100, answer=100, added=2_000)
+    assert exact.learn(step, 3_100).ratio < 1.03
+    assert estimated.learn(step, 3_100).ratio > 1.2

@@ -1,0 +1,99 @@
+"""How well the next prompt is predicted, on recorded conversations that carry the provider's usage.
+
+Before each assistant message that a report belongs to, the tracker's figure is taken as prediction of the prompt that
+the report gives. Left out: a session's first report (nothing is known of the hidden part yet) and the first one after
+an edit of the context or a change of model. Every session starts without anything learned. Figures are shares of the
+reported prompt. A last aim holds the approximate counter to the error it states.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from benches.report import Report, at_most, percentile, transcript_files
+from ullage.formats import read
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
+from ullage.model.message import Role
+from ullage.model.usage import UsageSource
+from ullage.service.session import Session
+from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.counter import TokenCounter
+from ullage.tokens.families import family_of
+from ullage.tokens.registry import get_counter
+
+MEDIAN_AIM, P95_AIM = 0.005, 0.03
+
+
+def run(paths: Sequence[Path]) -> Report:
+    """One row per conversation with at least three reports; the aims are each session's worst."""
+    transcripts = [(path, read(path.read_bytes(), path.name)) for path in transcript_files(paths)]
+    rows = [row for path, transcript in transcripts if (row := measure(path, transcript)) is not None]
+    return Report(
+        bench="accuracy",
+        rows=rows,
+        aims=[
+            at_most("median error, worst session", max((row["median"] for row in rows), default=1.0), MEDIAN_AIM),
+            at_most("95th percentile, worst session", max((row["p95"] for row in rows), default=1.0), P95_AIM),
+            at_most(
+                "mean error of the approximate counter",
+                mean(error for _, transcript in transcripts for error in approximate_errors(transcript)),
+                ERROR_SHARE,
+            ),
+        ],
+    )
+
+
+def measure(path: Path, transcript: ImportedTranscript) -> dict[str, Any] | None:
+    """One conversation's errors; None when it has too few reports."""
+    errors = [abs(predicted - reported) / reported for predicted, reported in predictions(transcript)]
+    if len(errors) < 2:
+        return None
+    return {
+        "session": f"{path.parent.name}/{path.name}",
+        "model": transcript.model,
+        "predicted": len(errors),
+        "median": median(errors),
+        "p95": percentile(errors, 0.95),
+        "max": max(errors),
+    }
+
+
+def predictions(transcript: ImportedTranscript) -> Iterator[tuple[int, int]]:
+    """(predicted, reported) tokens of each prompt but those where no report speaks of the context."""
+    counter = get_counter(transcript.model)
+    session = Session("bench", counter, _calibration(counter))
+    known: dict[str, Calibration] = {}
+    expected: dict[str, int] = {}
+    for position, event in enumerate(transcript.events):
+        reading = session.tracker.reading
+        match event:
+            case MessageAppended(message=message) if message.role is Role.ASSISTANT:
+                if reading.source is not UsageSource.ESTIMATED:
+                    expected[message.id] = reading.used
+            case UsageReported() if event.usage.prompt and event.message_id in expected:
+                yield expected.pop(event.message_id), event.usage.prompt
+            case ModelChanged(model=model):
+                known[session.model] = session.tracker.calibration
+                counter = get_counter(model)
+                session.use_counter(counter, known.get(model, _calibration(counter)))
+                expected.clear()
+            case ContextEdited():
+                expected.clear()
+            case _:
+                pass
+        session.apply([Record(position=position, timestamp=position, event=event)])
+
+
+def approximate_errors(transcript: ImportedTranscript) -> Iterator[float]:
+    """The approximate counter's errors against o200k over single messages of at least 20 tokens."""
+    exact, approximate = get_counter("gpt-4o"), ApproximateCounter(family_of("gpt-4o"))
+    for event in transcript.events:
+        if isinstance(event, MessageAppended) and (counted := exact.count_message(event.message)) >= 20:
+            yield abs(approximate.count_message(event.message) - counted) / counted
+
+
+def _calibration(counter: TokenCounter) -> Calibration:
+    return Calibration.prior(counter.error_share)
