@@ -1,4 +1,8 @@
-"""Makes the conversation that `ullage demo` plays: an invented project, edited step by step as `sample/story.py` tells.
+"""Makes the conversation that `ullage demo` plays: an invented project, edited step by step as `sample/story.txt` tells.
+
+`sample/login/` is the project as it begins, `sample/written/` holds the files that are added. A step of the story
+begins with a line `@ask`, `@say`, `@end` (of the assistant's turn), `@read PATH`, `@write PATH`, `@edit PATH` (what
+goes, `@with`, what comes), `@run COMMAND` or `@fail COMMAND` (its output); the lines after it are its text, exactly.
 
     python scripts/make_sample.py          writes server/ullage/cli/data/sample.jsonl
     python scripts/make_sample.py --check  fails if that file is not what would be written
@@ -6,11 +10,11 @@
 File contents are real: what a tool call reads is what the calls before it left behind.
 """
 
+import re
 import sys
 from pathlib import Path
 
 from sample.story import tell
-
 from ullage.formats.ullage_jsonl import Header, write
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, ToolsDeclared
@@ -47,48 +51,45 @@ class Recorder:
     """Writes down a conversation, and keeps the project's files as the calls leave them."""
 
     def __init__(self) -> None:
-        self.files = {
-            path.relative_to(PROJECT / "login").as_posix(): path.read_text(encoding="utf-8")
-            for path in sorted((PROJECT / "login").rglob("*"))
-            if path.is_file()
-        }
+        self.files = _project_files("login")
         self.events: list[Event] = []
+        self._written = _project_files("written")
         self._said: list[Block] = []
         self._calls = 0
         self._add(Role.SYSTEM, TextBlock(text=SYSTEM))
 
-    def ask(self, text: str) -> None:
-        """The user's next prompt."""
-        self._add(Role.USER, TextBlock(text=text))
+    def tell(self, step: str) -> None:
+        """Takes down one step of the story."""
+        head, _, text = step.partition("\n")
+        verb, _, about = head.partition(" ")
+        match verb:
+            case "ask":
+                self._add(Role.USER, TextBlock(text=text))
+            case "say":
+                self._said.append(TextBlock(text=text))
+            case "end":
+                self._add(Role.ASSISTANT, *self._said)
+                self._said = []
+            case "run" | "fail":
+                self._call("run", {"command": about}, text, failed=verb == "fail")
+            case _:
+                self._touch(verb, about, text)
 
-    def say(self, text: str) -> None:
-        """Text of the assistant, in front of its next call or, at the end of a turn, alone."""
-        self._said.append(TextBlock(text=text))
-
-    def end_turn(self) -> None:
-        """The assistant has said all of its answer."""
-        self._add(Role.ASSISTANT, *self._said)
-        self._said = []
-
-    def read(self, path: str) -> None:
-        """A look at a file as it is now."""
-        self._call("read_file", {"path": path}, self.files[path])
-
-    def write(self, path: str, written: str) -> None:
-        """A new file, with the text of `sample/written/`."""
-        self.files[path] = (PROJECT / "written" / written).read_text(encoding="utf-8")
-        self._call("write_file", {"path": path, "content": self.files[path]}, f"wrote {path}")
-
-    def edit(self, path: str, old: str, new: str) -> None:
-        """An edit of a text that stands in the file exactly once."""
-        if self.files[path].count(old) != 1:
-            raise ValueError(f"{path} does not hold exactly once: {old!r}")
-        self.files[path] = self.files[path].replace(old, new)
-        self._call("edit_file", {"path": path, "old": old, "new": new}, f"edited {path}")
-
-    def run(self, command: str, output: str, *, failed: bool = False) -> None:
-        """A command and what it printed."""
-        self._call("run", {"command": command}, output, failed=failed)
+    def _touch(self, verb: str, path: str, text: str) -> None:
+        match verb:
+            case "read":
+                self._call("read_file", {"path": path}, self.files[path])
+            case "write":
+                self.files[path] = self._written[path]
+                self._call("write_file", {"path": path, "content": self.files[path]}, f"wrote {path}")
+            case "edit":
+                old, _, new = text.partition("\n@with\n")
+                if self.files[path].count(old) != 1:
+                    raise ValueError(f"{path} does not hold exactly once: {old!r}")
+                self.files[path] = self.files[path].replace(old, new)
+                self._call("edit_file", {"path": path, "old": old, "new": new}, f"edited {path}")
+            case _:
+                raise ValueError(f"no such step: @{verb}")
 
     def _call(self, name: str, arguments: dict[str, str], result: str, *, failed: bool = False) -> None:
         self._calls += 1
@@ -104,10 +105,21 @@ class Recorder:
         self.events.append(MessageAppended(message=message))
 
 
+def _project_files(folder: str) -> dict[str, str]:
+    root = PROJECT / folder
+    return {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
 def make() -> bytes:
     """The export of the whole conversation."""
     recorder = Recorder()
-    tell(recorder)
+    story = (PROJECT / "story.txt").read_text(encoding="utf-8").removesuffix("\n")
+    for step in re.split(r"(?:^|\n)@(?=ask|say|end|read|write|edit|run|fail)", story)[1:]:
+        recorder.tell(step)
     created = SessionCreated(cwd="/home/ines/gatehouse", title=TITLE, model=MODEL)
     events: list[Event] = [created, ToolsDeclared(tools=TOOLS), *recorder.events]
     records = tuple(

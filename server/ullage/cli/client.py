@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from ullage.model.errors import UllageError
 
 R = TypeVar("R")
-_PREFIX = "ullage/"
+LSP_PREFIX = "ullage/"
 _LENGTH = b"content-length:"
 # A message with a whole conversation in it; StreamReader's own limit is 64 KiB a line.
 _LIMIT = 1 << 26
@@ -36,6 +36,9 @@ class Incoming(Struct, frozen=True):
     error: dict[str, Any] | None = None
 
 
+# What tells the server that we understand `ullage/session/update`.
+_CAPABILITIES = {"experimental": {"ullage": {"version": 1}}}
+
 Told = Callable[[str, Raw], None]
 
 
@@ -55,7 +58,7 @@ class LanguageClient:
 
     async def call(self, method: str, params: Struct, result: type[R]) -> R:
         """One of our own methods, by its name without prefix. Raises `ServerTrouble`."""
-        return msgspec.json.decode((await self.request(_PREFIX + method, params)).result, type=result)
+        return msgspec.json.decode((await self.request(LSP_PREFIX + method, params)).result, type=result)
 
     async def request(self, method: str, params: Any) -> Incoming:
         """Any request. Raises `ServerTrouble`."""
@@ -132,7 +135,12 @@ async def start_server(store: Path, settings: Any, told: Told) -> AsyncGenerator
     )
     client = LanguageClient(process, told)
     try:
-        options: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": settings}
+        options: dict[str, Any] = {
+            "processId": None,
+            "rootUri": None,
+            "capabilities": _CAPABILITIES,
+            "initializationOptions": settings,
+        }
         await client.request("initialize", options)
         await client.notify("initialized", {})
         yield client

@@ -71,9 +71,10 @@ def read_transcript(path: Path, format_name: str | None) -> ImportedTranscript:
 @contextmanager
 def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
     """A workspace on a store that is deleted afterwards."""
-    with tempfile.TemporaryDirectory(prefix="ullage-") as folder, open_workspace(
-        Path(folder) / "sessions.db", settings
-    ) as workspace:
+    with (
+        tempfile.TemporaryDirectory(prefix="ullage-") as folder,
+        open_workspace(Path(folder) / "sessions.db", settings) as workspace,
+    ):
         yield workspace
 
 
@@ -101,9 +102,7 @@ def _stored(workspace: Workspace, session_id: str) -> Session:
 
 
 def _copied(session: Session, records: Sequence[Record]) -> ImportedTranscript:
-    events = tuple(
-        record.event for record in records if not isinstance(record.event, SessionCreated | SessionForked)
-    )
+    events = tuple(record.event for record in records if not isinstance(record.event, SessionCreated | SessionForked))
     model = next((record.event.model for record in records if isinstance(record.event, SessionCreated)), "")
     return ImportedTranscript(format="session", events=events, model=model, title=session.transcript.title)
 

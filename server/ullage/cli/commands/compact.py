@@ -80,4 +80,3 @@ def _print(outcome: _Outcome, *, ascii_only: bool) -> None:
     else:
         print_lines(["Nothing was compacted."])
     print_lines(context_box(outcome.usage, outcome.now, glyphs))
-

@@ -20,17 +20,15 @@ from ullage.cli.options import read_options
 from ullage.cli.terminal import terminal_glyphs
 
 _WHAT_NEXT = """
-That was the real server (ullage lsp) over stdio, with no model and no network.
+That was the real server over stdio, with no model and no network. Yours now:
 
-Yours now:
-  ullage context FILE        how full a transcript's context is (Claude Code, Codex, OpenAI, Anthropic, ...)
-  ullage compact FILE        the same, compacted; FILE itself is never written to
-  ullage import FILE         keep it as a session; then: ullage sessions, ullage search WORDS
+  ullage context FILE    how full the context of a transcript is
+  ullage compact FILE    the same compacted; FILE is never written to
+  ullage import FILE     keep it as a session, to search it and to go on with it
 
-In an editor: the plugins for VS Code and Neovim are being built in editors/ and are not released yet.
-Any client of the Language Server Protocol can start the server today: ullage lsp
-
-Read on: README.md, server/ARCHITECTURE.md, protocol/README.md
+Any LSP client can start the server today: ullage lsp
+Plugins for VS Code and Neovim are being built in editors/, not released yet.
+Read on in README.md, server/ARCHITECTURE.md and protocol/README.md.
 """
 
 
@@ -51,9 +49,11 @@ def run(args: Namespace) -> int:
     conversation = load_conversation(options.file, options.format, options.window)
     console = Console(highlight=False, markup=False, emoji=False)
     scene = Scene(conversation.title, conversation.model, terminal_glyphs(ascii_only=options.ascii))
-    with tempfile.TemporaryDirectory(prefix="ullage-") as folder:
-        with open_stage(scene, console, fast=options.fast) as stage:
-            asyncio.run(Player(conversation, scene, stage).play(Path(folder) / "sessions.db"))
+    with (
+        tempfile.TemporaryDirectory(prefix="ullage-") as folder,
+        open_stage(scene, console, fast=options.fast) as stage,
+    ):
+        asyncio.run(Player(conversation, scene, stage).play(Path(folder) / "sessions.db"))
     if options.svg is not None:
         write_text(options.svg, _picture(scene))
     console.print(_WHAT_NEXT, soft_wrap=True)

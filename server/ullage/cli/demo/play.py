@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from ullage.api.context_methods import (
     CompactParams,
@@ -15,9 +15,10 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
+from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.api.values import MessageInput, SessionResult
-from ullage.cli.client import LanguageClient, start_server
+from ullage.cli.client import LSP_PREFIX, LanguageClient, start_server
 from ullage.cli.demo.conversation import Conversation, Step
 from ullage.cli.demo.scene import Scene
 from ullage.cli.demo.stage import Stage
@@ -26,16 +27,10 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Update
 from ullage.model.words import undone
 
-_UPDATE = "ullage/session/update"
 # Seconds on a terminal: all messages together, one at most, and what deserves a longer look.
 _MESSAGES_TAKE, _LONGEST_PAUSE = 18.0, 0.5
 _PAUSES: dict[type[Any], float] = {CompactionSummaryChunk: 0.25, CompactionUpdate: 1.0, Notice: 1.2}
 _LOOK = 2.0
-
-
-class _SessionUpdate(Struct, frozen=True, rename="camel"):
-    session_id: str
-    update: Update
 
 
 class Player:
@@ -87,11 +82,9 @@ class Player:
     async def _undo_and_redo(self, client: LanguageClient, session_id: str, edit_id: str) -> None:
         before = self._scene.usage.used if self._scene.usage else 0
         self._scene.remark("undo")
-        result = await client.call(
-            "context/undo", UndoParams(session_id=session_id, edit_id=edit_id), RevertResult
-        )
+        result = await client.call("context/undo", UndoParams(session_id=session_id, edit_id=edit_id), RevertResult)
         await self._show_updates()
-        self._scene.remark(undone(before, result.usage.used))
+        self._scene.report(undone(before, result.usage.used))
         self._stage.show()
         await self._stage.pause(_LOOK)
         self._scene.remark("compact")
@@ -100,8 +93,8 @@ class Player:
         await self._stage.pause(_LOOK)
 
     def _told(self, method: str, params: Raw) -> None:
-        if method == _UPDATE:
-            self._updates.put_nowait(msgspec.json.decode(params, type=_SessionUpdate).update)
+        if method == LSP_PREFIX + UPDATE:
+            self._updates.put_nowait(msgspec.json.decode(params, type=SessionNotification).update)
 
     async def _show_updates(self) -> None:
         while not self._updates.empty():

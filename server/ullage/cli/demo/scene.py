@@ -82,6 +82,10 @@ class Scene:
         """What the person at the keyboard does."""
         self._add(f"{self.glyphs.user} {plain(text, self.glyphs)}", "bold magenta")
 
+    def report(self, text: str) -> None:
+        """What came of it."""
+        self._add(f"  {plain(text, self.glyphs)}", "bold green")
+
     def _compaction(self, status: CompactionStatus, meta: CompactionMeta) -> None:
         if status is CompactionStatus.IN_PROGRESS:
             total = self.usage.meta.ullage.messages_active if self.usage else meta.messages_archived

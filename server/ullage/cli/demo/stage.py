@@ -66,12 +66,15 @@ class PlainStage:
         if scene.notice.text != self._notice:
             self._notice = scene.notice.text
             self._print(f"== {self._notice}")
-        share = percent(scene.usage.used, scene.usage.size or 0) if scene.usage else 0
+        if scene.usage is None:
+            return
+        share = percent(scene.usage.used, scene.usage.size or 0)
         if abs(share - self._share) >= _POINTS:
             self._share = share
             self._print(f"-- {scene.status}")
 
     async def pause(self, seconds: float) -> None:
+        del seconds  # Nobody is watching.
         await asyncio.sleep(0)
 
     def _print(self, text: str) -> None:

@@ -39,7 +39,11 @@ class Box:
 
     def fact(self, label: str, value: str, style: str = "") -> None:
         """A label in the first column and its value."""
-        self.row((fit(label, _LABEL, self._glyphs), ""), (" ", ""), (fit(value, self.inner - _LABEL - 1, self._glyphs), style))
+        self.row(
+            (fit(label, _LABEL, self._glyphs), ""),
+            (" ", ""),
+            (fit(value, self.inner - _LABEL - 1, self._glyphs), style),
+        )
 
     def rule(self) -> None:
         """A line across."""
