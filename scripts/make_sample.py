@@ -14,7 +14,6 @@ import re
 import sys
 from pathlib import Path
 
-from sample.story import tell
 from ullage.formats.ullage_jsonl import Header, write
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, ToolsDeclared
