@@ -62,6 +62,8 @@ class LanguageClient:
 
     async def request(self, method: str, params: Any) -> Incoming:
         """Any request. Raises `ServerTrouble`."""
+        if self._reading.done():
+            raise ServerTrouble(f"the server has ended (asked for {method})")
         number = next(self._numbers)
         waiting = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
@@ -83,7 +85,9 @@ class LanguageClient:
         await self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def close(self) -> None:
-        """Ends the server as the protocol wants it, and waits for its end."""
+        """Ends the server as the protocol wants it, unless it has ended, and waits for its end."""
+        if self._reading.done():
+            return
         await self.request("shutdown", None)
         await self.notify("exit", None)
         self._input.close()
