@@ -142,6 +142,24 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     assert anthropic_violations(request["messages"]) == []
 
 
+def test_people_get_lines_instead_of_json(store: Path, transcript: Path) -> None:
+    assert "No sessions yet" in ullage("sessions", "--store", store).out
+    imported = ullage("import", transcript, "--store", store)
+    assert "6 messages, openai-messages" in imported.out
+    assert "Context: " in imported.out
+    listed = ullage("sessions", "--store", store, "--ascii").out
+    assert listed.startswith(imported.out.split()[0])
+    assert "gpt-4o" in listed
+    assert ullage("search", "nothing-like-it", "--store", store).status == 1
+    assert ullage("search", "SQLite", "--store", store, "--json").json["hits"][0]["role"] == "assistant"
+
+
+def test_import_names_what_could_not_be_read(store: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(SAMPLE.read_bytes()[:-20])
+    assert "not read: line 206" in ullage("import", torn, "--store", store).out
+
+
 def test_looking_at_a_session_otherwise_leaves_it_as_it_is(store: Path) -> None:
     session_id = ullage("import", SAMPLE, "--store", store, "--json").json["session"]["sessionId"]
     before = ullage("context", session_id, "--store", store, "--json").json
@@ -158,6 +176,12 @@ def test_boxes_are_50_columns_and_plain_without_a_terminal(transcript: Path) -> 
     report = ullage("compact", transcript, "--budget", "900", "--ascii").out
     for word in ("Removed", "Saved", "## "):
         assert word in report
+
+
+def test_report_says_when_nothing_could_go(tmp_path: Path) -> None:
+    talk = tmp_path / "talk.json"
+    talk.write_text('[{"role": "user", "content": "Hello"}]')
+    assert "Nothing was compacted" in ullage("compact", talk).out
 
 
 def test_encoding_without_box_characters_gets_ascii(transcript: Path) -> None:

@@ -28,7 +28,7 @@ from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notic
 from ullage.model.words import undone
 
 # Seconds on a terminal: all messages together, one at most, and what deserves a longer look.
-_MESSAGES_TAKE, _LONGEST_PAUSE = 18.0, 0.5
+_MESSAGES_TAKE, _LONGEST_PAUSE = 14.0, 0.5
 _PAUSES: dict[type[Any], float] = {CompactionSummaryChunk: 0.25, CompactionUpdate: 1.0, Notice: 1.2}
 _LOOK = 2.0
 

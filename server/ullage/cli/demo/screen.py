@@ -19,9 +19,9 @@ def draw_screen(scene: Scene, width: int, height: int) -> list[Text]:
     box = Box(scene.glyphs, width)
     box.title(scene.title, scene.model)
     for line in _visible(scene, height - _FRAME_LINES):
-        box.row((fit(line.text, box.inner, scene.glyphs), line.style))
+        box.line(line.text, line.style)
     box.rule()
-    box.row((fit(scene.notice.text, box.inner, scene.glyphs), scene.notice.style))
+    box.line(scene.notice.text, scene.notice.style)
     box.rule()
     _status(box, scene)
     return box.lines()
@@ -42,7 +42,7 @@ def _writing(scene: Scene) -> list[Line]:
 def _status(box: Box, scene: Scene) -> None:
     usage = scene.usage
     if usage is None or usage.size is None:
-        box.row((fit(scene.status, box.inner, scene.glyphs), ""))
+        box.line(scene.status)
         return
     style = level_style(usage.used, usage.meta.ullage)
     drawn = bar(usage.used, usage.size, usage.meta.ullage.compact_at, _BAR_CELLS, scene.glyphs)

@@ -37,6 +37,10 @@ class Box:
         border = (self._glyphs.down, _BORDER)
         self._lines.append(Text.assemble(border, " ", text, " ", border))
 
+    def line(self, text: str, style: str = "") -> None:
+        """A text, cut where it has no room."""
+        self.row((fit(text, self.inner, self._glyphs), style))
+
     def fact(self, label: str, value: str, style: str = "") -> None:
         """A label in the first column and its value."""
         self.row(

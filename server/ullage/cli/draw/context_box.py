@@ -47,14 +47,13 @@ def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:
     meta = usage.meta.ullage
     style = level_style(usage.used, meta)
     if usage.size is None:
-        box.row((f"Context: {short(usage.used)} tokens, limit unknown", style))
+        box.line(f"Context: {short(usage.used)} tokens, limit unknown", style)
         return
     share = percent(usage.used, usage.size)
-    box.row((f"Context: {share}% ({short(usage.used)}/{short(usage.size)} tokens)", style))
-    drawn = bar(usage.used, usage.size, meta.compact_at, _BAR_CELLS, glyphs)
-    box.row((drawn, style), (f"  {share}%", style))
+    box.line(f"Context: {share}% ({short(usage.used)}/{short(usage.size)} tokens)", style)
+    box.line(f"{bar(usage.used, usage.size, meta.compact_at, _BAR_CELLS, glyphs)}  {share}%", style)
     if meta.compact_at is not None:
-        box.row((f"Warns at {short(meta.warn_at or 0)}, compacts at {short(meta.compact_at)} ({glyphs.mark})", "dim"))
+        box.line(f"Warns at {short(meta.warn_at or 0)}, compacts at {short(meta.compact_at)} ({glyphs.mark})", "dim")
 
 
 def _parts(usage: UsageResult) -> list[tuple[str, int]]:
