@@ -50,7 +50,7 @@ def shown(client: LanguageClient) -> list[str]:
 async def test_every_command_is_announced(client: LanguageClient) -> None:
     assert client.capabilities
     result = await run(client, "ullage.sessions")
-    assert result.sessions == []
+    assert result["sessions"] == []
     assert shown(client) == ["No sessions yet."]
 
 
@@ -63,10 +63,10 @@ async def test_it_imports_looks_compacts_and_undoes_with_commands_alone(client: 
     assert imported.startswith("Imported 32 messages (")
     assert context.startswith("Context: ")
     assert context.endswith("/128K tokens, estimated)")
-    assert compacted.startswith(f"Compacted {done.messagesArchived} messages: ")
+    assert compacted.startswith(f"Compacted {done['messagesArchived']} messages: ")
     assert compacted.endswith("Everything is kept; undo any time.")
     assert undo.startswith("Undone: ")
-    assert undone.usage.used == done.contextSizeBefore
+    assert undone["usage"]["used"] == done["contextSizeBefore"]
 
 
 async def test_a_command_shows_its_progress_and_ends_it(client: LanguageClient, tmp_path: Path) -> None:
