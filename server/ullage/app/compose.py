@@ -2,12 +2,14 @@
 
 import time
 import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ullage.catalog.limits import ContextLimits
 from ullage.model.settings import Settings
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports
+from ullage.service.ports import Ports, SessionStore
 from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
 
@@ -28,8 +30,19 @@ class RandomIds:
 
 def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
     """A workspace on the store at `store_path`, or in the user's data folder. Raises `StoreError`."""
+    return _workspace_on(open_store(store_path), settings)
+
+
+@contextmanager
+def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
+    """`build_workspace` for a while: the store is closed at the end."""
+    with open_store(store_path) as store:
+        yield _workspace_on(store, settings)
+
+
+def _workspace_on(store: SessionStore, settings: Settings | None) -> Workspace:
     ports = Ports(
-        store=open_store(store_path),
+        store=store,
         catalog=ContextLimits.for_model,
         clock=SystemClock(),
         ids=RandomIds(),

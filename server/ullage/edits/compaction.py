@@ -26,16 +26,16 @@ SUMMARY_MIN = 400
 MARKER_MIN = 64
 # Of the room that is left, what the summary may take before the tail gives way.
 _SUMMARY_SHARE = 0.35
-# A tail of whole turns is preferred if it fills at least this share of what a tail may take.
-_WHOLE_TURNS_SHARE = 0.5
 
 
 class CompactionLimits(Struct, frozen=True, kw_only=True):
-    """Tokens: the most the context may hold afterwards, the most of it the tail and the summary may take."""
+    """Tokens: the most the context may hold afterwards, the most of it the tail and the summary may take. A tail of
+    whole turns is preferred if it fills at least the share `whole_turns` of what a tail may take."""
 
     target: int
     keep_tail: int
     summary: int = SUMMARY_CAP
+    whole_turns: float = 0.5
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -110,9 +110,8 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
             break
         sizes[start] = size
     best = min(sizes)
-    whole = [
-        start for start in turn_starts(view.messages) if start in sizes and sizes[start] >= room * _WHOLE_TURNS_SHARE
-    ]
+    enough = room * limits.whole_turns
+    whole = [start for start in turn_starts(view.messages) if start in sizes and sizes[start] >= enough]
     return min(whole, default=best)
 
 

@@ -22,7 +22,7 @@ class TranscriptBuilder:
         self._skipped: list[SkippedLine] = []
         self._ids: set[str] = set()
         self._messages = 0
-        self._active = 0
+        self._system: list[str] = []
         self._compactions = 0
         self._first_model = ""
         self._model = ""
@@ -35,7 +35,8 @@ class TranscriptBuilder:
         message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp)
         self._events.append(MessageAppended(message=message))
         self._messages += 1
-        self._active += 1
+        if role is Role.SYSTEM:
+            self._system.append(unique)
         return unique
 
     def report(self, usage: Usage, message_id: str) -> None:
@@ -61,14 +62,17 @@ class TranscriptBuilder:
     def compact(
         self, summary: str, edit_id: str = "", timestamp: int = 0, before: int = 0, trigger: str = "auto"
     ) -> None:
-        """Notes that the program replaced all messages so far by `summary`; `before` is the context's size, tokens."""
+        """Notes that the program replaced all messages so far, the system prompt aside, by `summary`.
+
+        `before` is the context's size in tokens.
+        """
         self._compactions += 1
         unique = self._unique(edit_id or f"compaction{self._compactions}")
         block = CompactionBlock(
             compaction_number=self._compactions,
             timestamp=timestamp,
             summary=summary,
-            messages_archived=self._active,
+            messages_archived=self._messages - len(self._system),
             context_size_before=before,
             summarizer=self._model or self._format,
         )
@@ -80,10 +84,9 @@ class TranscriptBuilder:
             start=0,
             end=self._messages,
             marker=marker,
+            leading=tuple(self._system),
         )
         self._events.append(ContextEdited(edit=edit))
-        self._messages += 1
-        self._active = 0
 
     def skip(self, line: int, reason: str, *, expected: bool) -> None:
         """Names a part of the file that holds no event."""

@@ -30,12 +30,14 @@ class Line(Struct, frozen=True, kw_only=True):
 
 class Document(Struct, frozen=True, kw_only=True):
     """A file's contents: `value` if it is one JSON value, `lines` if it is lines; both if it is a single line.
+    `problem` says why it is not one value.
 
     `run` says which of several conversations in the file is wanted, from 1; None leaves the choice to the reader.
     """
 
     name: str
     value: Any = None
+    problem: str = ""
     lines: tuple[Line, ...] = ()
     run: int | None = None
 
@@ -51,7 +53,7 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
     value, problem = parse_json(data)
     single_line = data.strip().count(b"\n") == 0
     lines = _parse_lines(data) if problem or single_line else ()
-    return Document(name=name, value=value, lines=lines, run=run)
+    return Document(name=name, value=value, problem=problem, lines=lines, run=run)
 
 
 def parse_json(data: bytes) -> tuple[Any, str]:

@@ -72,9 +72,11 @@ def _detect(document: Document) -> Format:
     for known in FORMATS:
         if known.matches(document):
             return known
+    # Of lines, most of which are JSON, it says nothing that the file as a whole is not.
+    problem = "" if document.objects else document.problem
     raise UnknownFormat(
-        f"{document.name}: no known transcript format recognised; known: {', '.join(format_names())}. "
-        "Name one with --format."
+        f"{document.name}: no known transcript format recognised{f' ({problem})' if problem else ''}; "
+        f"known: {', '.join(format_names())}. Name one with --format."
     )
 
 

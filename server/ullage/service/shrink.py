@@ -83,7 +83,7 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
             session.cleared_at = session.used
             return
         if session.breaker.is_open:
-            fit_window(workspace, session, budget)
+            fit_limit(workspace, session, budget.target)
             return
         await _compact(workspace, session, budget)
 
@@ -138,15 +138,14 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     session = workspace.session(session.id)
     helped = session.used < min(before, budget.compact_at)
     if not helped:
-        session = fit_window(workspace, session, budget)
+        session = fit_limit(workspace, session, budget.target)
     session.breaker = (after_success if helped else after_failure)(session.breaker)
     if session.breaker.is_open:
         workspace.emit(session.id, _biggest(session))
 
 
-def fit_window(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
-    """Brings a context that no summary could shrink to the target, whatever it takes."""
-    limit = budget.target
+def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
+    """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
     view = session.counted_view()
     transcript = session.transcript
     edits: list[Edit] = []

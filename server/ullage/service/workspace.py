@@ -134,7 +134,9 @@ class Workspace:
 
     def _calibration(self, model: str) -> Calibration:
         kept = self.ports.store.load_calibration(model)
-        return msgspec.json.decode(kept, type=Calibration) if kept else Calibration()
+        return (
+            msgspec.json.decode(kept, type=Calibration) if kept else Calibration.prior(self._counter(model).error_share)
+        )
 
     def _catch_up(self, session: Session) -> Session:
         return self._take_in(session, self.ports.store.read(session.id, session.transcript.position + 1))

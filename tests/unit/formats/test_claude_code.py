@@ -6,7 +6,8 @@ from support.foreign import messages_of, read_lines, reports_of, texts_of
 from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import ContextEdited, ModelChanged
+from ullage.model.events import ContextEdited, ModelChanged, Record
+from ullage.transcript.fold import Transcript
 
 
 def line(kind: str, uuid: str, parent: str | None, content: Any, **more: Any) -> dict[str, Any]:
@@ -129,6 +130,28 @@ def test_a_compaction_covers_all_messages_before_it() -> None:
     assert (marker.summary, marker.context_size_before) == ("The story so far.", 142431)
     assert (marker.messages_archived, marker.compaction_number) == (2, 1)
     assert texts_of(messages_of(transcript)) == ["user: question", "assistant: answer", "user: go on"]
+
+
+def test_a_second_compaction_replaces_the_first() -> None:
+    def compaction(uuid: str, before: str, summary: str) -> list[dict[str, Any]]:
+        boundary = {"type": "system", "subtype": "compact_boundary", "uuid": uuid, "logicalParentUuid": before}
+        return [boundary, line("user", f"{uuid}s", uuid, summary, isCompactSummary=True)]
+
+    transcript = read_lines(
+        line("user", "u1", None, "one"),
+        *compaction("c1", "u1", "First summary."),
+        line("user", "u2", "c1s", "two"),
+        line("assistant", "a2", "u2", [say("answer")]),
+        *compaction("c2", "a2", "Second summary."),
+        line("user", "u3", "c2s", "three"),
+    )
+    folded = Transcript()
+    for position, event in enumerate(transcript.events):
+        folded.apply(Record(position=position, timestamp=0, event=event))
+    marker, last = folded.view
+    assert marker.compaction is not None
+    assert (marker.compaction.summary, marker.compaction.messages_archived) == ("Second summary.", 3)
+    assert last.text == "three"
 
 
 def test_own_lines_comments_and_sidechains_are_expected_and_torn_lines_are_not() -> None:

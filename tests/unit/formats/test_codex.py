@@ -4,6 +4,7 @@ from support.foreign import messages_of, read_lines, reports_of, texts_of, to_li
 from ullage.formats import read
 from ullage.formats.codex_turn import UNRECORDED_PROMPT
 from ullage.model.blocks import ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited
 
 
@@ -117,4 +118,6 @@ def test_a_rollout_is_read_by_its_items() -> None:
     assert (report.usage.prompt, report.usage.input_tokens) == (50, 10)
     assert (transcript.model, transcript.cwd) == ("gpt-5-codex", "/work")
     assert [skipped for skipped in transcript.skipped if not skipped.expected] == []
-    assert sum(isinstance(event_, ContextEdited) for event_ in transcript.events) == 1
+    (edit,) = [event_.edit for event_ in transcript.events if isinstance(event_, ContextEdited)]
+    assert isinstance(edit, CompactionEdit)
+    assert (edit.start, edit.end, edit.leading) == (0, 5, ("m0001",))

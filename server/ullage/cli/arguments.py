@@ -1,0 +1,161 @@
+"""Every command's arguments. Light to import: what a command does is in `commands/<name>.py`."""
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from ullage import __version__
+
+_TARGET_HELP = "a transcript's path, or the id of a stored session"
+
+
+class Command(NamedTuple):
+    """A command: its name, one line of help, and what adds its arguments."""
+
+    name: str
+    help: str
+    add_arguments: Callable[[ArgumentParser], None]
+    module: str = ""
+
+
+class _Parser(ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def build_parser() -> ArgumentParser:
+    """The parser of the whole command line; the result's `module` names the module of the command."""
+    parser = _Parser(
+        prog="ullage",
+        description="Shows how full a model's context is, and compacts it without losing a message.",
+    )
+    parser.add_argument("--version", action="version", version=f"ullage {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.help, description=command.help)
+        sub.add_argument("--store", type=Path, metavar="PATH", help="the session store's file")
+        sub.set_defaults(module=command.module or command.name)
+        command.add_arguments(sub)
+    return parser
+
+
+def _tokens(text: str) -> int:
+    """A positive number of tokens; thousands may be parted by `_` or `,`."""
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or int(digits) == 0:
+        raise ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return int(digits)
+
+
+def _nothing(_: ArgumentParser) -> None:
+    pass
+
+
+def _acp(parser: ArgumentParser) -> None:
+    parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
+
+
+def _reading(parser: ArgumentParser) -> None:
+    parser.add_argument("--format", metavar="NAME", help="the transcript's format, if it is not detected")
+    parser.add_argument("--model", metavar="NAME", help="the model, in place of the one the transcript names")
+    parser.add_argument(
+        "--window", type=_tokens, metavar="TOKENS", help="the model's window, in place of the known one"
+    )
+
+
+def _target(parser: ArgumentParser) -> None:
+    parser.add_argument("target", metavar="FILE|SESSION", help=_TARGET_HELP)
+    _reading(parser)
+    parser.add_argument("--at", type=_tokens, metavar="N", help="only the first N messages")
+
+
+def _result(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--provider", choices=["anthropic", "openai"], default="anthropic", help="the shape of the messages in --json"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
+def _drawing(parser: ArgumentParser) -> None:
+    parser.add_argument("--ascii", action="store_true", help="draw with plain ASCII")
+
+
+def _context(parser: ArgumentParser) -> None:
+    _target(parser)
+    _result(parser)
+    _drawing(parser)
+
+
+def _compact(parser: ArgumentParser) -> None:
+    _target(parser)
+    parser.add_argument("--budget", type=_tokens, metavar="TOKENS", help="the most the resulting context may count")
+    parser.add_argument("--focus", default="", metavar="TEXT", help="what to keep above all")
+    parser.add_argument("--summarizer", default="offline", metavar="NAME", help="who writes the summary: offline")
+    _result(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write the JSON object to this file")
+    _drawing(parser)
+
+
+def _import(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="the transcript")
+    parser.add_argument("--format", metavar="NAME", help="its format, if it is not detected")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
+def _sessions(parser: ArgumentParser) -> None:
+    parser.add_argument("--cwd", metavar="FOLDER", help="only sessions of this folder")
+    parser.add_argument("--limit", type=_tokens, default=20, metavar="N", help="how many, the newest first")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+    _drawing(parser)
+
+
+def _export(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session's id")
+    parser.add_argument(
+        "--as",
+        dest="shape",
+        choices=["ullage", "anthropic", "openai"],
+        default="ullage",
+        help="the whole log (default), or the context as a provider's request",
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+
+
+def _search(parser: ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", help="words to find, archived messages included")
+    parser.add_argument("--session", metavar="SESSION", help="only in this session")
+    parser.add_argument("--limit", type=_tokens, default=10, metavar="N", help="how many, the best first")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
+def _demo(parser: ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="play this transcript, not the sample")
+    parser.add_argument("--format", metavar="NAME", help="its format, if it is not detected")
+    parser.add_argument("--window", type=_tokens, metavar="TOKENS", help="the window to play it in")
+    parser.add_argument("--fast", action="store_true", help="as fast as the server answers")
+    parser.add_argument("--svg", type=Path, metavar="PATH", help="write the final screen as a picture")
+    _drawing(parser)
+
+
+def _schema(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "what", nargs="?", choices=["methods", "settings"], default="methods", help="the protocol, or the settings"
+    )
+
+
+COMMANDS = (
+    Command("lsp", "serve the Language Server on standard input and output", _nothing),
+    Command("acp", "serve the Agent Client Protocol (not there yet)", _acp),
+    Command("context", "show how full a context is, and of what", _context),
+    Command("compact", "replace the older part of a context by a summary", _compact),
+    Command("import", "read another program's transcript into a stored session", _import, "import_file"),
+    Command("sessions", "list stored sessions", _sessions),
+    Command("export", "write a stored session out", _export),
+    Command("search", "search everything ever said in stored sessions", _search),
+    Command("demo", "watch a conversation fill a context and be compacted", _demo),
+    Command("doctor", "check the installation", _nothing),
+    Command("schema", "print the JSON Schema of the protocol or the settings", _schema),
+)

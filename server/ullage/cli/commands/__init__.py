@@ -1,0 +1,1 @@
+"""One command a file: `run(args)` does it and returns the exit status."""

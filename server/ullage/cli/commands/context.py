@@ -1,0 +1,37 @@
+"""`ullage context`: how full a context is, and of what."""
+
+import asyncio
+from argparse import Namespace
+
+import msgspec
+
+from ullage.api.values import usage_result
+from ullage.cli.draw.context_box import context_box
+from ullage.cli.options import ContextOptions, read_options
+from ullage.cli.result import result_object
+from ullage.cli.source import Source, open_source
+from ullage.cli.terminal import print_json, print_lines, terminal_glyphs, working
+
+
+def run(args: Namespace) -> int:
+    """Prints the box, or with `--json` the result object with a `breakdown`."""
+    asyncio.run(_run(read_options(args, ContextOptions)))
+    return 0
+
+
+async def _run(options: ContextOptions) -> None:
+    with working(f"Counting {options.target}"):
+        async with open_source(options) as source:
+            if options.json:
+                print_json(await _object(source, options.provider))
+                return
+            usage = usage_result(source.workspace, source.session)
+            now = source.workspace.ports.clock.now()
+    print_lines(context_box(usage, now, terminal_glyphs(ascii_only=options.ascii)))
+
+
+async def _object(source: Source, provider: str) -> dict[str, object]:
+    session = source.session
+    markers = [block for message in session.transcript.view if (block := message.compaction)]
+    result = await result_object(source, provider, markers[-1] if markers else None)
+    return result | {"breakdown": msgspec.to_builtins(session.tracker.reading.breakdown)}

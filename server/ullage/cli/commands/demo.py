@@ -1,0 +1,68 @@
+"""`ullage demo`: a conversation fills a context, is warned about, and is compacted, before one's eyes."""
+
+import asyncio
+import io
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+
+from ullage.cli.demo.conversation import load_conversation
+from ullage.cli.demo.play import Player
+from ullage.cli.demo.scene import Scene
+from ullage.cli.demo.screen import draw_screen
+from ullage.cli.demo.stage import HEIGHT, WIDTH, open_stage
+from ullage.cli.draw.glyphs import UNICODE
+from ullage.cli.files import write_text
+from ullage.cli.options import read_options
+from ullage.cli.terminal import terminal_glyphs
+
+_WHAT_NEXT = """
+That was the real server over stdio, with no model and no network. Yours now:
+
+  ullage context FILE    how full the context of a transcript is
+  ullage compact FILE    the same compacted; FILE is never written to
+  ullage import FILE     keep it as a session, to search it and to go on with it
+
+Any LSP client can start the server today: ullage lsp
+Plugins for VS Code and Neovim are being built in editors/, not released yet.
+Read on in README.md, server/ARCHITECTURE.md and protocol/README.md.
+"""
+
+
+class DemoOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of `ullage demo`."""
+
+    file: Path | None
+    format: str | None
+    window: int | None
+    fast: bool
+    svg: Path | None
+    ascii: bool
+
+
+def run(args: Namespace) -> int:
+    """Plays it; `--svg` keeps the last screen as a picture."""
+    options = read_options(args, DemoOptions)
+    conversation = load_conversation(options.file, options.format, options.window)
+    console = Console(highlight=False, markup=False, emoji=False)
+    scene = Scene(conversation.title, conversation.model, terminal_glyphs(ascii_only=options.ascii))
+    with (
+        tempfile.TemporaryDirectory(prefix="ullage-") as folder,
+        open_stage(scene, console, fast=options.fast) as stage,
+    ):
+        asyncio.run(Player(conversation, scene, stage).play(Path(folder) / "sessions.db"))
+    if options.svg is not None:
+        write_text(options.svg, _picture(scene))
+    console.print(_WHAT_NEXT, soft_wrap=True)
+    return 0
+
+
+def _picture(scene: Scene) -> str:
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    scene.glyphs = UNICODE
+    for line in draw_screen(scene, WIDTH, HEIGHT):
+        console.print(line, soft_wrap=True)
+    return console.export_svg(title="ullage demo", unique_id="ullage")

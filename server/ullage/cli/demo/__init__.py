@@ -1,0 +1,1 @@
+"""The demo: a real server, a real client, and what an editor would show."""

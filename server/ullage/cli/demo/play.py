@@ -1,0 +1,105 @@
+"""Plays a conversation into a server, as a client does that runs its own model."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ullage.api.context_methods import (
+    CompactParams,
+    CompactResult,
+    MessagesParams,
+    MessagesResult,
+    RevertResult,
+    UndoParams,
+)
+from ullage.api.notification import UPDATE, SessionNotification
+from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
+from ullage.api.values import MessageInput, SessionResult
+from ullage.cli.client import LSP_PREFIX, LanguageClient, start_server
+from ullage.cli.demo.conversation import Conversation, Step
+from ullage.cli.demo.scene import Scene
+from ullage.cli.demo.stage import Stage
+from ullage.model.message import Role
+from ullage.model.settings import ModelSettings, Settings
+from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Update
+from ullage.model.words import undone
+
+# Seconds on a terminal: all messages together, one at most, and what deserves a longer look.
+_MESSAGES_TAKE, _LONGEST_PAUSE = 18.0, 0.5
+_PAUSES: dict[type[Any], float] = {CompactionSummaryChunk: 0.25, CompactionUpdate: 1.0, Notice: 1.2}
+_LOOK = 2.0
+
+
+class Player:
+    """One conversation with one server."""
+
+    def __init__(self, conversation: Conversation, scene: Scene, stage: Stage) -> None:
+        self._conversation = conversation
+        self._scene = scene
+        self._stage = stage
+        self._updates: asyncio.Queue[Update] = asyncio.Queue()
+        self._compacted = False
+
+    async def play(self, store: Path) -> None:
+        """All of it: the messages, then an undo, and the compaction once more. Raises `ServerTrouble`."""
+        async with start_server(store, self._settings(), self._told) as client:
+            session_id = await self._begin(client)
+            pause = min(_LONGEST_PAUSE, _MESSAGES_TAKE / max(1, len(self._conversation.steps)))
+            for step in self._conversation.steps:
+                await self._append(client, session_id, step)
+                await self._stage.pause(pause)
+            await self._show_updates()
+            if self._scene.edit_id is not None:
+                await self._undo_and_redo(client, session_id, self._scene.edit_id)
+
+    def _settings(self) -> Any:
+        window = ModelSettings(window=self._conversation.window)
+        return msgspec.to_builtins(Settings(models={self._conversation.model: window}))
+
+    async def _begin(self, client: LanguageClient) -> str:
+        conversation = self._conversation
+        params = NewSessionParams(title=conversation.title, model=conversation.model, tools=conversation.tools)
+        return (await client.call("session/new", params, SessionResult)).session_id
+
+    async def _append(self, client: LanguageClient, session_id: str, step: Step) -> None:
+        if step.message.role is Role.ASSISTANT:
+            # A client asks for the context before it asks its model, and thereby waits for a running compaction.
+            await client.call("context/messages", MessagesParams(session_id=session_id, limit=1), MessagesResult)
+            await self._show_updates()
+        message = step.message
+        given = MessageInput(role=message.role, content=message.content, id=message.id, timestamp=message.timestamp)
+        # Once compacted, what was reported then is no account of this context any more.
+        usage = msgspec.to_builtins(step.usage) if step.usage and not self._compacted else None
+        params = AppendParams(session_id=session_id, messages=(given,), usage=usage)
+        await client.call("session/append", params, AppendResult)
+        self._scene.say(message)
+        self._stage.show()
+        await self._show_updates()
+
+    async def _undo_and_redo(self, client: LanguageClient, session_id: str, edit_id: str) -> None:
+        before = self._scene.usage.used if self._scene.usage else 0
+        self._scene.remark("undo")
+        result = await client.call("context/undo", UndoParams(session_id=session_id, edit_id=edit_id), RevertResult)
+        await self._show_updates()
+        self._scene.report(undone(before, result.usage.used))
+        self._stage.show()
+        await self._stage.pause(_LOOK)
+        self._scene.remark("compact")
+        await client.call("context/compact", CompactParams(session_id=session_id), CompactResult)
+        await self._show_updates()
+        await self._stage.pause(_LOOK)
+
+    def _told(self, method: str, params: Raw) -> None:
+        if method == LSP_PREFIX + UPDATE:
+            self._updates.put_nowait(msgspec.json.decode(params, type=SessionNotification).update)
+
+    async def _show_updates(self) -> None:
+        while not self._updates.empty():
+            update = self._updates.get_nowait()
+            self._scene.told(update)
+            self._compacted = self._compacted or isinstance(update, CompactionUpdate)
+            self._stage.show()
+            await self._stage.pause(_PAUSES.get(type(update), 0.0))

@@ -1,0 +1,122 @@
+"""What `ullage doctor` looks at: one check, one function, each with what to do when it fails."""
+
+import asyncio
+import base64
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ullage import __version__
+from ullage.catalog.limits import MODELS
+from ullage.cli.client import start_server
+from ullage.model.errors import UllageError
+from ullage.store.connection import connect, default_path
+from ullage.store.schema import VERSION
+from ullage.tokens.registry import get_counter
+from ullage.tokens.vocabulary import SPECS, read_tokens
+
+_OLDEST_PYTHON = (3, 11)
+_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+# A text and its tokens in o200k_base, GPT-4o's encoding, as OpenAI's own tokenizer counts them.
+_KNOWN_MODEL, _KNOWN_TEXT, _KNOWN_TOKENS = "gpt-4o", "tiktoken is great!", 6
+_REINSTALL = "install Ullage again: a file of the package is damaged"
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """What was found; `remedy` only where something is wrong."""
+
+    what: str
+    found: str
+    remedy: str = ""
+
+
+def checks(store: Path | None) -> Iterator[Check]:
+    """All checks, one after the other."""
+    yield _python()
+    yield from (_guarded(what, check) for what, check in _guardable(store))
+    yield _keys()
+
+
+def _guardable(store: Path | None) -> Iterator[tuple[str, Callable[[], Check]]]:
+    yield "store", lambda: _store(store or default_path())
+    yield "vocabulary", _vocabularies
+    yield "counting", _counting
+    yield "catalog", _catalog
+    yield "server", _server
+
+
+def _guarded(what: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except (UllageError, OSError, ValueError, EOFError, msgspec.MsgspecError) as error:
+        return Check(what=what, found=str(error), remedy=_REINSTALL if what != "store" else "see above, or use --store")
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    found = f"Ullage {__version__} on Python {version} ({sys.executable})"
+    too_old = sys.version_info[:2] < _OLDEST_PYTHON
+    return Check(what="python", found=found, remedy="use Python 3.11 or newer" if too_old else "")
+
+
+def _store(path: Path) -> Check:
+    if not path.exists():
+        return Check(what="store", found=f"{path}: not there yet, made when it is first needed")
+    with closing(connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (sessions,) = connection.execute("SELECT count(*) FROM sessions WHERE NOT deleted").fetchone()
+    size = path.stat().st_size / 1_000_000
+    return Check(
+        what="store", found=f"{path}: {sessions:,} sessions, {size:.1f} MB, schema version {version} of {VERSION}"
+    )
+
+
+def _vocabularies() -> Check:
+    damaged = [name for name, spec in SPECS.items() if _published_hash(name) != spec.sha256]
+    if damaged:
+        return Check(what="vocabulary", found=f"{', '.join(damaged)}: not the published tokens", remedy=_REINSTALL)
+    return Check(what="vocabulary", found=f"{', '.join(SPECS)}: as published")
+
+
+def _published_hash(name: str) -> str:
+    """The hash of the file that OpenAI published, rebuilt from the packed tokens."""
+    published = hashlib.sha256()
+    for rank, token in enumerate(read_tokens(name)):
+        published.update(b"%b %d\n" % (base64.b64encode(token), rank))
+    return published.hexdigest()
+
+
+def _counting() -> Check:
+    counted = get_counter(_KNOWN_MODEL).count(_KNOWN_TEXT)
+    wrong = "" if counted == _KNOWN_TOKENS else _REINSTALL
+    return Check(what="counting", found=f"{_KNOWN_TEXT!r} is {counted} tokens for {_KNOWN_MODEL}", remedy=wrong)
+
+
+def _catalog() -> Check:
+    models = msgspec.json.decode(MODELS.read_bytes(), type=dict[str, object])
+    return Check(what="catalog", found=f"limits of {len(models):,} models", remedy="" if models else _REINSTALL)
+
+
+def _keys() -> Check:
+    told = ", ".join(f"{key} {'is set' if os.environ.get(key) else 'is not set'}" for key in _KEYS)
+    return Check(what="keys", found=f"{told}; none is needed for counting and offline compaction")
+
+
+def _server() -> Check:
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="ullage-") as folder:
+        asyncio.run(_start_and_stop(Path(folder) / "sessions.db"))
+    return Check(what="server", found=f"started, answered and ended within {time.perf_counter() - start:.1f} s")
+
+
+async def _start_and_stop(store: Path) -> None:
+    async with start_server(store, None, lambda _method, _params: None):
+        pass

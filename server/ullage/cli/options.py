@@ -1,0 +1,48 @@
+"""Parsed arguments as typed values."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+T = TypeVar("T")
+
+
+class ReadingOptions(Struct, frozen=True, kw_only=True):
+    """What to look at, and how: a file or session, its format, model and window, and how many of its messages."""
+
+    target: str
+    store: Path | None = None
+    format: str | None = None
+    model: str | None = None
+    window: int | None = None
+    at: int | None = None
+
+    @property
+    def as_stored(self) -> bool:
+        """Whether a stored session is to be looked at as it is."""
+        return self.model is None and self.window is None and self.at is None
+
+
+class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage context`."""
+
+    provider: str
+    json: bool
+    ascii: bool
+
+
+class CompactOptions(ContextOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage compact`."""
+
+    budget: int | None
+    focus: str
+    summarizer: str
+    output: Path | None
+
+
+def read_options(args: Namespace, kind: type[T]) -> T:
+    """The arguments as a value of that struct."""
+    return msgspec.convert(vars(args), kind)

@@ -1,0 +1,28 @@
+"""The JSON object that `context` and `compact` print: other programs read it, so its keys stay."""
+
+from typing import Any
+
+import msgspec
+
+from ullage.api.values import usage_result
+from ullage.cli.source import Source
+from ullage.model.blocks import CompactionBlock
+from ullage.service.export import provider_request
+
+
+async def result_object(source: Source, provider: str, compaction: CompactionBlock | None) -> dict[str, Any]:
+    """`messages` (request-ready, with `system` beside them where the provider wants it there), `used`, `size`,
+    `source`, the `edits` in force and the `compaction`, null without one."""
+    workspace = source.workspace
+    session = workspace.session(source.session.id)
+    request = await provider_request(workspace, session.id, provider)
+    usage = usage_result(workspace, session)
+    beside = {"system": request["system"]} if request.get("system") else {}
+    return beside | {
+        "messages": request["messages"],
+        "used": usage.used,
+        "size": usage.size,
+        "source": usage.meta.ullage.source.value,
+        "edits": msgspec.to_builtins(session.transcript.edits_in_force),
+        "compaction": msgspec.to_builtins(compaction),
+    }

@@ -1,0 +1,124 @@
+"""What a command looks at: a transcript file, always through a throw-away store, or a stored session."""
+
+import tempfile
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage import formats
+from ullage.app.compose import open_workspace
+from ullage.cli.files import read_bytes
+from ullage.cli.options import ReadingOptions
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.errors import InputError, SessionNotFound
+from ullage.model.events import (
+    ContextEdited,
+    Event,
+    MessageAppended,
+    ModelChanged,
+    Record,
+    SessionCreated,
+    SessionForked,
+    UsageReported,
+)
+from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.service.session import Session
+from ullage.service.sessions import import_transcript
+from ullage.service.workspace import Workspace
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """An open session; `is_copy` if it is gone when the command ends, so that nothing done to it lasts."""
+
+    workspace: Workspace
+    session: Session
+    is_copy: bool
+
+
+@asynccontextmanager
+async def open_source(options: ReadingOptions, *, reports: bool = True) -> AsyncGenerator[Source]:
+    """The file or session that the arguments name. Raises `InputError` if there is neither.
+
+    Without `reports` a copy's tokens are those of its messages and tools alone, at the rate its reports taught,
+    and not also the hidden prompt of the program that wrote it, which is not handed out.
+    """
+    if Path(options.target).exists():
+        transcript = read_transcript(Path(options.target), options.format)
+    else:
+        with open_workspace(options.store) as workspace:
+            session = _stored(workspace, options.target)
+            if options.as_stored:
+                yield Source(workspace=workspace, session=session, is_copy=False)
+                return
+            transcript = _copied(session, workspace.ports.store.read(session.id))
+    transcript = _as_asked(transcript, options)
+    with throwaway_workspace(reading_settings(transcript.model, options.window)) as workspace:
+        session = await import_transcript(workspace, transcript, "")
+        if not reports:
+            session = _without_reports(workspace, session)
+        yield Source(workspace=workspace, session=session, is_copy=True)
+
+
+def read_transcript(path: Path, format_name: str | None) -> ImportedTranscript:
+    """A transcript file as events. Raises `InputError`."""
+    return formats.read(read_bytes(path), str(path), format_name)
+
+
+@contextmanager
+def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
+    """A workspace on a store that is deleted afterwards."""
+    with (
+        tempfile.TemporaryDirectory(prefix="ullage-") as folder,
+        open_workspace(Path(folder) / "sessions.db", settings) as workspace,
+    ):
+        yield workspace
+
+
+def reading_settings(model: str, window: int | None) -> Settings:
+    """Settings for looking at a transcript: nothing is compacted unasked."""
+    models = {model: ModelSettings(window=window)} if window else {}
+    return Settings(model=model, models=models, context=ContextSettings(enabled=False))
+
+
+def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
+    """The events up to the first `count` messages, and the last one's report: the conversation as it stood then."""
+    for event in events:
+        if isinstance(event, MessageAppended):
+            count -= 1
+        if count < 0 or (count == 0 and isinstance(event, ContextEdited)):
+            return
+        yield event
+
+
+def _stored(workspace: Workspace, session_id: str) -> Session:
+    try:
+        return workspace.session(session_id)
+    except SessionNotFound as error:
+        raise InputError(f"{session_id}: there is no such file, and no stored session of this id") from error
+
+
+def _copied(session: Session, records: Sequence[Record]) -> ImportedTranscript:
+    events = tuple(record.event for record in records if not isinstance(record.event, SessionCreated | SessionForked))
+    model = next((record.event.model for record in records if isinstance(record.event, SessionCreated)), "")
+    return ImportedTranscript(format="session", events=events, model=model, title=session.transcript.title)
+
+
+def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> ImportedTranscript:
+    events = transcript.events
+    if options.at is not None:
+        events = tuple(first_messages(events, options.at))
+    if options.model is not None:
+        events = tuple(event for event in events if not isinstance(event, ModelChanged))
+    return replace(transcript, events=events, model=options.model or transcript.model)
+
+
+def _without_reports(workspace: Workspace, session: Session) -> Session:
+    learned = replace(session.tracker.calibration, hidden=0)
+    workspace.ports.store.save_calibration(workspace.model(session), msgspec.json.encode(learned))
+    first, *rest = (record.event for record in workspace.ports.store.read(session.id))
+    copy = workspace.adopt(workspace.ports.ids.new("s"), [first])
+    return workspace.record(copy, *(event for event in rest if not isinstance(event, UsageReported)))

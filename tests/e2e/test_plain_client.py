@@ -1,0 +1,94 @@
+"""A Language Server client that knows nothing of Ullage: commands, progress and messages are all it needs.
+
+pytest-lsp plays the client, with the capabilities that Neovim announces.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import pytest_asyncio
+from lsprotocol import types
+from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
+
+from support.coding_session import first_turn, reading_turn
+from support.program import serve_command
+
+PATIENCE = 20.0
+MODEL = "gpt-4o"
+
+
+def write_conversation(path: Path, turns: int) -> Path:
+    messages = [message for number in range(1, turns) for message in reading_turn(number)]
+    path.write_bytes(msgspec.json.encode({"model": MODEL, "messages": [*first_turn(), *messages]}))
+    return path
+
+
+@pytest_asyncio.fixture
+async def client(tmp_path: Path) -> AsyncGenerator[LanguageClient]:
+    client = make_test_lsp_client()
+    await client.start_io(*serve_command(tmp_path / "s.db"))
+    params = types.InitializeParams(capabilities=client_capabilities("neovim@v0.11"), process_id=None, root_uri=None)
+    await asyncio.wait_for(client.initialize_session(params), PATIENCE)
+    yield client
+    await asyncio.wait_for(client.shutdown_session(), PATIENCE)
+
+
+async def run(client: LanguageClient, command: str, *arguments: Any) -> Any:
+    params = types.ExecuteCommandParams(command=command, arguments=list(arguments))
+    return await asyncio.wait_for(client.workspace_execute_command_async(params), PATIENCE)
+
+
+def shown(client: LanguageClient) -> list[str]:
+    return [message.message for message in client.messages]
+
+
+async def test_every_command_is_announced(client: LanguageClient) -> None:
+    assert client.capabilities
+    result = await run(client, "ullage.sessions")
+    assert result.sessions == []
+    assert shown(client) == ["No sessions yet."]
+
+
+async def test_it_imports_looks_compacts_and_undoes_with_commands_alone(client: LanguageClient, tmp_path: Path) -> None:
+    await run(client, "ullage.import", str(write_conversation(tmp_path / "talk.json", 8)))
+    await run(client, "ullage.context")
+    done = await run(client, "ullage.compact")
+    undone = await run(client, "ullage.undo")
+    imported, context, compacted, undo = shown(client)
+    assert imported.startswith("Imported 32 messages (")
+    assert context.startswith("Context: ")
+    assert context.endswith("/128K tokens, estimated)")
+    assert compacted.startswith(f"Compacted {done.messagesArchived} messages: ")
+    assert compacted.endswith("Everything is kept; undo any time.")
+    assert undo.startswith("Undone: ")
+    assert undone.usage.used == done.contextSizeBefore
+
+
+async def test_a_command_shows_its_progress_and_ends_it(client: LanguageClient, tmp_path: Path) -> None:
+    await run(client, "ullage.import", str(write_conversation(tmp_path / "talk.json", 8)))
+    await run(client, "ullage.compact")
+    (*_, reports) = client.progress_reports.values()
+    assert isinstance(reports[0], types.WorkDoneProgressBegin)
+    assert reports[0].title == "Compacting"
+    assert reports[0].cancellable is True
+    assert isinstance(reports[-1], types.WorkDoneProgressEnd)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "remedy"),
+    [
+        ("ullage.compact", (), "There is no session yet"),
+        ("ullage.compact", ("nobody",), "nobody"),
+        ("ullage.import", ("/no/such/file",), "/no/such/file"),
+        ("ullage.import", (7,), "must be text"),
+    ],
+)
+async def test_a_command_that_cannot_be_done_says_why(
+    client: LanguageClient, command: str, arguments: tuple[Any, ...], remedy: str
+) -> None:
+    with pytest.raises(Exception, match=remedy):
+        await run(client, command, *arguments)

@@ -1,0 +1,89 @@
+"""Every line of a box is exactly 50 columns, whatever it holds."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from rich.cells import cell_len
+
+from support.usages import NOW, make_usage
+from ullage.api.values import UsageResult
+from ullage.cli.draw.bar import bar
+from ullage.cli.draw.box import WIDTH
+from ullage.cli.draw.compaction_box import compaction_box
+from ullage.cli.draw.context_box import context_box
+from ullage.cli.draw.fit import fit
+from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
+from ullage.model.blocks import CompactionBlock
+from ullage.model.updates import Meta
+from ullage.model.usage import Breakdown, UsageSource
+
+figures = st.integers(0, 10**13)
+# Wide, right-to-left, combining, zero-width and emoji characters, beside anything else Unicode has.
+texts = st.text() | st.text("a日שם\u0301\u200d👩🏽\ufe0f🇩\u202e\x1b\ud800", max_size=60)
+glyph_sets = st.sampled_from([UNICODE, ASCII])
+
+
+@st.composite
+def usages(draw: st.DrawFn) -> UsageResult:
+    size = draw(figures | st.none())
+    usage = make_usage(draw(figures), size, source=draw(st.sampled_from(UsageSource)), model=draw(texts))
+    parts = draw(st.lists(figures, min_size=7, max_size=7))
+    meta = replace(
+        usage.meta.ullage,
+        breakdown=Breakdown(
+            system_prompt=parts[0],
+            tools=parts[1],
+            memory=parts[2],
+            messages=parts[3],
+            tool_results=parts[4],
+            summary=parts[5],
+            overhead=parts[6],
+        ),
+        compact_at=draw(figures | st.none()),
+        messages_active=draw(figures),
+        messages_archived=draw(figures),
+        compactions=draw(figures),
+        pending_messages=draw(figures),
+        oldest_timestamp=draw(st.integers(0, 2**60)),
+        error_share=draw(st.floats(0, 10) | st.none()),
+    )
+    return replace(usage, meta=Meta(ullage=meta))
+
+
+@given(usages(), glyph_sets)
+def test_context_box_is_50_columns_wide(usage: UsageResult, glyphs: Glyphs) -> None:
+    assert {line.cell_len for line in context_box(usage, NOW, glyphs)} == {WIDTH}
+
+
+@given(figures, figures, figures, texts, glyph_sets)
+def test_compaction_box_is_50_columns_wide(
+    before: int, after: int, archived: int, summarizer: str, glyphs: Glyphs
+) -> None:
+    block = CompactionBlock(
+        compaction_number=archived,
+        timestamp=0,
+        summary="",
+        messages_archived=archived,
+        context_size_before=before,
+        context_size_after=after,
+        summarizer=summarizer,
+    )
+    assert {line.cell_len for line in compaction_box(block, glyphs)} == {WIDTH}
+
+
+@given(texts, st.integers(0, 60), glyph_sets, st.booleans())
+def test_fitted_text_has_its_width_and_one_line(text: str, width: int, glyphs: Glyphs, right: bool) -> None:
+    fitted = fit(text, width, glyphs, right=right)
+    assert cell_len(fitted) == width
+    assert fitted.isprintable() or not fitted.isascii()
+    assert "\n" not in fitted
+    fitted.encode("ascii" if glyphs.ascii else "utf-8")
+
+
+@given(figures, figures, figures | st.none(), st.integers(3, 40), glyph_sets)
+def test_bar_keeps_its_width_and_tells_empty_from_used(
+    used: int, size: int, mark: int | None, cells: int, glyphs: Glyphs
+) -> None:
+    drawn = bar(used, size, mark, cells, glyphs)
+    assert cell_len(drawn) == cells + len(glyphs.brackets)
+    assert bar(0, size, None, cells, glyphs).count(glyphs.full) == 0
