@@ -207,7 +207,7 @@ async def test_a_pinned_message_stays_verbatim_through_compactions() -> None:
     await client.call("context/pin", sessionId=session_id, messageId=pinned[1])
     for number in range(2, 18):
         await exchange(client, session_id, number)
-        entries = await client.entries(session_id)
-    (kept,) = [entry for entry in entries if entry["pinned"]]
+        await client.entries(session_id)
+    (kept,) = [entry for entry in await client.entries(session_id) if entry["pinned"]]
     assert kept["message"]["content"] == [{"type": "text", "text": reply(1)}]
     assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] >= 2
