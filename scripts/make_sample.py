@@ -1,4 +1,4 @@
-"""Makes the conversation that `ullage demo` plays: an invented project, edited step by step as `sample/story.txt` tells.
+"""Makes the conversation that `ullage demo` plays: an invented project, edited step by step as in `sample/story.txt`.
 
 `sample/login/` is the project as it begins, `sample/written/` holds the files that are added. A step of the story
 begins with a line `@ask`, `@say`, `@end` (of the assistant's turn), `@read PATH`, `@write PATH`, `@edit PATH` (what

@@ -4,7 +4,7 @@ pytest-lsp plays the client, with the capabilities that Neovim announces.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ def write_conversation(path: Path, turns: int) -> Path:
 @pytest_asyncio.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[LanguageClient]:
     client = make_test_lsp_client()
-    await client.start_io(*serve_command(tmp_path / "s.db"))
+    start: Callable[..., Awaitable[None]] = client.start_io  # pygls leaves its arguments untyped
+    await start(*serve_command(tmp_path / "s.db"))
     params = types.InitializeParams(capabilities=client_capabilities("neovim@v0.11"), process_id=None, root_uri=None)
     await asyncio.wait_for(client.initialize_session(params), PATIENCE)
     yield client

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.conversations import agent, bash, call, user
+from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
@@ -30,7 +30,7 @@ histories = st.lists(exchanges, max_size=12).map(lambda parts: tuple(message for
 
 
 def compacted(messages: tuple[Message, ...], tokens: int, previous: CompactionBlock | None = None) -> CompactionBlock:
-    request = SummaryRequest(messages=messages, first_index=0, max_tokens=tokens, previous=previous)
+    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=tokens, previous=previous)
     composition = compose(request, COUNTER)
     return CompactionBlock(
         compaction_number=1 if previous is None else previous.compaction_number + 1,
@@ -71,7 +71,7 @@ def test_marker_never_takes_more_than_its_budget(
 @settings(max_examples=100, deadline=None)
 @given(histories, st.integers(0, 300))
 def test_fitted_ledger_never_takes_more_than_its_budget(messages: tuple[Message, ...], tokens: int) -> None:
-    assert COUNTER.count(render_ledger(fit(collect(messages, 0), tokens, COUNTER))) <= tokens
+    assert COUNTER.count(render_ledger(fit(collect(messages, places(messages)), tokens, COUNTER))) <= tokens
 
 
 @settings(max_examples=50, deadline=None)

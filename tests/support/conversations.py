@@ -1,5 +1,6 @@
 """Conversations written in a line or two each."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
@@ -34,3 +35,8 @@ def call(
 
 def bash(command: str, result: str = "", *, is_error: bool = False, call_id: str = "") -> tuple[Message, Message]:
     return call("Bash", {"command": command}, result, is_error=is_error, call_id=call_id or f"bash-{command}")
+
+
+def places(messages: Sequence[Message], start: int = 0) -> tuple[int, ...]:
+    """Where messages stand that follow each other from `start` on."""
+    return tuple(range(start, start + len(messages)))

@@ -17,6 +17,7 @@ from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import cut_points, turn_starts
 from ullage.transcript.keep import kept, leading
+from ullage.transcript.view import Item
 
 # A summary beyond this says little more (other products stop at 4,096); the ledger may take as much again.
 SUMMARY_CAP = 8_192
@@ -47,18 +48,24 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class CompactionPlan(Struct, frozen=True, kw_only=True):
-    """What a compaction will do, but for the summary's words. Indices are the transcript's."""
+    """What a compaction will do, but for the summary's words. `start` and `end` are the transcript's indices; `head` is
+    all that stands before the tail, `leading` and `kept` name what of it stays."""
 
     start: int
     end: int
     leading: tuple[str, ...]
     kept: tuple[str, ...]
-    archived: tuple[Message, ...]
+    head: tuple[Item, ...]
     previous: CompactionBlock | None
     used_before: int
     used_without_marker: int
     summary_tokens: int
     messages_archived: int
+
+    @property
+    def stays(self) -> frozenset[str]:
+        """Ids of the messages of the head that stay verbatim."""
+        return frozenset({*self.leading, *self.kept})
 
 
 def plan_compaction(
@@ -86,7 +93,7 @@ def plan_compaction(
         end=view.items[cut].index if cut < len(messages) else view.items[-1].index + 1,
         leading=first,
         kept=tuple(messages[i].id for i in pins if i < cut),
-        archived=tuple(messages[i] for i in archived if not messages[i].compaction),
+        head=tuple(item for item in view.items[:cut] if not item.message.compaction),
         previous=next((b for i in reversed(archived) if (b := messages[i].compaction)), None),
         used_before=view.used,
         used_without_marker=without,

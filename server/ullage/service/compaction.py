@@ -137,15 +137,15 @@ async def write_summary(workspace: Workspace, planned: Planned, focus: str, told
 
 
 def summary_request(workspace: Workspace, planned: Planned, focus: str) -> SummaryRequest:
-    """What the summariser is asked: the archived messages as they were before any edit emptied parts of them."""
+    """What the summariser is asked: the head's messages as they were before any edit emptied parts of them."""
     found = planned.plan
     tracker = workspace.session(planned.session_id).tracker
     return SummaryRequest(
         messages=_originals(workspace, planned),
-        first_index=found.start,
+        indices=tuple(item.index for item in found.head),
         max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
         previous=found.previous,
-        kept=found.kept,
+        kept=(*found.leading, *found.kept),
         focus=focus,
     )
 
@@ -177,17 +177,17 @@ def staying(session: Session) -> frozenset[str]:
 
 
 def _originals(workspace: Workspace, planned: Planned) -> tuple[Message, ...]:
-    archived = planned.plan.archived
+    head = tuple(item.message for item in planned.plan.head)
     edits = workspace.session(planned.session_id).transcript.edits_in_force
-    if all(edit.kind == "compaction" for edit in edits):
-        return archived
-    wanted = {message.id for message in archived}
+    if not planned.cuts and all(edit.kind == "compaction" for edit in edits):
+        return head
+    wanted = {message.id for message in head}
     originals = {
         record.event.message.id: record.event.message
         for record in workspace.ports.store.read(planned.session_id)
         if isinstance(record.event, MessageAppended) and record.event.message.id in wanted
     }
-    return tuple(originals.get(message.id, message) for message in archived)
+    return tuple(originals.get(message.id, message) for message in head)
 
 
 @contextmanager

@@ -210,7 +210,7 @@ def _all_entries(session: Session, records: Sequence[Record], markers: dict[int,
 
 
 def _archived_entries(planned: Planned) -> Iterator[Entry]:
-    going = {message.id for message in planned.plan.archived}
+    going = {item.message.id for item in planned.plan.head} - planned.plan.stays
     for item, tokens in zip(planned.view.items, planned.view.tokens, strict=True):
         if item.message.id in going:
             yield Entry(message=item.message, index=item.index, tokens=tokens, archived=True)

@@ -68,15 +68,15 @@ def fenced_command(messages: Sequence[Message], position: int) -> str:
     return fences[-1][1].strip() if fences and message.text.rstrip().endswith("```") else ""
 
 
-def tool_calls(messages: Sequence[Message], first_index: int) -> list[ToolCall]:
-    """Every call in `messages` in order, each joined with its result; `first_index` is the first message's index."""
-    results = _results(messages, first_index)
+def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
+    """Every call in `messages` in order, each joined with its result; `indices` are the messages' places."""
+    results = _results(messages, indices)
     calls: list[ToolCall] = []
     for position, message in enumerate(messages):
-        calls.extend(_native(message, first_index + position, results))
+        calls.extend(_native(message, indices[position], results))
         command = fenced_command(messages, position)
         if command:
-            calls.append(_fenced(command, first_index + position, messages[position + 1].text))
+            calls.append(_fenced(command, indices[position], messages[position + 1].text))
     return calls
 
 
@@ -85,9 +85,9 @@ def result_text(block: ToolResultBlock) -> str:
     return "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
 
 
-def _results(messages: Sequence[Message], first_index: int) -> dict[str, tuple[int, ToolResultBlock]]:
+def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, tuple[int, ToolResultBlock]]:
     return {
-        block.tool_use_id: (first_index + position, block)
+        block.tool_use_id: (indices[position], block)
         for position, message in enumerate(messages)
         for block in message.content
         if isinstance(block, ToolResultBlock)

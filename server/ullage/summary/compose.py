@@ -76,7 +76,7 @@ def compose(request: SummaryRequest, counter: TokenCounter) -> Composition:
 
 
 def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
-    history = read_history(request.messages, request.first_index, request.kept)
+    history = read_history(request.messages, request.indices, request.kept)
     mentions = count_mentions(history)
     weights = weigh(history, mentions, focus)
     carried = read_previous(request.previous)
@@ -143,7 +143,7 @@ def _cost(request: SummaryRequest, composition: Composition, counter: TokenCount
         compaction_number=request.previous.compaction_number + 1 if request.previous else 1,
         timestamp=0,
         summary=composition.summary,
-        messages_archived=request.first_index + len(request.messages),
+        messages_archived=request.indices[-1] + 1 if request.indices else 0,
         context_size_before=0,
         ledger=composition.ledger,
     )

@@ -71,30 +71,30 @@ class History(Struct, frozen=True, kw_only=True):
     calls: tuple[ToolCall, ...]
 
 
-def read_history(messages: Sequence[Message], first_index: int, kept: Sequence[str] = ()) -> History:
+def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = ()) -> History:
     """Reads messages in one pass; texts are cleaned of secrets, paths made relative to the project's folder."""
-    calls = tool_calls(messages, first_index)
+    calls = tool_calls(messages, indices)
     root = find_root(calls)
     stays = frozenset(kept)
     shown = [piece for call in calls for piece in _of_call(call, root)]
     return History(
-        first_index=first_index,
-        end_index=first_index + len(messages),
+        first_index=indices[0] if indices else 0,
+        end_index=indices[-1] + 1 if indices else 0,
         root=root,
-        requests=tuple(_requests(messages, first_index, stays)),
-        excerpts=tuple(sorted((*_spoken(messages, first_index, root), *shown), key=lambda piece: piece.index)),
+        requests=tuple(_requests(messages, indices, stays)),
+        excerpts=tuple(sorted((*_spoken(messages, indices, root), *shown), key=lambda piece: piece.index)),
         calls=tuple(calls),
     )
 
 
-def _requests(messages: Sequence[Message], first_index: int, stays: frozenset[str]) -> Iterator[UserRequest]:
+def _requests(messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str]) -> Iterator[UserRequest]:
     for position, message in enumerate(messages):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = _typed(message)
         if text and not text.startswith(_CONTINUED):
             text = clean(_bounded(text))
-            yield UserRequest(text=text, index=first_index + position, kept=message.id in stays)
+            yield UserRequest(text=text, index=indices[position], kept=message.id in stays)
 
 
 def _typed(message: Message) -> str:
@@ -119,9 +119,9 @@ def _is_output(messages: Sequence[Message], position: int) -> bool:
     return position > 0 and bool(fenced_command(messages, position - 1))
 
 
-def _spoken(messages: Sequence[Message], first_index: int, root: str) -> Iterator[Excerpt]:
+def _spoken(messages: Sequence[Message], indices: Sequence[int], root: str) -> Iterator[Excerpt]:
     for position, message in enumerate(messages):
-        index = first_index + position
+        index = indices[position]
         if message.role is Role.ASSISTANT:
             for block in message.content:
                 if isinstance(block, TextBlock):

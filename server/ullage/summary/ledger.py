@@ -35,9 +35,9 @@ Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
 
-def collect(messages: Sequence[Message], first_index: int) -> ArtifactLedger:
-    """The ledger of a stretch of conversation; `first_index` is the transcript index of its first message."""
-    history = read_history(messages, first_index)
+def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
+    """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
+    history = read_history(messages, indices)
     return collect_from(history, count_mentions(history))
 
 

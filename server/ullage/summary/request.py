@@ -9,13 +9,13 @@ from ullage.model.message import Message
 class SummaryRequest(Struct, frozen=True, kw_only=True):
     """What to summarise and into how many tokens.
 
-    `messages` are the archived ones in order, `first_index` the transcript index of the first of them; `kept`
+    `messages` are the archived ones in order, `indices` their places in the transcript; `kept`
     names those that stay verbatim anyway. `previous` is the marker this summary replaces, `focus` what the
     person asked to keep. `max_tokens` bounds the summary and the ledger together, by `count` of the session's counter.
     """
 
     messages: tuple[Message, ...]
-    first_index: int
+    indices: tuple[int, ...]
     max_tokens: int
     previous: CompactionBlock | None = None
     kept: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.conversations import agent, bash, call, user
+from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
 from ullage.model.message import Message
@@ -42,13 +42,13 @@ FILE_CALLS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 
 @pytest.mark.parametrize(("name", "arguments", "expected"), FILE_CALLS)
 def test_files_a_call_touches_are_recorded(name: str, arguments: dict[str, Any], expected: dict[str, str]) -> None:
-    ledger = collect(call(name, arguments, "ok"), 0)
+    ledger = collect(call(name, arguments, "ok"), (0, 1))
     assert {file.path: file.action.value for file in ledger.files} == expected
 
 
 def test_a_failed_edit_changes_nothing() -> None:
     messages = call("Edit", {"file_path": "a.py"}, "old_string not found", is_error=True)
-    assert collect(messages, 0).files == ()
+    assert collect(messages, places(messages)).files == ()
 
 
 def test_a_command_in_fenced_text_is_run_by_the_next_message() -> None:
@@ -56,7 +56,7 @@ def test_a_command_in_fenced_text_is_run_by_the_next_message() -> None:
         agent("THOUGHT: run it.\n\n```bash\npython -m pytest tests/test_a.py\n```"),
         user("<returncode>1</returncode>\n<output>\n==== 1 failed, 3 passed in 0.12s ====\n</output>"),
     )
-    (command,) = collect(messages, 10).commands
+    (command,) = collect(messages, places(messages, 10)).commands
     assert command.command == "python -m pytest tests/test_a.py"
     assert (command.outcome, command.is_test, command.last_index) == (Outcome.FAILED, True, 10)
     assert command.detail == "1 failed, 3 passed in 0.12s"
@@ -93,13 +93,13 @@ OUTPUTS = [
 def test_the_outcome_and_the_telling_line_come_from_the_output(
     command: str, output: str, outcome: Outcome, detail: str
 ) -> None:
-    (found,) = collect(bash(command, output), 0).commands
+    (found,) = collect(bash(command, output), (0, 1)).commands
     assert (found.outcome, found.detail) == (outcome, detail)
 
 
 def test_commands_that_only_look_are_left_out() -> None:
     messages = (*bash("ls -la", "x"), *bash("git status && grep -n x a.py | head", "y"), *bash("git commit -m x", "z"))
-    assert [command.command for command in collect(messages, 0).commands] == ["git commit -m x"]
+    assert [command.command for command in collect(messages, places(messages)).commands] == ["git commit -m x"]
 
 
 def test_paths_are_relative_to_the_common_project_folder() -> None:
@@ -107,12 +107,17 @@ def test_paths_are_relative_to_the_common_project_folder() -> None:
     messages: list[Message] = []
     for number, path in enumerate(paths):
         messages.extend(call("Read", {"file_path": path}, "text", call_id=f"c{number}"))
-    assert {file.path for file in collect(messages, 0).files} == {"src/a.py", "tests/b.py", "README.md", "src/c.py"}
+    assert {file.path for file in collect(messages, places(messages)).files} == {
+        "src/a.py",
+        "tests/b.py",
+        "README.md",
+        "src/c.py",
+    }
 
 
 def test_names_the_agent_speaks_of_are_kept_with_the_words_around_them() -> None:
     messages = (agent("The bug is in `parse_header`: it drops the charset."),)
-    (name,) = collect(messages, 0).identifiers
+    (name,) = collect(messages, places(messages)).identifiers
     assert name.name == "parse_header"
     assert "drops the charset" in name.context
 
@@ -133,7 +138,7 @@ def test_merging_lets_the_newer_outcome_win_and_adds_up_counts() -> None:
 
 def test_a_file_that_was_deleted_last_is_deleted() -> None:
     messages = (*call("Write", {"file_path": "a.py"}, call_id="1"), *bash("rm a.py"))
-    assert collect(messages, 0).files[0].action is FileAction.DELETED
+    assert collect(messages, places(messages)).files[0].action is FileAction.DELETED
 
 
 def test_fitting_keeps_changed_files_before_read_ones() -> None:

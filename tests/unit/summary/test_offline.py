@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from support.conversations import agent, bash, call, user
+from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
@@ -33,7 +33,7 @@ SESSION = (
 
 
 def summary_of(messages: tuple[Message, ...], tokens: int = 1500, **more: object) -> str:
-    return compose(SummaryRequest(messages=messages, first_index=0, max_tokens=tokens), COUNTER).summary
+    return compose(SummaryRequest(messages=messages, indices=places(messages), max_tokens=tokens), COUNTER).summary
 
 
 def block_of(composition: Composition, number: int) -> CompactionBlock:
@@ -82,13 +82,13 @@ def test_next_step_is_what_the_agent_said_last() -> None:
 
 
 def test_a_kept_message_is_not_repeated() -> None:
-    request = SummaryRequest(messages=SESSION, first_index=0, max_tokens=1500, kept=(SESSION[0].id,))
+    request = SummaryRequest(messages=SESSION, indices=places(SESSION), max_tokens=1500, kept=(SESSION[0].id,))
     task = section(compose(request, COUNTER).summary, "## Task")
     assert "the message stays in the context" in task
 
 
 def test_pieces_put_together_are_the_summary() -> None:
-    request = SummaryRequest(messages=SESSION, first_index=0, max_tokens=800)
+    request = SummaryRequest(messages=SESSION, indices=places(SESSION), max_tokens=800)
     pieces = list(summarize(request, COUNTER))
     assert "".join(pieces) == compose(request, COUNTER).summary
     assert len(pieces) > 3
@@ -103,7 +103,7 @@ def test_a_large_history_fills_its_budget() -> None:
             *bash(f"pytest tests/test_{number}.py", f"==== {number} passed in 0.{number}s ====", call_id=f"c{number}"),
         )
     )
-    request = SummaryRequest(messages=messages, first_index=0, max_tokens=2000)
+    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=2000)
     assert 0.9 * 2000 <= COUNTER.count(render_marker(block_of(compose(request, COUNTER), 1))) <= 2000
 
 
@@ -119,7 +119,12 @@ def test_the_third_compaction_still_knows_what_the_first_knew() -> None:
             for step in range(5 if number == 1 else 80)
         )
         messages = first + filler if number == 1 else filler
-        request = SummaryRequest(messages=messages, first_index=number * 100, max_tokens=700, previous=previous)
+        request = SummaryRequest(
+            messages=messages,
+            indices=places(messages, number * 100),
+            max_tokens=700,
+            previous=previous,
+        )
         previous = block_of(compose(request, COUNTER), number)
     assert previous is not None
     assert "Port the daemon to Rust." in previous.summary
@@ -135,7 +140,7 @@ def test_a_summary_written_by_a_model_is_carried_on() -> None:
         context_size_before=0,
         summarizer="a model",
     )
-    request = SummaryRequest(messages=SESSION, first_index=9, max_tokens=1500, previous=previous)
+    request = SummaryRequest(messages=SESSION, indices=places(SESSION, 9), max_tokens=1500, previous=previous)
     summary = compose(request, COUNTER).summary
     assert "tenant_hash" in summary
     assert "orders_v1" in summary
@@ -147,7 +152,7 @@ def test_what_matches_the_focus_comes_first() -> None:
         for number in range(60)
     )
     messages = (*said[:5], agent("The billing code in `invoice_total` rounds down."), *said[5:])
-    request = SummaryRequest(messages=messages, first_index=0, max_tokens=180, focus="billing invoice")
+    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=180, focus="billing invoice")
     assert "invoice_total" in compose(request, COUNTER).summary
     assert "invoice_total" not in summary_of(messages, 180)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.conversations import places
 from support.transcripts import ROOT, conversation, conversation_files
 from ullage.formats import read
 from ullage.model.blocks import CompactionBlock
@@ -26,7 +27,7 @@ def messages_of(path: Path) -> tuple[Message, ...]:
 
 
 def compacted(messages: tuple[Message, ...], tokens: int) -> str:
-    request = SummaryRequest(messages=messages, first_index=0, max_tokens=tokens)
+    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=tokens)
     composition = compose(request, get_counter("gpt-4o"))
     return render_marker(
         CompactionBlock(

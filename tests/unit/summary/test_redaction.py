@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.conversations import agent, bash, user
+from support.conversations import agent, bash, places, user
 from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
@@ -72,7 +72,7 @@ def test_no_secret_reaches_summary_or_ledger(secret: str) -> None:
             is_error=True,
         ),
     )
-    composition = compose(SummaryRequest(messages=messages, first_index=0, max_tokens=2000), LengthCounter())
+    composition = compose(SummaryRequest(messages=messages, indices=places(messages), max_tokens=2000), LengthCounter())
     block = CompactionBlock(
         compaction_number=1,
         timestamp=0,
