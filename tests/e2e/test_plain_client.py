@@ -59,7 +59,7 @@ async def test_it_imports_looks_compacts_and_undoes_with_commands_alone(client: 
     await run(client, "ullage.context")
     done = await run(client, "ullage.compact")
     undone = await run(client, "ullage.undo")
-    imported, context, compacted, undo = shown(client)
+    print(shown(client)); imported, context, compacted, undo = shown(client)
     assert imported.startswith("Imported 32 messages (")
     assert context.startswith("Context: ")
     assert context.endswith("/128K tokens, estimated)")

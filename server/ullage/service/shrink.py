@@ -6,6 +6,9 @@ messages go, then the middles of what is too large. It always ends under the win
 
 import asyncio
 import logging
+from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import CountedView
@@ -103,8 +106,7 @@ def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget)
     saved = sum(edit.tokens_saved for edit in edits)
     if not worth_clearing(saved, before, budget, settings.clear_at_least):
         return False
-    session = workspace.record(session, *(ContextEdited(edit=edit) for edit in edits))
-    tell_usage(workspace, session)
+    session = _record_together(workspace, session, edits)
     what = " and ".join(_CLEARED_WORDS[edit_kind(edit)] for edit in edits)
     workspace.emit(session.id, context_cleared(what, before, session.used, edits[-1].id))
     return True
@@ -154,9 +156,15 @@ def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     cut = shorten(view, limit, new_stamp(workspace))
     if cut is not None:
         edits.append(cut)
-    if edits:
-        session = workspace.record(session, *(ContextEdited(edit=edit) for edit in edits))
-        tell_usage(workspace, session)
+    return _record_together(workspace, session, edits) if edits else session
+
+
+def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edit]) -> Session:
+    """Appends the edits of one action, to be undone together."""
+    *parts, last = edits
+    together = (*(replace(part, part_of=last.id) for part in parts), last)
+    session = workspace.record(session, *(ContextEdited(edit=edit) for edit in together))
+    tell_usage(workspace, session)
     return session
 
 
