@@ -46,7 +46,7 @@ from ullage.transcript.keep import leading
 _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # A block may take this share of the target; more would leave no room for the conversation around it.
-_BLOCK_SHARE = 0.25
+BLOCK_SHARE = 0.25
 
 
 def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
@@ -67,11 +67,17 @@ def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
     return CompactionLimits(target=min(target, budget.target), keep_tail=min(tail, budget.keep_tail))
 
 
-def plan(workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger) -> Planned:
-    """Decides what goes. Raises `NothingToCompact`."""
+def plan(
+    workspace: Workspace,
+    session: Session,
+    limits: CompactionLimits,
+    trigger: EditTrigger,
+    block_share: float = BLOCK_SHARE,
+) -> Planned:
+    """Decides what goes. Blocks that must stay are cut to `block_share` of the target. Raises `NothingToCompact`."""
     transcript = session.transcript
     view = session.counted_view()
-    cut = cap_blocks(view, int(limits.target * _BLOCK_SHARE), new_stamp(workspace, trigger), staying(session))
+    cut = cap_blocks(view, int(limits.target * block_share), new_stamp(workspace, trigger), staying(session))
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))

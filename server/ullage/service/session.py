@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import Edit
+from ullage.model.edits import Edit, ShortenEdit
 from ullage.model.events import (
     ContextEdited,
     MessageAppended,
@@ -48,7 +48,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     stamp: Stamp
     number: int
     edits_seen: int
-    cuts: tuple[Edit, ...] = ()
+    cuts: tuple[ShortenEdit, ...] = ()
 
 
 class Previewed(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 import tempfile
 from argparse import Namespace
 from pathlib import Path
@@ -19,6 +20,8 @@ from ullage.cli.files import write_text
 from ullage.cli.options import read_options
 from ullage.cli.terminal import terminal_glyphs
 
+# Rich names fonts of a web host, which a picture in a README must not ask for: the reader's monospace font does.
+_WEB = re.compile(r"\s*@font-face \{.*?\}|\s*<!--.*?-->", re.DOTALL)
 _WHAT_NEXT = """
 That was the real server over stdio, with no model and no network. Yours now:
 
@@ -65,4 +68,5 @@ def _picture(scene: Scene) -> str:
     scene.glyphs = UNICODE
     for line in draw_screen(scene, WIDTH, HEIGHT):
         console.print(line, soft_wrap=True)
-    return console.export_svg(title="ullage demo", unique_id="ullage")
+    svg = console.export_svg(title="ullage demo", unique_id="ullage")
+    return _WEB.sub("", svg)

@@ -69,8 +69,8 @@ class Scene:
                 self.usage = UsageResult(used=used, size=size, meta=meta)
                 self.status = status_line(self.usage, self.glyphs)
             case Notice(severity=severity, title=title):
-                text = plain(title, self.glyphs)
-                self.notice = Line(text=f"{self.glyphs.warning} {text}", style=_SEVERITY_STYLE[severity])
+                sign = self.glyphs.marker if severity is Severity.INFO else self.glyphs.warning
+                self.notice = Line(text=f"{sign} {plain(title, self.glyphs)}", style=_SEVERITY_STYLE[severity])
             case CompactionSummaryChunk(content=content):
                 self.writing.extend(line for line in content.text.splitlines() if line.strip())
             case CompactionUpdate(meta=meta) if meta is not UNSET:

@@ -1,0 +1,186 @@
+"""The command line as programs and people use it, through the real process."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.command_line import SAMPLE, ullage
+from support.provider_rules import anthropic_violations, openai_violations
+
+KEYS = {"messages", "used", "size", "source", "edits", "compaction"}
+RULES = {"anthropic": anthropic_violations, "openai": openai_violations}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "sessions.db"
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    path = tmp_path / "talk.json"
+    talk = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Which port does the service use? " + "It matters. " * 300},
+        {"role": "assistant", "content": "Port 8042. " + "I looked it up. " * 300},
+        {"role": "user", "content": "And the database?"},
+        {"role": "assistant", "content": "SQLite, in data/app.db."},
+        {"role": "user", "content": "Thanks. Please write that down."},
+    ]
+    path.write_bytes(msgspec.json.encode({"model": "gpt-4o", "messages": talk}))
+    return path
+
+
+@pytest.mark.parametrize("provider", RULES)
+def test_compact_prints_the_contracts_object_within_the_budget(provider: str) -> None:
+    ran = ullage("compact", SAMPLE, "--budget", "8000", "--provider", provider, "--json")
+    assert ran.status == 0, ran.err
+    assert ran.err == ""
+    assert set(ran.json) - {"system"} == KEYS
+    assert ("system" in ran.json) == (provider == "anthropic")
+    assert 0.9 * 8000 <= ran.json["used"] <= 8000
+    assert ran.json["source"] == "estimated"
+    assert ran.json["compaction"]["context_size_after"] <= 8000
+    assert [edit["kind"] for edit in ran.json["edits"]][-1] == "compaction"
+    assert RULES[provider](ran.json["messages"]) == []
+
+
+def test_context_prints_the_same_keys_and_a_breakdown_that_sums_up() -> None:
+    ran = ullage("context", SAMPLE, "--json", "--window", "32,000")
+    assert set(ran.json) == KEYS | {"system", "breakdown"}
+    assert ran.json["size"] == 32_000
+    assert sum(ran.json["breakdown"].values()) == ran.json["used"]
+    assert ran.json["compaction"] is None
+
+
+def test_context_within_the_budget_comes_out_unchanged(transcript: Path) -> None:
+    plain = ullage("context", transcript, "--json").json
+    compacted = ullage("compact", transcript, "--budget", "100000", "--json").json
+    assert compacted["messages"] == plain["messages"]
+    assert compacted["compaction"] is None
+    assert compacted["edits"] == []
+
+
+def test_at_takes_the_first_messages_only(transcript: Path) -> None:
+    ran = ullage("context", transcript, "--at", "4", "--json", "--provider", "openai")
+    assert [message["role"] for message in ran.json["messages"]] == ["system", "user", "assistant", "user"]
+
+
+def test_unknown_window_is_null_unless_given(transcript: Path) -> None:
+    assert ullage("context", transcript, "--model", "nobody-1", "--json").json["size"] is None
+    assert ullage("context", transcript, "--model", "nobody-1", "--window", "9000", "--json").json["size"] == 9000
+
+
+def test_work_on_a_file_touches_neither_the_file_nor_the_store(transcript: Path, store: Path) -> None:
+    before = transcript.read_bytes(), transcript.stat().st_mtime_ns
+    for command in (["context"], ["compact"], ["compact", "--budget", "900"]):
+        assert ullage(*command, transcript, "--store", store).status == 0
+    assert (transcript.read_bytes(), transcript.stat().st_mtime_ns) == before
+    assert not store.exists()
+
+
+def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    ran = ullage("compact", transcript, "--budget", "900", "--json", "-o", out)
+    assert (ran.status, ran.out) == (0, "")
+    assert set(msgspec.json.decode(out.read_bytes())) - {"system"} == KEYS
+    refused = ullage("compact", transcript, "-o", transcript)
+    assert refused.status == 2
+    assert "never written to" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["context", "no-such-thing"], "no such file"),
+        (["context", "."], "cannot read"),
+        (["context", str(Path(__file__))], "no known transcript format"),
+        (["context", str(SAMPLE), "--format", "nonsense"], "unknown format"),
+        (["context", str(SAMPLE), "--window", "-3"], "--window"),
+        (["compact", str(SAMPLE), "--budget", "0"], "--budget"),
+        (["compact", str(SAMPLE), "--budget", "30"], "too small"),
+        (["compact", str(SAMPLE), "--summarizer", "gpt-4o"], "not there yet"),
+        (["import", "no-such-file"], "cannot read"),
+        (["export", "no-such-session"], "no-such-session"),
+        (["search", "..."], "word"),
+        (["acp"], "not there yet"),
+        (["acp", "--", "agent", "--verbose"], "not there yet"),
+        ([], "COMMAND"),
+        (["frobnicate"], "frobnicate"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(arguments: list[str], says: str, store: Path) -> None:
+    ran = ullage(*arguments, *(["--store", str(store)] if arguments[:1] not in ([], ["frobnicate"], ["acp"]) else []))
+    assert ran.status == 2
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    assert says in ran.err
+
+
+def test_session_is_imported_listed_compacted_searched_and_exported(store: Path, tmp_path: Path) -> None:
+    imported = ullage("import", SAMPLE, "--store", store, "--json").json
+    session_id = imported["session"]["sessionId"]
+    assert imported["messages"] == 203
+    listed = ullage("sessions", "--store", store, "--json").json["sessions"]
+    assert [session["session_id"] for session in listed] == [session_id]
+
+    compacted = ullage("compact", session_id, "--store", store, "--budget", "9000", "--json").json
+    assert compacted["used"] <= 9_000
+    assert ullage("context", session_id, "--store", store, "--json").json["compaction"] == compacted["compaction"]
+
+    hits = ullage("search", "grace window seconds tabs", "--store", store)
+    assert hits.status in (0, 1)
+    found = ullage("search", "GRACE_SECONDS", "--store", store, "--session", session_id)
+    assert found.status == 0
+    assert session_id in found.out
+
+    export = tmp_path / "export.jsonl"
+    assert ullage("export", session_id, "--store", store, "-o", export).status == 0
+    assert ullage("context", export, "--json").json["used"] == compacted["used"]
+    request = ullage("export", session_id, "--store", store, "--as", "anthropic").json
+    assert anthropic_violations(request["messages"]) == []
+
+
+def test_looking_at_a_session_otherwise_leaves_it_as_it_is(store: Path) -> None:
+    session_id = ullage("import", SAMPLE, "--store", store, "--json").json["session"]["sessionId"]
+    before = ullage("context", session_id, "--store", store, "--json").json
+    shortened = ullage("compact", session_id, "--store", store, "--at", "60", "--budget", "4000", "--json").json
+    assert shortened["compaction"] is not None
+    assert ullage("context", session_id, "--store", store, "--window", "50000", "--json").json["size"] == 50_000
+    assert ullage("context", session_id, "--store", store, "--json").json == before
+
+
+def test_boxes_are_50_columns_and_plain_without_a_terminal(transcript: Path) -> None:
+    drawn = ullage("context", transcript, "--ascii").out
+    assert {len(line) for line in drawn.splitlines()} == {50}
+    assert drawn.isascii()
+    report = ullage("compact", transcript, "--budget", "900", "--ascii").out
+    for word in ("Removed", "Saved", "## "):
+        assert word in report
+
+
+def test_encoding_without_box_characters_gets_ascii(transcript: Path) -> None:
+    ran = ullage("context", transcript, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"})
+    assert ran.out.isascii()
+
+
+def test_doctor_finds_nothing_wrong_and_tells_no_key(store: Path) -> None:
+    ran = ullage("doctor", "--store", store, env={"ANTHROPIC_API_KEY": "very-secret"})
+    assert ran.status == 0, ran.out
+    assert "very-secret" not in ran.out
+    assert "ANTHROPIC_API_KEY is set" in ran.out
+
+
+def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
+    broken = tmp_path / "sessions.db"
+    broken.write_bytes(b"this is no database " * 100)
+    ran = ullage("doctor", "--store", broken)
+    assert ran.status == 1
+    assert "FIX store" in ran.out
+    assert "Traceback" not in ran.out + ran.err
+
+
+def test_schema_prints_protocol_and_settings() -> None:
+    assert "AppendParams" in ullage("schema").json["$defs"]
+    assert "context.warnAt" in ullage("schema", "settings").json["properties"]

@@ -1,0 +1,33 @@
+"""Every recorded conversation: read, and compacted into a budget, request-ready for both providers."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.provider_rules import anthropic_violations, openai_violations
+from support.transcripts import conversation_files
+from ullage.cli.main import main
+
+BUDGET = 8_000
+RULES = {"anthropic": anthropic_violations, "openai": openai_violations}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(arguments) == 0
+    return msgspec.json.decode(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("provider", RULES)
+@pytest.mark.parametrize("path", conversation_files(), ids=lambda path: path.name)
+def test_recorded_conversation_fits_the_budget_and_stays_valid(
+    path: Path, provider: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = run(capsys, "context", str(path), "--json", "--provider", provider)
+    compacted = run(capsys, "compact", str(path), "--budget", str(BUDGET), "--json", "--provider", provider)
+    assert RULES[provider](whole["messages"]) == []
+    assert RULES[provider](compacted["messages"]) == []
+    assert compacted["used"] <= BUDGET
+    if compacted["compaction"] is not None:
+        assert compacted["used"] >= 0.9 * BUDGET

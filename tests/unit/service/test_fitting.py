@@ -1,0 +1,52 @@
+"""Compaction to a number of tokens: never more, and not much less where there is something to keep."""
+
+import pytest
+
+from support.workspace import LARGE_MODEL, TestClient, build_test_client
+from ullage.model.edits import compaction_block
+from ullage.model.errors import CannotFit
+from ullage.service.fitting import fit_budget
+
+
+async def long_session(client: TestClient, words: int = 400) -> str:
+    """Forty messages about different files."""
+    created = await client.call("session/new", model=LARGE_MODEL, system="Be brief.")
+    texts = [
+        f"Please look at module_{n}.py, line {n * 7}. " + f"detail{n} matters here. " * (words // 8) for n in range(40)
+    ]
+    await client.say(created["sessionId"], *texts)
+    return created["sessionId"]
+
+
+async def test_context_within_the_budget_is_left_alone() -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    session = client.workspace.session(session_id)
+    assert await fit_budget(client.workspace, session, session.used) is None
+    assert not client.workspace.session(session_id).transcript.edits
+
+
+@pytest.mark.parametrize("budget", [1_500, 3_000, 6_000])
+async def test_result_fills_the_budget_and_stays_within(budget: int) -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    edit = await fit_budget(client.workspace, client.workspace.session(session_id), budget)
+    used = client.workspace.session(session_id).used
+    assert budget * 0.85 <= used <= budget
+    assert edit is not None
+    assert compaction_block(edit).messages_archived > 0
+
+
+async def test_budget_below_what_must_stay_is_refused_with_both_figures() -> None:
+    client = build_test_client()
+    session_id = await long_session(client)
+    with pytest.raises(CannotFit, match="budget of 3 tokens is too small"):
+        await fit_budget(client.workspace, client.workspace.session(session_id), 3)
+
+
+async def test_single_huge_message_is_cut_rather_than_refused() -> None:
+    client = build_test_client()
+    created = await client.call("session/new", model=LARGE_MODEL)
+    await client.say(created["sessionId"], "word " * 20_000)
+    assert await fit_budget(client.workspace, client.workspace.session(created["sessionId"]), 2_000) is None
+    assert client.workspace.session(created["sessionId"]).used <= 2_000
