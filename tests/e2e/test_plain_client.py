@@ -4,7 +4,7 @@ pytest-lsp plays the client, with the capabilities that Neovim announces.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ def write_conversation(path: Path, turns: int) -> Path:
 @pytest_asyncio.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[LanguageClient]:
     client = make_test_lsp_client()
-    start: Callable[..., Awaitable[None]] = client.start_io  # pygls leaves its arguments untyped
-    await start(*serve_command(tmp_path / "s.db"))
+    pygls: Any = client  # it leaves `start_io`'s arguments untyped
+    await pygls.start_io(*serve_command(tmp_path / "s.db"))
     params = types.InitializeParams(capabilities=client_capabilities("neovim@v0.11"), process_id=None, root_uri=None)
     await asyncio.wait_for(client.initialize_session(params), PATIENCE)
     yield client
@@ -59,7 +59,7 @@ async def test_it_imports_looks_compacts_and_undoes_with_commands_alone(client: 
     await run(client, "ullage.context")
     done = await run(client, "ullage.compact")
     undone = await run(client, "ullage.undo")
-    print(shown(client)); imported, context, compacted, undo = shown(client)
+    imported, context, compacted, undo = shown(client)
     assert imported.startswith("Imported 32 messages (")
     assert context.startswith("Context: ")
     assert context.endswith("/128K tokens, estimated)")

@@ -7,6 +7,7 @@ messages go, then the middles of what is too large. It always ends under the win
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -60,7 +61,7 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     if session.id not in workspace.runs and not session.busy:
         run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
         workspace.runs[session.id] = run
-        run.add_done_callback(lambda _: workspace.runs.pop(session.id, None))
+        run.add_done_callback(partial(_ended, workspace, session.id))
 
 
 async def settled(workspace: Workspace, session_id: str) -> Session:
@@ -68,6 +69,16 @@ async def settled(workspace: Workspace, session_id: str) -> Session:
     while (run := workspace.runs.get(session_id)) is not None:
         await asyncio.wait([run])
     return workspace.session(session_id)
+
+
+def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> None:
+    """Forgets a run; one that broke down is told of, since nobody awaits it."""
+    workspace.runs.pop(session_id, None)
+    error = None if run.cancelled() else run.exception()
+    if error is not None:
+        _log.error("session %s: the automatic run broke down", session_id, exc_info=error)
+        reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
+        workspace.emit(session_id, compaction_failed(reason))
 
 
 async def _shrink(workspace: Workspace, session_id: str) -> None:
