@@ -94,11 +94,10 @@ async def test_in_a_small_window_it_is_compacted_on_the_way_and_loses_nothing(na
     appended = [event.message for event in transcript.events if isinstance(event, MessageAppended)]
     async with language_server(tmp_path / "s.db", settings(transcript.model, SMALL_WINDOW)) as client:
         session_id = await play(client, transcript, with_usage=False)
-        usage = await assert_ready_to_send(client, session_id)
+        await assert_ready_to_send(client, session_id)
         assert await everything(client, session_id) == [(message.id, message.content) for message in appended]
-        history = await client.request("ullage/context/history", {"sessionId": session_id})
-        for _ in history["edits"]:
-            usage = (await client.request("ullage/context/undo", {"sessionId": session_id}))["usage"]
+        restored = await client.request("ullage/context/restore", {"sessionId": session_id, "timestamp": 0})
+        usage = restored["usage"]
         assert usage["_meta"]["ullage"]["messagesArchived"] == 0
         assert usage["_meta"]["ullage"]["messagesActive"] == len(appended)
         assert await client.shutdown() == 0

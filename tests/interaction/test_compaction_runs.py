@@ -116,6 +116,19 @@ async def test_a_cancelled_request_to_compact_leaves_the_context_as_it_was() -> 
     assert outline(client.recorder.take()) == ["compaction_update in_progress", "compaction_update cancelled"]
 
 
+async def test_closing_a_session_stops_its_run_and_leaves_the_next_one_alone() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await begin(client, summarizer)
+    await client.call("session/close", sessionId=session_id)
+    summarizer.started.clear()
+    await client.say(session_id, "Are you still there?")
+    await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
+    summarizer.release()
+    assert len(await client.entries(session_id)) < 20
+    assert outline(client.recorder.take())[-1] == "notice compaction_complete"
+
+
 async def test_what_is_appended_while_a_summary_is_written_survives() -> None:
     summarizer = PacedSummarizer(PIECES)
     client = build_test_client(summarizer=summarizer)

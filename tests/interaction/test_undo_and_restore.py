@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.coding_session import SYSTEM, TOOLS, reading_turn
+from support.coding_session import SYSTEM, TOOLS, reading_turn, thinking_turn
 from support.fill import exchange, fill, fill_until_compacted
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage.model.errors import NothingToUndo, PreviewExpired
@@ -49,12 +49,13 @@ async def test_undo_takes_back_all_that_was_done_at_once() -> None:
     client = build_test_client()
     new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
     session_id: str = new["sessionId"]
-    for number in (1, 1, 1, 2, 3):
-        turn = reading_turn(number)
-        await client.call("session/append", sessionId=session_id, messages=turn)
+    for number in range(3):
+        await client.call("session/append", sessionId=session_id, messages=thinking_turn(number))
     before = await client.entries(session_id)
     await compact(client, session_id)
-    await client.call("context/undo", sessionId=session_id)
+    assert [edit["kind"] for edit in await history(client, session_id)] == ["shorten", "compaction"]
+    undone = await client.call("context/undo", sessionId=session_id)
+    assert [edit["kind"] for edit in undone["edits"]] == ["shorten", "compaction"]
     assert await client.entries(session_id) == before
 
 

@@ -17,11 +17,12 @@ from support.memory_store import MemoryStore
 from support.workspace import LARGE_MODEL, SMALL_MODEL, START, PacedSummarizer, TestClient, as_json, build_test_client
 from ullage.api.error_object import error_object
 from ullage.api.notification import SessionNotification
-from ullage.model.errors import Cancelled, ConcurrentAppend, ProviderError, UllageError
+from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, UllageError
 from ullage.model.events import Record
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
+from ullage.service.fitting import fit_budget
 from ullage.store.schema import VERSION
 from ullage.store.sqlite_store import open_store
 
@@ -236,6 +237,10 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     params = {"sessionId": session_id, "prompt": [{"type": "text", "text": "Go on."}]}
     examples.messages["session.prompt.params"] = params
     await examples.refusal(client, "session/prompt", **params)
+    try:
+        await fit_budget(client.workspace, client.workspace.session(session_id), 50)
+    except CannotFit as error:
+        examples.error(error)
     empty = await client.call("session/new", model=LARGE_MODEL)
     await examples.refusal(client, "context/compact", sessionId=empty["sessionId"])
 

@@ -61,6 +61,15 @@ class MemoryStore:
             if record.position >= start and (stop is None or record.position < stop)
         )
 
+    def find_message(self, session_id: str, message_id: str) -> Record | None:
+        self._require(session_id)
+        found = [
+            record
+            for record in self._all_records(session_id)
+            if isinstance(record.event, MessageAppended) and record.event.message.id == message_id
+        ]
+        return found[-1] if found else None
+
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         log = self._require(session_id)
         if position not in range(len(self._all_records(session_id))):

@@ -69,7 +69,7 @@ class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Takes back the last edit, or the one named."""
+    """Takes back the last edit, or the one named, and what was done together with it."""
 
     session_id: str
     edit_id: str | None = None
@@ -153,8 +153,8 @@ async def commit(workspace: Workspace, params: CommitParams) -> CompactResult:
 
 
 async def undo(workspace: Workspace, params: UndoParams) -> RevertResult:
-    edit = contexts.undo(workspace, params.session_id, params.edit_id)
-    return RevertResult(edits=(edit,), usage=_usage(workspace, params.session_id))
+    edits = contexts.undo(workspace, params.session_id, params.edit_id)
+    return RevertResult(edits=edits, usage=_usage(workspace, params.session_id))
 
 
 async def restore(workspace: Workspace, params: RestoreParams) -> RevertResult:

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 from lsprotocol import types
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
+from ullage.api.notification import UPDATE, SessionNotification
 from ullage.lsp.client import Client
 from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import UllageProtocol
@@ -21,19 +22,12 @@ from ullage.model.updates import (
     Update,
 )
 
-UPDATE_METHOD = "ullage/session/update"
+UPDATE_METHOD = f"ullage/{UPDATE}"
 MESSAGE_TYPES = {
     Severity.INFO: types.MessageType.Info,
     Severity.WARNING: types.MessageType.Warning,
     Severity.ERROR: types.MessageType.Error,
 }
-
-
-class SessionUpdated(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The params of `ullage/session/update`."""
-
-    session_id: str
-    update: Update
 
 
 class _Bar:
@@ -60,7 +54,7 @@ class Announcer:
     def session_updated(self, session_id: str, update: Update) -> None:
         """Passes one update on."""
         if self.client.takes_updates:
-            self._protocol.notify(UPDATE_METHOD, SessionUpdated(session_id=session_id, update=update))
+            self._protocol.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
             return
         match update:
             case Notice():

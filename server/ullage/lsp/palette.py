@@ -17,9 +17,8 @@ async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Pro
     session_id, focus = _session_id(workspace, arguments), _text(arguments, 1)
     progress.report("Writing the summary")
     done = await context.compact(workspace, context.CompactParams(session_id=session_id, focus=focus))
-    return CommandOutcome(
-        value=done, message=words.compacted(done.messages_archived, done.context_size_before, done.context_size_after)
-    )
+    # What it did is told by the compaction's own notice.
+    return CommandOutcome(value=done)
 
 
 async def _preview(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandOutcome:

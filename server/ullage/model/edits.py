@@ -33,12 +33,16 @@ class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved."""
+    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved.
+
+    An action may take several edits; all but its last name the last in `part_of`, so that they are undone together.
+    """
 
     id: str
     timestamp: int
     trigger: EditTrigger = EditTrigger.AUTOMATIC
     tokens_saved: int = 0
+    part_of: str | None = None
 
 
 class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"):

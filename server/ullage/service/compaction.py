@@ -84,14 +84,15 @@ def plan(
     found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
     if found is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
+    stamp = new_stamp(workspace, trigger)
     return Planned(
         session_id=session.id,
         view=view,
         plan=replace(found, used_before=session.used),
-        stamp=new_stamp(workspace, trigger),
+        stamp=stamp,
         number=transcript.compactions + 1,
         edits_seen=session.edits_seen,
-        cuts=(cut,) if cut else (),
+        cuts=(replace(cut, part_of=stamp.id),) if cut else (),
     )
 
 

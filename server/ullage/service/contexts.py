@@ -102,15 +102,19 @@ def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | N
     return apply_and_tell(workspace, previewed.planned, summary)
 
 
-def undo(workspace: Workspace, session_id: str, edit_id: str | None) -> EditInfo:
-    """Takes an edit back, the last one in force unless named. Raises `NothingToUndo`, `EditNotFound`."""
+def undo(workspace: Workspace, session_id: str, edit_id: str | None) -> tuple[EditInfo, ...]:
+    """Takes an edit back, the last one in force unless named, with all that was done in the same action.
+
+    Raises `NothingToUndo`, `EditNotFound`.
+    """
     session = _idle(workspace, session_id)
     in_force = session.transcript.edits_in_force
     if not in_force:
         raise NothingToUndo(f"no edit of session {session_id} is in force")
     edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
-    _revert(workspace, session, [edit])
-    return edit
+    together = tuple(other for other in in_force if _action(other) == _action(edit))
+    _revert(workspace, session, together)
+    return together
 
 
 def restore(workspace: Workspace, session_id: str, edit_id: str | None, timestamp: int | None) -> tuple[EditInfo, ...]:
@@ -152,6 +156,10 @@ def _idle(workspace: Workspace, session_id: str) -> Session:
     if session.busy:
         raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
     return session
+
+
+def _action(edit: EditInfo) -> str:
+    return edit.part_of or edit.id
 
 
 def _find(edits: Sequence[EditInfo], edit_id: str) -> EditInfo:

@@ -82,6 +82,10 @@ class SessionStore(Protocol):
         """Records with `start <= position < stop`, inherited ones included."""
         ...
 
+    def find_message(self, session_id: str, message_id: str) -> Record | None:
+        """The record that appended a message of this id, inherited ones included; None if there is none."""
+        ...
+
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Keeps a state that folds everything up to and including `position`; replaces an older one, and is itself
         ignored if there is a newer one. Raises `InvalidRequest` for a position the session does not have."""

@@ -5,6 +5,7 @@ from math import ceil
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
@@ -84,9 +85,13 @@ class Session:
         return self.tracker.reading.used
 
     def restore(self, stored: StoredSession) -> None:
-        """Takes in what the store holds: a snapshot, if there is one, and the records after it. The calibration stays
-        the one the session was made with: the reports in the log have taught it already."""
-        calibration = self.tracker.calibration
+        """Takes in what the store holds: a snapshot, if there is one, and the records after it.
+
+        The log's reports have taught the kept calibration already, so it is not taught again: they only tell what is
+        this session's own.
+        """
+        kept = self.tracker.calibration
+        self.tracker = ContextTracker()
         if stored.snapshot is not None:
             state = msgspec.json.decode(stored.snapshot, type=SessionState)
             self.transcript = Transcript(state.transcript)
@@ -97,7 +102,8 @@ class Session:
                 self.recount()
         self.transcript.expect_reverts(stored.records)
         self.apply(stored.records)
-        self.tracker.trust(calibration)
+        own = self.tracker.state.calibration
+        self.tracker.trust(replace(kept, reminders=own.reminders, reminder=own.reminder))
 
     def snapshot(self) -> bytes:
         """The state to restore from."""

@@ -12,7 +12,6 @@ from ullage.model.events import (
     Event,
     MessageAppended,
     ModelChanged,
-    Record,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -71,7 +70,8 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
     so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
     """
     session = workspace.session(session_id)
-    events: list[Event] = [await _appended(session, message) for message in messages if _is_new(message, session)]
+    new = [message for message in messages if _is_new(workspace, session, message)]
+    events: list[Event] = [await _appended(session, message) for message in new]
     if not session.transcript.title:
         events += _titled(messages)
     if usage is not None:
@@ -105,7 +105,7 @@ def fork_session(workspace: Workspace, session_id: str, message_id: str | None, 
     parent = workspace.session(session_id)
     position = parent.transcript.position
     if message_id is not None:
-        position = _position_of(workspace.ports.store.read(session_id), message_id)
+        position = _position_of(workspace, session_id, message_id)
     event = SessionForked(
         parent_id=session_id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
     )
@@ -155,10 +155,11 @@ def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     return info
 
 
-def _is_new(message: Message, session: Session) -> bool:
-    if message.id not in session.counts:
+def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
+    found = workspace.ports.store.find_message(session.id, message.id)
+    if found is None or not isinstance(found.event, MessageAppended):
         return True
-    known = next(item.message for item in session.transcript.items if item.message.id == message.id)
+    known = found.event.message
     if (known.role, known.content) != (message.role, message.content):
         raise InvalidRequest(
             f"message id {message.id!r} is taken by another message of this session; leave ids out to have them made"
@@ -216,8 +217,8 @@ def _title_of(events: Sequence[Event]) -> str:
     return ""
 
 
-def _position_of(records: Sequence[Record], message_id: str) -> int:
-    for record in records:
-        if isinstance(record.event, MessageAppended) and record.event.message.id == message_id:
-            return record.position
-    raise MessageNotFound(f"no message {message_id!r} in this session; context/messages lists their ids")
+def _position_of(workspace: Workspace, session_id: str, message_id: str) -> int:
+    found = workspace.ports.store.find_message(session_id, message_id)
+    if found is None:
+        raise MessageNotFound(f"no message {message_id!r} in this session; context/messages lists their ids")
+    return found.position

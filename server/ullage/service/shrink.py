@@ -6,6 +6,10 @@ messages go, then the middles of what is too large. It always ends under the win
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace
 
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import CountedView
@@ -57,7 +61,7 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     if session.id not in workspace.runs and not session.busy:
         run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
         workspace.runs[session.id] = run
-        run.add_done_callback(lambda _: workspace.runs.pop(session.id, None))
+        run.add_done_callback(partial(_ended, workspace, session.id))
 
 
 async def settled(workspace: Workspace, session_id: str) -> Session:
@@ -65,6 +69,16 @@ async def settled(workspace: Workspace, session_id: str) -> Session:
     while (run := workspace.runs.get(session_id)) is not None:
         await asyncio.wait([run])
     return workspace.session(session_id)
+
+
+def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> None:
+    """Forgets a run; one that broke down is told of, since nobody awaits it."""
+    workspace.runs.pop(session_id, None)
+    error = None if run.cancelled() else run.exception()
+    if error is not None:
+        _log.error("session %s: the automatic run broke down", session_id, exc_info=error)
+        reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
+        workspace.emit(session_id, compaction_failed(reason))
 
 
 async def _shrink(workspace: Workspace, session_id: str) -> None:
@@ -103,8 +117,7 @@ def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget)
     saved = sum(edit.tokens_saved for edit in edits)
     if not worth_clearing(saved, before, budget, settings.clear_at_least):
         return False
-    session = workspace.record(session, *(ContextEdited(edit=edit) for edit in edits))
-    tell_usage(workspace, session)
+    session = _record_together(workspace, session, edits)
     what = " and ".join(_CLEARED_WORDS[edit_kind(edit)] for edit in edits)
     workspace.emit(session.id, context_cleared(what, before, session.used, edits[-1].id))
     return True
@@ -154,9 +167,15 @@ def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     cut = shorten(view, limit, new_stamp(workspace))
     if cut is not None:
         edits.append(cut)
-    if edits:
-        session = workspace.record(session, *(ContextEdited(edit=edit) for edit in edits))
-        tell_usage(workspace, session)
+    return _record_together(workspace, session, edits) if edits else session
+
+
+def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edit]) -> Session:
+    """Appends the edits of one action, to be undone together."""
+    *parts, last = edits
+    together = (*(replace(part, part_of=last.id) for part in parts), last)
+    session = workspace.record(session, *(ContextEdited(edit=edit) for edit in together))
+    tell_usage(workspace, session)
     return session
 
 

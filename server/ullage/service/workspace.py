@@ -160,7 +160,7 @@ class Workspace:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
         if fresh.model == session.model:
-            fresh.tracker.trust(session.tracker.calibration)
+            fresh.tracker.trust(session.tracker.state.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
         return fresh
 

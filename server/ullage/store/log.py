@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from ullage.model.errors import ConcurrentAppend, InvalidRequest
 from ullage.model.events import MessageAppended, Record
-from ullage.store.codec import decode_event, encode_event, event_name
+from ullage.store.codec import decode_event, encode_event, event_name, storable
 
 # SQLite's largest integer: the end of a log that goes on.
 NO_END = 2**63 - 1
+
+_Row = tuple[str, int, int, str, int, str | None, bytes]
 
 
 class Span(Struct, frozen=True, kw_only=True):
@@ -68,11 +70,25 @@ def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_EN
     return Tail()
 
 
+def find_message(connection: sqlite3.Connection, session_id: str, message_id: str) -> Record | None:
+    """The record that appended a message, the session's own or an inherited one; the last if there are several."""
+    for span in lineage(connection, session_id):
+        row = connection.execute(
+            "SELECT position, timestamp, payload FROM records WHERE session_id = ? AND message_id = ? "
+            "AND position < ? ORDER BY position DESC LIMIT 1",
+            (span.session_id, storable(message_id), span.stop),
+        ).fetchone()
+        if row is not None:
+            return Record(position=row[0], timestamp=row[1], event=decode_event(row[2]))
+    return None
+
+
 def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, records: Sequence[Record]) -> None:
     """Writes records behind `tail`. Raises `ConcurrentAppend` if they do not start right there."""
     check_positions(session_id, tail.position + 1, records)
     connection.executemany(
-        "INSERT INTO records (session_id, position, timestamp, event, messages, payload) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
         _rows(session_id, tail.messages, records),
     )
 
@@ -98,8 +114,10 @@ def _read_span(connection: sqlite3.Connection, span: Span, start: int) -> Iterat
         yield Record(position=position, timestamp=timestamp, event=decode_event(payload))
 
 
-def _rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[tuple[str, int, int, str, int, bytes]]:
+def _rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[_Row]:
     for record in records:
-        messages += isinstance(record.event, MessageAppended)
-        payload = encode_event(record.event)
-        yield session_id, record.position, record.timestamp, event_name(record.event), messages, payload
+        event = record.event
+        message_id = storable(event.message.id) if isinstance(event, MessageAppended) else None
+        messages += message_id is not None
+        payload = encode_event(event)
+        yield session_id, record.position, record.timestamp, event_name(event), messages, message_id, payload

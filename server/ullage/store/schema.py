@@ -9,7 +9,8 @@ import sqlite3
 APPLICATION_ID = 0x756C6C67
 
 # `records.messages` counts the messages up to and including the record, inherited ones too, so that a session's
-# count, and a message's index, are read from one row. `records.event` is the event's tag.
+# count, and a message's index, are read from one row. `records.event` is the event's tag,
+# `records.message_id` the appended message's id.
 _V1 = (
     """
     CREATE TABLE sessions (
@@ -33,10 +34,12 @@ _V1 = (
         timestamp INTEGER NOT NULL,
         event TEXT NOT NULL,
         messages INTEGER NOT NULL,
+        message_id TEXT,
         payload BLOB NOT NULL,
         UNIQUE (session_id, position)
     )
     """,
+    "CREATE INDEX message_ids ON records (session_id, message_id) WHERE message_id IS NOT NULL",
     "CREATE TABLE snapshots (session_id TEXT PRIMARY KEY, position INTEGER NOT NULL, snapshot BLOB NOT NULL)",
     "CREATE TABLE calibrations (model TEXT PRIMARY KEY, calibration BLOB NOT NULL)",
     "CREATE VIRTUAL TABLE message_text USING fts5 (text)",

@@ -12,7 +12,7 @@ from ullage.service.ports import SearchHit, SessionInfo, StoredSession
 from ullage.store import sessions
 from ullage.store.connection import connect, default_path, transaction
 from ullage.store.failures import reporting
-from ullage.store.log import NO_END, find_tail, read_records
+from ullage.store.log import NO_END, find_message, find_tail, read_records
 from ullage.store.search import catch_up, search_messages
 from ullage.store.search_text import query_words
 
@@ -82,6 +82,12 @@ class SqliteStore:
         with self._reading() as connection:
             sessions.require_session(connection, session_id)
             return read_records(connection, session_id, start, NO_END if stop is None else stop)
+
+    def find_message(self, session_id: str, message_id: str) -> Record | None:
+        """Implements `SessionStore.find_message`."""
+        with self._reading() as connection:
+            sessions.require_session(connection, session_id)
+            return find_message(connection, session_id, message_id)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Implements `SessionStore.save_snapshot`."""

@@ -156,7 +156,7 @@ class ContextTracker:
             self._smallest = hidden + self.scale(counted), counted
 
     def trust(self, calibration: Calibration) -> None:
-        """Goes on with what is known of the model by now, which the reports taken in have taught already."""
+        """Goes on with what is known by now, which the reports taken in have taught already."""
         self._calibration = calibration
 
     @property

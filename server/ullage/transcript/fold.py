@@ -31,7 +31,8 @@ from ullage.transcript.view import Item, apply_edit
 
 
 class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An edit as listed: what it was, when, what it saved in tokens, and whether it still counts."""
+    """An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the
+    edit it is undone with."""
 
     id: str
     kind: str
@@ -39,6 +40,7 @@ class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     trigger: EditTrigger
     tokens_saved: int
     reverted: bool = False
+    part_of: str | None = None
 
 
 class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -180,6 +182,7 @@ class Transcript:
                 trigger=edit.trigger,
                 tokens_saved=edit.tokens_saved,
                 reverted=reverted,
+                part_of=edit.part_of,
             )
         )
         if not reverted:

@@ -128,3 +128,17 @@ def test_a_deleted_fork_leaves_its_parent_alone(store: SessionStore) -> None:
     store.create("fork", fork("parent", 1))
     store.delete("fork")
     assert store.read("parent") == parent
+
+
+def test_a_message_is_found_by_its_id_in_a_forks_own_log_and_in_what_it_inherits(store: SessionStore) -> None:
+    parent = conversation("one", "two", "three")
+    branch = fork("parent", 2, message("f0", "elsewhere"))
+    store.create("parent", parent)
+    store.create("fork", branch)
+    assert store.find_message("parent", "m2") == parent[3]
+    assert store.find_message("fork", "m1") == parent[2]
+    assert store.find_message("fork", "f0") == branch[1]
+    assert store.find_message("fork", "m2") is None
+    assert store.find_message("parent", "f0") is None
+    with pytest.raises(SessionNotFound):
+        store.find_message("nobody", "m1")
