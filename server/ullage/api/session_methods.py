@@ -215,7 +215,7 @@ async def export_session(workspace: Workspace, params: ExportParams) -> ExportRe
 
 
 async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:
-    sessions.cancel(workspace, params.session_id)
+    workspace.cancel(params.session_id)
     return Nothing()
 
 

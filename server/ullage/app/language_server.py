@@ -7,7 +7,7 @@ from ullage.api.methods import METHODS
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import WorkspaceHooks, build_server, serve
 from ullage.service.ports import Listener
-from ullage.service.sessions import cancel, configure
+from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
 
 
@@ -22,5 +22,5 @@ def serve_language_server(store_path: Path | None) -> int:
         workspace.listeners.append(listener)
         return workspace
 
-    hooks = WorkspaceHooks(open=open_workspace, configure=configure, cancel_compaction=cancel)
+    hooks = WorkspaceHooks(open=open_workspace, configure=configure, cancel_compaction=Workspace.cancel)
     return serve(build_server(hooks, METHODS, COMMANDS, __version__))

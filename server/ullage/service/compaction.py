@@ -104,7 +104,7 @@ async def compact(
     Raises `NothingToCompact`, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
     edited meanwhile. Cancelling the task leaves the context as it was.
     """
-    with _only_run(session):
+    with _only_run(workspace, session.id):
         planned = plan(workspace, session, limits, trigger)
         teller = _Teller(workspace, planned)
         teller.begun()
@@ -197,14 +197,21 @@ def _originals(workspace: Workspace, planned: Planned) -> tuple[Message, ...]:
 
 
 @contextmanager
-def _only_run(session: Session) -> Generator[None]:
-    if session.busy:
-        raise SessionBusy(f"a compaction of session {session.id} is running; wait for it or cancel it")
-    session.busy = True
+def _only_run(workspace: Workspace, session_id: str) -> Generator[None]:
+    require_idle(workspace, session_id)
+    task = asyncio.current_task()
+    if task is not None:
+        workspace.compacting[session_id] = task
     try:
         yield
     finally:
-        session.busy = False
+        workspace.compacting.pop(session_id, None)
+
+
+def require_idle(workspace: Workspace, session_id: str) -> None:
+    """Raises `SessionBusy` while a compaction of the session is under way."""
+    if session_id in workspace.compacting:
+        raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
 
 
 class _Teller:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ullage.edits.compaction import Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import EditNotFound, MessageNotFound, NothingToUndo, PreviewExpired, SessionBusy
+from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound, NothingToUndo, PreviewExpired
 from ullage.model.events import EditReverted, MessageAppended, MessagePinned, Record
 from ullage.model.message import Message
 from ullage.service.compaction import (
@@ -16,6 +16,7 @@ from ullage.service.compaction import (
     finish,
     manual_limits,
     plan,
+    require_idle,
     write_summary,
 )
 from ullage.service.ports import SearchHit
@@ -74,8 +75,7 @@ async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> 
 async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
     """What `compact_by_hand` would do, with the summary written but nothing applied."""
     session = await settled(workspace, session_id)
-    if session.busy:
-        raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
+    require_idle(workspace, session_id)
     limits = manual_limits(session.used, workspace.budget(session))
     planned = plan(workspace, session, limits, EditTrigger.MANUAL)
     summary = await write_summary(workspace, planned, focus, lambda _: None)
@@ -99,6 +99,7 @@ def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | N
     summary = previewed.summary
     if text is not None:
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
+        _require_smaller(previewed.planned, summary)
     return apply_and_tell(workspace, previewed.planned, summary)
 
 
@@ -152,14 +153,19 @@ def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:
 
 
 def _idle(workspace: Workspace, session_id: str) -> Session:
-    session = workspace.session(session_id)
-    if session.busy:
-        raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
-    return session
+    require_idle(workspace, session_id)
+    return workspace.session(session_id)
 
 
 def _action(edit: EditInfo) -> str:
     return edit.part_of or edit.id
+
+
+def _require_smaller(planned: Planned, summary: Summary) -> None:
+    """A compaction that makes the context grow helps nobody."""
+    grown = -finish(planned, summary).tokens_saved
+    if grown >= 0:
+        raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
 
 
 def _find(edits: Sequence[EditInfo], edit_id: str) -> EditInfo:

@@ -71,7 +71,6 @@ class Session:
         self.breaker = Breaker()
         self.edits_seen = 0
         self.cleared_at = 0
-        self.busy = False
         self.previews: dict[str, Previewed] = {}
 
     @property

@@ -140,13 +140,6 @@ def configure(workspace: Workspace, settings: Settings) -> None:
         look_after(workspace, session)
 
 
-def cancel(workspace: Workspace, session_id: str) -> None:
-    """Stops an automatic run of the session; a request's own work is stopped by cancelling the request."""
-    run = workspace.runs.get(session_id)
-    if run is not None:
-        run.cancel()
-
-
 def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     """Takes a session off the list and out of memory."""
     info = workspace.ports.store.info(session_id)

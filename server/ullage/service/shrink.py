@@ -58,7 +58,7 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         workspace.emit(session.id, context_warning(session.used, budget))
     if due is Action.NONE:
         return
-    if session.id not in workspace.runs and not session.busy:
+    if session.id not in workspace.runs and session.id not in workspace.compacting:
         run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))

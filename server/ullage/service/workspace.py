@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -30,6 +31,7 @@ class Workspace:
         self.settings = settings or Settings()
         self.listeners: list[Listener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
+        self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
         self._budgets: dict[str, ContextBudget | None] = {}
 
@@ -52,10 +54,14 @@ class Workspace:
 
     def forget(self, session_id: str) -> None:
         """Closes a session in memory."""
-        run = self.runs.pop(session_id, None)
-        if run is not None:
-            run.cancel()
+        self.cancel(session_id)
         self._open.pop(session_id, None)
+
+    def cancel(self, session_id: str) -> None:
+        """Stops what is running in a session: an automatic run, or a compaction that was asked for."""
+        for tasks in (self.runs, self.compacting):
+            if session_id in tasks:
+                tasks[session_id].cancel()
 
     def record(self, session: Session, *events: Event) -> Session:
         """Appends events to the log and takes them in. Returns the session to go on with.
