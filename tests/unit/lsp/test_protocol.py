@@ -305,7 +305,7 @@ async def test_our_methods_and_the_updates_are_announced() -> None:
     assert "ullage/ping" in announced["methods"]
 
 
-async def test_twenty_thousand_notifications_leave_nothing_behind(rig: Rig) -> None:
+async def test_twenty_thousand_notifications_leave_nothing_behind(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     change = {
         "textDocument": {"uri": "file:///a", "version": 1},
         "contentChanges": [{"text": "x"}],
@@ -323,7 +323,7 @@ async def test_twenty_thousand_notifications_leave_nothing_behind(rig: Rig) -> N
             await asyncio.sleep(0)
         await rig.settle()
 
-    logging.getLogger("ullage").setLevel(logging.ERROR)
+    caplog.set_level(logging.ERROR, "ullage")
     await burst(400)
     tracemalloc.start()
     before = tracemalloc.take_snapshot()
