@@ -181,7 +181,13 @@ def test_boxes_are_50_columns_and_plain_without_a_terminal(transcript: Path) -> 
 def test_report_says_when_nothing_could_go(tmp_path: Path) -> None:
     talk = tmp_path / "talk.json"
     talk.write_text('[{"role": "user", "content": "Hello"}]')
-    assert "Nothing was compacted" in ullage("compact", talk).out
+    assert "Nothing to compact: 1 message" in ullage("compact", talk).out
+
+
+def test_report_says_what_else_was_cut(tmp_path: Path) -> None:
+    talk = tmp_path / "talk.json"
+    talk.write_bytes(msgspec.json.encode([{"role": "user", "content": "word " * 5_000}]))
+    assert "shorten" in ullage("compact", talk, "--budget", "800").out
 
 
 def test_encoding_without_box_characters_gets_ascii(transcript: Path) -> None:

@@ -17,6 +17,7 @@ from ullage.cli.terminal import print_json, print_lines, terminal_glyphs, to_jso
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
+from ullage.model.words import nothing_to_compact
 from ullage.service.contexts import compact_by_hand
 from ullage.service.fitting import fit_budget
 
@@ -24,6 +25,7 @@ from ullage.service.fitting import fit_budget
 class _Outcome(Struct, frozen=True, kw_only=True):
     result: dict[str, object]
     compaction: CompactionBlock | None
+    other_edits: tuple[str, ...]
     usage: UsageResult
     now: int
 
@@ -53,11 +55,14 @@ def _check(options: CompactOptions) -> None:
 
 async def _compact(options: CompactOptions) -> _Outcome:
     async with open_source(options, reports=False) as source:
+        before = source.session.transcript.edits_in_force
         block = await _block(source, options)
         session = source.workspace.session(source.session.id)
+        made = [edit.kind for edit in session.transcript.edits_in_force if edit not in before]
         return _Outcome(
             result=await result_object(source, options.provider, block),
             compaction=block,
+            other_edits=tuple(kind for kind in made if kind != "compaction"),
             usage=usage_result(source.workspace, session),
             now=source.workspace.ports.clock.now(),
         )
@@ -77,6 +82,8 @@ def _print(outcome: _Outcome, *, ascii_only: bool) -> None:
     glyphs = terminal_glyphs(ascii_only=ascii_only)
     if outcome.compaction is not None:
         print_lines([*compaction_box(outcome.compaction, glyphs), "", outcome.compaction.summary.strip(), ""])
-    else:
-        print_lines(["Nothing was compacted."])
+    elif not outcome.other_edits:
+        print_lines([nothing_to_compact(outcome.usage.meta.ullage.messages_active, outcome.usage.used)])
+    if outcome.other_edits:
+        print_lines([f"To fit, messages or blocks were also cut or left out: {', '.join(outcome.other_edits)}."])
     print_lines(context_box(outcome.usage, outcome.now, glyphs))
