@@ -56,10 +56,12 @@ def shorten(view: CountedView, limit: int, stamp: Stamp) -> ShortenEdit | None:
 
 
 def cap_blocks(view: CountedView, cap: int, stamp: Stamp, only: Collection[str]) -> ShortenEdit | None:
-    """The edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`; None if there
-    is no such block."""
+    """The edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`; None if
+    that saves nothing."""
     large = [candidate for candidate in _candidates(view, over=cap) if candidate.message.id in only]
-    return _cut_all(view, large, cap, stamp)
+    edit = _cut_all(view, large, cap, stamp)
+    # The notice in the gap can cost more than a block just over the cap gives up.
+    return edit if edit is not None and edit.tokens_saved > 0 else None
 
 
 def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ullage.edits.compaction import (
+    SUMMARY_CAP,
     CompactionLimits,
     Summary,
     finish_compaction,
@@ -45,6 +46,8 @@ from ullage.transcript.keep import leading
 # A compaction by hand is asked for to make room now: it leaves at most half of what is there, half of that verbatim.
 _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
+# In a small window a summary of full length would crowd out the conversation it serves.
+_SUMMARY_SHARE = 0.35
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 
@@ -56,15 +59,19 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
 
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
-    return CompactionLimits(target=budget.target, keep_tail=budget.keep_tail)
+    return _limits(budget.target, budget.keep_tail)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
     """What a compaction by hand aims for: it must help even when the context is nearly empty."""
     target, tail = int(used * _MANUAL_SHARE), int(used * _MANUAL_TAIL_SHARE)
     if budget is None:
-        return CompactionLimits(target=target, keep_tail=tail)
-    return CompactionLimits(target=min(target, budget.target), keep_tail=min(tail, budget.keep_tail))
+        return _limits(target, tail)
+    return _limits(min(target, budget.target), min(tail, budget.keep_tail))
+
+
+def _limits(target: int, tail: int) -> CompactionLimits:
+    return CompactionLimits(target=target, keep_tail=tail, summary=min(SUMMARY_CAP, int(target * _SUMMARY_SHARE)))
 
 
 def plan(
