@@ -214,3 +214,19 @@ def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
 def test_schema_prints_protocol_and_settings() -> None:
     assert "AppendParams" in ullage("schema").json["$defs"]
     assert "context.warnAt" in ullage("schema", "settings").json["properties"]
+
+
+def test_of_a_file_with_several_conversations_one_can_be_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "runs.json"
+    runs = [
+        {"task_id": number, "traj": [{"role": "user", "content": f"Question {number}"}] * (number + 1)}
+        for number in range(3)
+    ]
+    path.write_bytes(msgspec.json.encode(runs))
+    longest = ullage("context", path, "--window", "8000", "--json").json
+    first = ullage("context", path, "--window", "8000", "--run", "1", "--json").json
+    assert "Question 2" in str(longest["messages"])
+    assert "Question 0" in str(first["messages"])
+    missing = ullage("context", path, "--window", "8000", "--run", "9")
+    assert missing.status == 2
+    assert missing.err.count("\n") == 1

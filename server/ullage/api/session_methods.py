@@ -103,11 +103,12 @@ class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A transcript by `path`, or its `text`; `format` if it cannot be detected."""
+    """A transcript by `path`, or its `text`; `format` if it cannot be detected, `run` if it holds several."""
 
     path: str | None = None
     text: str | None = None
     format: str | None = None
+    run: Annotated[int, Meta(ge=1)] | None = None
     cwd: str = ""
 
 
@@ -198,7 +199,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
 
 async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
     data, name = await _import_data(params)
-    transcript = await asyncio.to_thread(formats.read, data, name, params.format)
+    transcript = await asyncio.to_thread(formats.read, data, name, params.format, params.run)
     session = await sessions.import_transcript(workspace, transcript, params.cwd)
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(

@@ -58,8 +58,13 @@ def _acp(parser: ArgumentParser) -> None:
     parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
 
 
-def _reading(parser: ArgumentParser) -> None:
+def _file(parser: ArgumentParser) -> None:
     parser.add_argument("--format", metavar="NAME", help="the transcript's format, if it is not detected")
+    parser.add_argument("--run", type=_tokens, metavar="N", help="which conversation, if the file holds several")
+
+
+def _reading(parser: ArgumentParser) -> None:
+    _file(parser)
     parser.add_argument("--model", metavar="NAME", help="the model, in place of the one the transcript names")
     parser.add_argument(
         "--window", type=_tokens, metavar="TOKENS", help="the model's window, in place of the known one"
@@ -101,7 +106,7 @@ def _compact(parser: ArgumentParser) -> None:
 
 def _import(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="the transcript")
-    parser.add_argument("--format", metavar="NAME", help="its format, if it is not detected")
+    _file(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
 
@@ -133,7 +138,7 @@ def _search(parser: ArgumentParser) -> None:
 
 def _demo(parser: ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="play this transcript, not the sample")
-    parser.add_argument("--format", metavar="NAME", help="its format, if it is not detected")
+    _file(parser)
     parser.add_argument("--window", type=_tokens, metavar="TOKENS", help="the window to play it in")
     parser.add_argument("--fast", action="store_true", help="as fast as the server answers")
     parser.add_argument("--svg", type=Path, metavar="PATH", help="write the final screen as a picture")

@@ -11,11 +11,12 @@ T = TypeVar("T")
 
 
 class ReadingOptions(Struct, frozen=True, kw_only=True):
-    """What to look at, and how: a file or session, its format, model and window, and how many of its messages."""
+    """What to look at, and how: a file or session, its format, which run of it, model and window, and how many of its messages."""
 
     target: str
     store: Path | None = None
     format: str | None = None
+    run: int | None = None
     model: str | None = None
     window: int | None = None
     at: int | None = None

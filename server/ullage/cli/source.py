@@ -47,7 +47,7 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
     and not also the hidden prompt of the program that wrote it, which is not handed out.
     """
     if Path(options.target).exists():
-        transcript = read_transcript(Path(options.target), options.format)
+        transcript = read_transcript(Path(options.target), options.format, options.run)
     else:
         with open_workspace(options.store) as workspace:
             session = _stored(workspace, options.target)
@@ -63,9 +63,9 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
         yield Source(workspace=workspace, session=session, is_copy=True)
 
 
-def read_transcript(path: Path, format_name: str | None) -> ImportedTranscript:
+def read_transcript(path: Path, format_name: str | None, run: int | None) -> ImportedTranscript:
     """A transcript file as events. Raises `InputError`."""
-    return formats.read(read_bytes(path), str(path), format_name)
+    return formats.read(read_bytes(path), str(path), format_name, run)
 
 
 @contextmanager

@@ -7,10 +7,9 @@ import tempfile
 from argparse import Namespace
 from pathlib import Path
 
-from msgspec import Struct
 from rich.console import Console
 
-from ullage.cli.demo.conversation import load_conversation
+from ullage.cli.demo.conversation import ConversationOptions, load_conversation
 from ullage.cli.demo.play import Player
 from ullage.cli.demo.scene import Scene
 from ullage.cli.demo.screen import draw_screen
@@ -35,12 +34,9 @@ Read on in README.md, server/ARCHITECTURE.md and protocol/README.md.
 """
 
 
-class DemoOptions(Struct, frozen=True, kw_only=True):
+class DemoOptions(ConversationOptions, frozen=True, kw_only=True):
     """The arguments of `ullage demo`."""
 
-    file: Path | None
-    format: str | None
-    window: int | None
     fast: bool
     svg: Path | None
     ascii: bool
@@ -49,7 +45,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
 def run(args: Namespace) -> int:
     """Plays it; `--svg` keeps the last screen as a picture."""
     options = read_options(args, DemoOptions)
-    conversation = load_conversation(options.file, options.format, options.window)
+    conversation = load_conversation(options)
     console = Console(highlight=False, markup=False, emoji=False)
     scene = Scene(conversation.title, conversation.model, terminal_glyphs(ascii_only=options.ascii))
     with (

@@ -18,7 +18,7 @@ _SHOWN = 5
 
 def run(args: Namespace) -> int:
     """Prints the new session's id, and what of the file is not in it."""
-    params = ImportParams(path=str(args.file), format=args.format)
+    params = ImportParams(path=str(args.file), format=args.format, run=args.run)
     with working(f"Importing {args.file}"), open_workspace(args.store) as workspace:
         result = asyncio.run(_import(workspace, params))
     if args.json:

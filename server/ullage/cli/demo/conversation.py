@@ -41,14 +41,24 @@ class Conversation(Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
 
 
-def load_conversation(path: Path | None, format_name: str | None, window: int | None) -> Conversation:
-    """The transcript at `path`, or the sample. Raises `InputError`."""
+class ConversationOptions(Struct, frozen=True, kw_only=True):
+    """Which conversation to play, and in which window."""
+
+    file: Path | None = None
+    format: str | None = None
+    run: int | None = None
+    window: int | None = None
+
+
+def load_conversation(options: ConversationOptions) -> Conversation:
+    """The transcript in the file, or the sample. Raises `InputError`."""
+    path, window = options.file, options.window
     if path is None:
         data = files("ullage.cli").joinpath("data/sample.jsonl").read_bytes()
         transcript = formats.read(data, "the sample")
         window = window or SAMPLE_WINDOW
     else:
-        transcript = read_transcript(path, format_name)
+        transcript = read_transcript(path, options.format, options.run)
     steps = tuple(_steps(transcript.events))
     model = transcript.model or _UNKNOWN_MODEL
     return Conversation(
