@@ -11,7 +11,8 @@ T = TypeVar("T")
 
 
 class ReadingOptions(Struct, frozen=True, kw_only=True):
-    """What to look at, and how: a file or session, its format, which run of it, model and window, and how many of its messages."""
+    """What to look at, and how: a file (its format, which run of it) or session, its model and window, and how many
+    of its messages."""
 
     target: str
     store: Path | None = None
