@@ -12,11 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from generators import lua
+from generators.manifest import with_settings
+from generators.typescript import typescript
 from ullage.api.schema import methods_document, schema_document, settings_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PROTOCOL = ROOT / "protocol"
 README = PROTOCOL / "README.md"
+VSCODE = ROOT / "editors" / "vscode"
+MANIFEST = VSCODE / "package.json"
+NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
 
 
 def as_json(document: Mapping[str, Any]) -> str:
@@ -83,6 +89,10 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     PROTOCOL / "schema.json": lambda: as_json(schema_document()),
     PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
     README: readme,
+    VSCODE / "src" / "protocol.gen.ts": typescript,
+    MANIFEST: lambda: with_settings(MANIFEST),
+    NVIM / "types.gen.lua": lua.types,
+    NVIM / "generated.lua": lua.values,
 }
 
 

@@ -1,30 +1,741 @@
-// Stands in until `scripts/gen_protocol.py` writes the real one.
+// Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
+
+/** A request by its name and the types of its params and result. */
 export interface Method<P, R> {
   readonly name: string;
+  /** Carries the types, is never set. Take params as `NoInfer<P>`, so that the method alone decides what they are. */
   readonly types?: (params: P) => R;
 }
 
-export type Level = 'normal' | 'warning' | 'critical' | 'off';
-export type UsageSource = 'reported' | 'stale' | 'estimated';
-
-export interface UsageMeta {
-  source: UsageSource;
-  level: Level;
-  usable: number | null;
-  warnAt: number | null;
-  compactAt: number | null;
-  breakdown: Record<string, number>;
-  model: string;
-  messagesActive: number;
-  messagesArchived: number;
-  compactions: number;
-  oldestTimestamp: number;
-  reportedAt?: number | null;
-  pendingMessages?: number;
-  errorShare?: number;
+/** A notification by its name and the type of its params. */
+export interface NotificationMethod<P> {
+  readonly name: string;
+  /** Carries the type, is never set. */
+  readonly types?: (params: P) => void;
 }
 
+/** Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names). */
+export interface AppendParams {
+  readonly sessionId: string;
+  readonly messages?: readonly MessageInput[];
+  readonly usage?: Readonly<Record<string, unknown>>;
+  readonly model?: string;
+  readonly tools?: readonly ToolDefinition[];
+}
+
+/** The messages' ids, made ones included, and how full the context is now. */
+export interface AppendResult {
+  readonly messageIds: readonly string[];
+  readonly usage: UsageResult;
+}
+
+/** All artifacts of a stretch of conversation, each list ranked: most important first. */
+export interface ArtifactLedger {
+  readonly files?: readonly FileArtifact[];
+  readonly commands?: readonly CommandArtifact[];
+  readonly identifiers?: readonly IdentifierArtifact[];
+}
+
+export type Block =
+  | TextBlock
+  | ImageBlock
+  | ThinkingBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ResourceBlock
+  | CompactionBlock;
+
+/**
+ * Tokens of the context by kind; `overhead` is what a provider reported beyond what the session shows (hidden system
+ * prompt and tools). The parts sum to `used`.
+ */
+export interface Breakdown {
+  /** @default 0 */
+  readonly system_prompt?: number;
+  /** @default 0 */
+  readonly tools?: number;
+  /** @default 0 */
+  readonly memory?: number;
+  /** @default 0 */
+  readonly messages?: number;
+  /** @default 0 */
+  readonly tool_results?: number;
+  /** @default 0 */
+  readonly summary?: number;
+  /** @default 0 */
+  readonly overhead?: number;
+}
+
+/** A command or test run, its last outcome, and the line of its output that tells most. */
+export interface CommandArtifact {
+  readonly command: string;
+  readonly outcome: Outcome;
+  /** @default false */
+  readonly is_test?: boolean;
+  readonly detail?: string;
+  /** @default 1 */
+  readonly times?: number;
+  /** @default 0 */
+  readonly last_index?: number;
+}
+
+/** Applies a preview, with `summary` in place of its own if given. */
+export interface CommitParams {
+  readonly sessionId: string;
+  readonly previewId: string;
+  readonly summary?: string;
+}
+
+/** Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen. */
+export interface CompactParams {
+  readonly sessionId: string;
+  readonly focus?: string;
+  /** @default false */
+  readonly dryRun?: boolean;
+}
+
+/** What a compaction did or, with `previewId`, would do. */
+export interface CompactResult {
+  readonly summary: string;
+  readonly ledger: ArtifactLedger;
+  readonly messagesArchived: number;
+  readonly contextSizeBefore: number;
+  readonly contextSizeAfter: number;
+  readonly usage: UsageResult;
+  readonly editId: string | null;
+  readonly previewId: string | null;
+  readonly archived: readonly Entry[];
+}
+
+/**
+ * The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds;
+ * `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's
+ * messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
+ */
+export interface CompactionBlock {
+  readonly type: "context_compaction";
+  readonly compaction_number: number;
+  readonly timestamp: number;
+  readonly summary: string;
+  readonly messages_archived: number;
+  readonly context_size_before: number;
+  /** @default 0 */
+  readonly context_size_after?: number;
+  readonly kept?: readonly string[];
+  readonly ledger?: ArtifactLedger;
+  /** @default "offline" */
+  readonly summarizer?: string;
+}
+
+/** What a compaction did: the edit to undo it by, and its figures in tokens and messages. */
+export interface CompactionMeta {
+  readonly trigger: string;
+  readonly compactionNumber: number;
+  readonly editId: string | null;
+  readonly messageId: string | null;
+  readonly messagesArchived: number;
+  readonly contextSizeBefore: number;
+  readonly contextSizeAfter: number;
+}
+
+/** A compaction's life: in progress, then exactly one of the others. */
+export type CompactionStatus = "in_progress" | "completed" | "failed" | "cancelled";
+
+/** A piece of the summary, in order, while it is written. */
+export interface CompactionSummaryChunk {
+  readonly sessionUpdate: "compaction_summary_chunk";
+  readonly compactionId: string;
+  readonly content: TextContent;
+}
+
+/** A compaction begins or ends; fields left out keep what they were. */
+export interface CompactionUpdate {
+  readonly sessionUpdate: "compaction_update";
+  readonly compactionId: string;
+  readonly status: CompactionStatus;
+  readonly summary?: readonly TextContent[];
+  readonly error?: string;
+  readonly _meta?: { readonly ullage: CompactionMeta };
+}
+
+/** When and how far the context is shrunk. Shares are of the usable window (window minus reserve). */
+export interface ContextSettings {
+  /** Warn and compact automatically. Off while a model's window is unknown. @default true */
+  readonly enabled?: boolean;
+  /** Share of the usable window at which you are warned, once. @default 0.8 */
+  readonly warnAt?: number;
+  /** Share of the usable window at which Ullage compacts by itself. @default 0.9 */
+  readonly compactAt?: number;
+  /** Share from which cheap edits run: duplicate reads, old tool results. @default 0.65 */
+  readonly clearAt?: number;
+  /** Share of the usable window a compaction leaves at most. @default 0.5 */
+  readonly target?: number;
+  /** Tokens kept free for the answer. Unset: min(max output, 20,000, window/4). */
+  readonly reserve?: number | null;
+  /** Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000. */
+  readonly keepTail?: number | null;
+  /** Most recent tool results that clearing leaves alone. @default 3 */
+  readonly keepToolUses?: number;
+  /** Cheap edits run only if they save this many tokens, or reach the target. @default 20000 */
+  readonly clearAtLeast?: number;
+  /** Tools whose results are never cleared. */
+  readonly excludeTools?: readonly string[];
+}
+
+/**
+ * An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit
+ * it is undone with.
+ */
+export interface EditInfo {
+  readonly id: string;
+  readonly kind: string;
+  readonly timestamp: number;
+  readonly trigger: EditTrigger;
+  readonly tokensSaved: number;
+  /** @default false */
+  readonly reverted?: boolean;
+  readonly partOf?: string;
+}
+
+/** Who asked for an edit. */
+export type EditTrigger = "manual" | "automatic";
+
+/** A message as listed: its place, its tokens in the context (0 if archived) and how it stands. */
+export interface Entry {
+  readonly message: Message;
+  readonly index: number;
+  readonly tokens: number;
+  readonly archived: boolean;
+  readonly pinned: boolean;
+  readonly inserted: boolean;
+}
+
+/** `kind` is the error's name, a stable word for programs. */
+export interface ErrorData {
+  readonly kind: string;
+}
+
+/** JSON-RPC's error object; `message` is one line fit for a person. */
+export interface ErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data: ErrorData;
+}
+
+/** `ullage` exports the whole log, the others the context, request-ready. */
+export interface ExportParams {
+  readonly sessionId: string;
+  /** @default "ullage" */
+  readonly format?: "anthropic" | "openai" | "ullage";
+}
+
+/** The file's text. */
+export interface ExportResult {
+  readonly text: string;
+}
+
+/** The strongest thing that happened to a file, weakest first. */
+export type FileAction = "read" | "modified" | "created" | "deleted";
+
+/** A file: what happened to it, how often, and the index of the message that touched it last. */
+export interface FileArtifact {
+  readonly path: string;
+  readonly action: FileAction;
+  /** @default 1 */
+  readonly times?: number;
+  /** @default 0 */
+  readonly last_index?: number;
+}
+
+/** Forks after a message, or at the end. */
+export interface ForkSessionParams {
+  readonly sessionId: string;
+  readonly messageId?: string;
+  readonly title?: string;
+}
+
+/** Every edit ever, oldest first. */
+export interface HistoryResult {
+  readonly edits: readonly EditInfo[];
+}
+
+/** A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood. */
+export interface IdentifierArtifact {
+  readonly name: string;
+  readonly context?: string;
+  /** @default 1 */
+  readonly times?: number;
+  /** @default 0 */
+  readonly last_index?: number;
+}
+
+/** A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them. */
+export interface ImageBlock {
+  readonly type: "image";
+  /** @default "image/png" */
+  readonly media_type?: string;
+  readonly data?: string;
+  readonly url?: string;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** A transcript by `path`, or its `text`; `format` if it cannot be detected, `run` if it holds several. */
+export interface ImportParams {
+  readonly path?: string;
+  readonly text?: string;
+  readonly format?: string;
+  readonly run?: number;
+  readonly cwd?: string;
+}
+
+/** The new session, and what of the file is not in it. */
+export interface ImportResult {
+  readonly session: SessionResult;
+  readonly format: string;
+  readonly messages: number;
+  readonly unread: readonly SkippedLine[];
+  readonly passedOver: number;
+}
+
+/** Where `used` stands between the thresholds. */
+export type Level = "off" | "normal" | "warning" | "critical";
+
+/** Sessions of one folder or all; `cursor` is a former result's `nextCursor`. */
+export interface ListSessionsParams {
+  readonly cwd?: string;
+  readonly cursor?: string;
+}
+
+/** A page of sessions, last changed first. */
+export interface ListSessionsResult {
+  readonly sessions: readonly ListedSession[];
+  readonly nextCursor?: string;
+}
+
+/** ACP's session entry; `updatedAt` is ISO 8601. */
+export interface ListedSession {
+  readonly sessionId: string;
+  readonly cwd: string;
+  readonly title: string;
+  readonly updatedAt: string;
+  readonly _meta: ListedSessionMetas;
+}
+
+/** What ACP's session entry has no field for. */
+export interface ListedSessionMeta {
+  readonly model: string;
+  readonly messages: number;
+  readonly createdAt: number;
+  readonly parentId: string | null;
+}
+
+/** The `_meta` object. */
+export interface ListedSessionMetas {
+  readonly ullage: ListedSessionMeta;
+}
+
+/** One message. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown. */
+export interface Message {
+  readonly id: string;
+  readonly role: Role;
+  readonly content: readonly Block[];
+  /** @default 0 */
+  readonly timestamp?: number;
+}
+
+/** A message as a client hands it in: `content` may be plain text; id and time are made if left out. */
+export interface MessageInput {
+  readonly role: Role;
+  readonly content: string | readonly Block[];
+  readonly id?: string;
+  readonly timestamp?: number;
+}
+
+/**
+ * `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the
+ * context is given request-ready as well.
+ */
+export interface MessagesParams {
+  readonly sessionId: string;
+  /** @default "context" */
+  readonly scope?: "context" | "transcript";
+  /** @default 0 */
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly provider?: "anthropic" | "openai";
+}
+
+/** A page of messages, how many there are, and the request's fields for the provider asked for. */
+export interface MessagesResult {
+  readonly entries: readonly Entry[];
+  readonly total: number;
+  readonly request: Readonly<Record<string, unknown>> | null;
+}
+
+/** What you know better than the catalog about one model. */
+export interface ModelSettings {
+  /** Input tokens the model accepts. */
+  readonly window?: number | null;
+  /** Most tokens of one answer. */
+  readonly maxOutput?: number | null;
+  /** How to count this model's tokens. */
+  readonly encoding?: "approximate" | "cl100k_base" | "o200k_base" | null;
+}
+
+/** A new session; everything may be left out. */
+export interface NewSessionParams {
+  readonly cwd?: string;
+  readonly model?: string;
+  readonly title?: string;
+  readonly system?: string;
+  readonly tools?: readonly ToolDefinition[];
+}
+
+/** An empty result. */
+export type Nothing = Readonly<Record<string, never>>;
+
+/** A line for the person; live only. */
+export interface Notice {
+  readonly sessionUpdate: "notice";
+  readonly severity: Severity;
+  readonly title: string;
+  readonly description?: string;
+  readonly _meta?: { readonly ullage: NoticeMeta };
+}
+
+/** A notice's kind, a stable word for programs, and the edit it speaks of. */
+export interface NoticeMeta {
+  readonly kind: string;
+  readonly editId: string | null;
+}
+
+/** How a command ended, as far as its output tells. */
+export type Outcome = "passed" | "failed" | "unknown";
+
+/** Pins a message of the context, or unpins it. */
+export interface PinParams {
+  readonly sessionId: string;
+  readonly messageId: string;
+  /** @default true */
+  readonly pinned?: boolean;
+}
+
+/** The ids of all pinned messages. */
+export interface PinResult {
+  readonly pinned: readonly string[];
+}
+
+/** A prompt for the model, as ACP content blocks. */
+export interface PromptParams {
+  readonly sessionId: string;
+  /** ACP content blocks. */
+  readonly prompt: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A file or other resource put into the conversation; without `text` it is only a link. */
+export interface ResourceBlock {
+  readonly type: "resource";
+  readonly uri: string;
+  readonly text?: string;
+  readonly mime_type?: string;
+}
+
+/** Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds. */
+export interface RestoreParams {
+  readonly sessionId: string;
+  readonly editId?: string;
+  readonly timestamp?: number;
+}
+
+export type ResultPart = TextBlock | ImageBlock | ResourceBlock;
+
+/** The edits taken back, and how full the context is again. */
+export interface RevertResult {
+  readonly edits: readonly EditInfo[];
+  readonly usage: UsageResult;
+}
+
+/** Who speaks. A tool's results are the user's, as in Anthropic's API. */
+export type Role = "system" | "user" | "assistant";
+
+/**
+ * A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is the
+ * message's number among the appended messages of the session, from 0, inherited ones included.
+ */
+export interface SearchHit {
+  readonly sessionId: string;
+  readonly messageId: string;
+  readonly index: number;
+  readonly role: string;
+  readonly score: number;
+  readonly snippet: string;
+}
+
+/** Words to find, in one session or all. */
+export interface SearchParams {
+  readonly query: string;
+  readonly sessionId?: string;
+  /** @default 10 */
+  readonly limit?: number;
+}
+
+/** Messages that match, best first. */
+export interface SearchResult {
+  readonly hits: readonly SearchHit[];
+}
+
+/** The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`). */
+export interface SessionInfoUpdate {
+  readonly sessionUpdate: "session_info_update";
+  readonly title?: string;
+  readonly updatedAt?: string;
+  readonly _meta?: { readonly ullage: UsageMeta };
+}
+
+/** The params of `session/update`, ACP's `SessionNotification`. */
 export interface SessionNotification {
-  sessionId: string;
-  update: { sessionUpdate: string };
+  readonly sessionId: string;
+  readonly update: Update;
 }
+
+/** Names a session. */
+export interface SessionParams {
+  readonly sessionId: string;
+}
+
+/** A session and how full it is. */
+export interface SessionResult {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly cwd: string;
+  readonly usage: UsageResult;
+}
+
+/** All settings of Ullage. */
+export interface Settings {
+  /** Model assumed for sessions that do not name one. */
+  readonly model?: string;
+  /** Overrides per model name, for example its window. */
+  readonly models?: Readonly<Record<string, ModelSettings>>;
+  readonly context?: ContextSettings;
+}
+
+/** How much a notice matters. */
+export type Severity = "info" | "warning" | "error";
+
+/**
+ * A part of the file that holds no event: where (1-based line, or index of the element) and why. `expected` is True for
+ * what the format is known to hold beside the conversation (progress lines, snapshots); False for what could not be
+ * read.
+ */
+export interface SkippedLine {
+  readonly line: number;
+  readonly reason: string;
+  readonly expected: boolean;
+}
+
+/** Plain text. */
+export interface TextBlock {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** ACP's text content block. */
+export interface TextContent {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/**
+ * A model's reasoning. `signature` must go back to the provider unchanged; `redacted` holds encrypted reasoning that
+ * has no readable text.
+ */
+export interface ThinkingBlock {
+  readonly type: "thinking";
+  readonly thinking: string;
+  readonly signature?: string;
+  readonly redacted?: string;
+}
+
+/** A tool offered to the model; `input_schema` is JSON Schema. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string;
+  readonly input_schema?: Readonly<Record<string, unknown>>;
+}
+
+/** What the tool call `tool_use_id` returned. */
+export interface ToolResultBlock {
+  readonly type: "tool_result";
+  readonly tool_use_id: string;
+  readonly content?: readonly ResultPart[];
+  /** @default false */
+  readonly is_error?: boolean;
+}
+
+/** A model's call of the tool `name`; the result carries the same `id`. */
+export interface ToolUseBlock {
+  readonly type: "tool_use";
+  readonly id: string;
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** Takes back the last edit, or the one named, and what was done together with it. */
+export interface UndoParams {
+  readonly sessionId: string;
+  readonly editId?: string;
+}
+
+export type Update = UsageUpdate | CompactionUpdate | CompactionSummaryChunk | Notice | SessionInfoUpdate;
+
+/**
+ * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read
+ * from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+ */
+export interface Usage {
+  /** @default 0 */
+  readonly input_tokens?: number;
+  /** @default 0 */
+  readonly output_tokens?: number;
+  /** @default 0 */
+  readonly cache_read_input_tokens?: number;
+  /** @default 0 */
+  readonly cache_creation_input_tokens?: number;
+}
+
+/** What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown. */
+export interface UsageMeta {
+  readonly source: UsageSource;
+  readonly level: Level;
+  readonly usable: number | null;
+  readonly warnAt: number | null;
+  readonly compactAt: number | null;
+  readonly breakdown: Breakdown;
+  readonly totals: Usage;
+  readonly model: string;
+  readonly messagesActive: number;
+  readonly messagesArchived: number;
+  readonly compactions: number;
+  readonly oldestTimestamp: number;
+  readonly reportedAt: number | null;
+  readonly pendingMessages: number;
+  readonly errorShare: number | null;
+}
+
+/** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */
+export interface UsageResult {
+  readonly used: number;
+  readonly size: number | null;
+  readonly _meta: { readonly ullage: UsageMeta };
+}
+
+/**
+ * How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after
+ * that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an
+ * edit came since.
+ */
+export type UsageSource = "reported" | "estimated" | "stale";
+
+/** Tokens in context and the window in effect. Never sent with a guessed `size`. */
+export interface UsageUpdate {
+  readonly sessionUpdate: "usage_update";
+  readonly used: number;
+  readonly size: number;
+  readonly _meta?: { readonly ullage: UsageMeta };
+}
+
+/** Starts a session. */
+export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
+
+/** Opens a stored session. */
+export const SessionLoad: Method<SessionParams, SessionResult> = { name: "ullage/session/load" };
+
+/** Lists stored sessions, last changed first. */
+export const SessionList: Method<ListSessionsParams, ListSessionsResult> = { name: "ullage/session/list" };
+
+/** Starts a session that shares another's past. */
+export const SessionFork: Method<ForkSessionParams, SessionResult> = { name: "ullage/session/fork" };
+
+/** Stops work on a session and frees its memory. */
+export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/session/close" };
+
+/** Takes a session off the list. */
+export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
+
+/** Asks the model. Without one, says so. */
+export const SessionPrompt: Method<PromptParams, Nothing> = { name: "ullage/session/prompt" };
+
+/** Hands in messages and the provider's usage, for a client that runs its own model. */
+export const SessionAppend: Method<AppendParams, AppendResult> = { name: "ullage/session/append" };
+
+/** Reads another program's transcript into a new session. */
+export const SessionImport: Method<ImportParams, ImportResult> = { name: "ullage/session/import" };
+
+/** Gives a session as text. */
+export const SessionExport: Method<ExportParams, ExportResult> = { name: "ullage/session/export" };
+
+/** Stops what is running in a session. */
+export const SessionCancel: NotificationMethod<SessionParams> = { name: "ullage/session/cancel" };
+
+/** Says how full the context is. */
+export const ContextGet: Method<SessionParams, UsageResult> = { name: "ullage/context/get" };
+
+/** Lists what the model would be sent, or everything ever. */
+export const ContextMessages: Method<MessagesParams, MessagesResult> = { name: "ullage/context/messages" };
+
+/** Compacts the context now, or previews it. */
+export const ContextCompact: Method<CompactParams, CompactResult> = { name: "ullage/context/compact" };
+
+/** Applies a preview. */
+export const ContextCommit: Method<CommitParams, CompactResult> = { name: "ullage/context/commit" };
+
+/** Takes an edit back. */
+export const ContextUndo: Method<UndoParams, RevertResult> = { name: "ullage/context/undo" };
+
+/** Takes back every edit after a checkpoint. */
+export const ContextRestore: Method<RestoreParams, RevertResult> = { name: "ullage/context/restore" };
+
+/** Keeps a message verbatim through every edit. */
+export const ContextPin: Method<PinParams, PinResult> = { name: "ullage/context/pin" };
+
+/** Searches everything ever said, archived or not. */
+export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage/context/search" };
+
+/** Lists every edit ever made. */
+export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
+
+/** What happens in a session, sent by the server. */
+export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };
+
+/** The JSON-RPC code of every error by its `data.kind`. */
+export const errorCodes = {
+  UllageError: 1000,
+  InputError: -32602,
+  UnknownFormat: -32602,
+  UnreadableTranscript: -32602,
+  InvalidRequest: -32602,
+  NotFound: -32002,
+  SessionNotFound: -32002,
+  MessageNotFound: -32002,
+  EditNotFound: -32002,
+  Conflict: 1100,
+  ConcurrentAppend: 1101,
+  SessionBusy: 1102,
+  NothingToCompact: 1103,
+  NothingToUndo: 1104,
+  PreviewExpired: 1105,
+  StoreError: 1200,
+  StoreTooNew: 1201,
+  StoreUnavailable: 1202,
+  ContextError: 1300,
+  WindowUnknown: 1301,
+  CannotFit: 1302,
+  ProviderError: 1400,
+  NoModelConfigured: 1401,
+  Cancelled: -32800,
+} as const;
+
+/** The `data.kind` of an error that this version of the protocol knows. */
+export type ErrorKind = keyof typeof errorCodes;

@@ -1,0 +1,486 @@
+---@meta _
+-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
+
+--- Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names).
+---@class (exact) ullage.AppendParams
+---@field sessionId string
+---@field messages? ullage.MessageInput[]
+---@field usage? table<string, any>
+---@field model? string
+---@field tools? ullage.ToolDefinition[]
+
+--- The messages' ids, made ones included, and how full the context is now.
+---@class (exact) ullage.AppendResult
+---@field messageIds string[]
+---@field usage ullage.UsageResult
+
+--- All artifacts of a stretch of conversation, each list ranked: most important first.
+---@class (exact) ullage.ArtifactLedger
+---@field files? ullage.FileArtifact[]
+---@field commands? ullage.CommandArtifact[]
+---@field identifiers? ullage.IdentifierArtifact[]
+
+---@alias ullage.Block ullage.TextBlock|ullage.ImageBlock|ullage.ThinkingBlock|ullage.ToolUseBlock|ullage.ToolResultBlock|ullage.ResourceBlock|ullage.CompactionBlock
+
+--- Tokens of the context by kind; `overhead` is what a provider reported beyond what the session shows (hidden system prompt and tools). The parts sum to `used`.
+---@class (exact) ullage.Breakdown
+---@field system_prompt? integer Default 0.
+---@field tools? integer Default 0.
+---@field memory? integer Default 0.
+---@field messages? integer Default 0.
+---@field tool_results? integer Default 0.
+---@field summary? integer Default 0.
+---@field overhead? integer Default 0.
+
+--- A command or test run, its last outcome, and the line of its output that tells most.
+---@class (exact) ullage.CommandArtifact
+---@field command string
+---@field outcome ullage.Outcome
+---@field is_test? boolean Default false.
+---@field detail? string
+---@field times? integer Default 1.
+---@field last_index? integer Default 0.
+
+--- Applies a preview, with `summary` in place of its own if given.
+---@class (exact) ullage.CommitParams
+---@field sessionId string
+---@field previewId string
+---@field summary? string
+
+--- Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen.
+---@class (exact) ullage.CompactParams
+---@field sessionId string
+---@field focus? string
+---@field dryRun? boolean Default false.
+
+--- What a compaction did or, with `previewId`, would do.
+---@class (exact) ullage.CompactResult
+---@field summary string
+---@field ledger ullage.ArtifactLedger
+---@field messagesArchived integer
+---@field contextSizeBefore integer
+---@field contextSizeAfter integer
+---@field usage ullage.UsageResult
+---@field editId string|nil
+---@field previewId string|nil
+---@field archived ullage.Entry[]
+
+--- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
+---@class (exact) ullage.CompactionBlock
+---@field type "context_compaction"
+---@field compaction_number integer
+---@field timestamp integer
+---@field summary string
+---@field messages_archived integer
+---@field context_size_before integer
+---@field context_size_after? integer Default 0.
+---@field kept? string[]
+---@field ledger? ullage.ArtifactLedger
+---@field summarizer? string Default "offline".
+
+--- What a compaction did: the edit to undo it by, and its figures in tokens and messages.
+---@class (exact) ullage.CompactionMeta
+---@field trigger string
+---@field compactionNumber integer
+---@field editId string|nil
+---@field messageId string|nil
+---@field messagesArchived integer
+---@field contextSizeBefore integer
+---@field contextSizeAfter integer
+
+--- A compaction's life: in progress, then exactly one of the others.
+---@alias ullage.CompactionStatus "in_progress"|"completed"|"failed"|"cancelled"
+
+--- A piece of the summary, in order, while it is written.
+---@class (exact) ullage.CompactionSummaryChunk
+---@field sessionUpdate "compaction_summary_chunk"
+---@field compactionId string
+---@field content ullage.TextContent
+
+--- A compaction begins or ends; fields left out keep what they were.
+---@class (exact) ullage.CompactionUpdate
+---@field sessionUpdate "compaction_update"
+---@field compactionId string
+---@field status ullage.CompactionStatus
+---@field summary? ullage.TextContent[]
+---@field error? string
+---@field _meta? { ullage: ullage.CompactionMeta }
+
+--- When and how far the context is shrunk. Shares are of the usable window (window minus reserve).
+---@class (exact) ullage.ContextSettings
+---@field enabled? boolean Warn and compact automatically. Off while a model's window is unknown. Default true.
+---@field warnAt? number Share of the usable window at which you are warned, once. Default 0.8.
+---@field compactAt? number Share of the usable window at which Ullage compacts by itself. Default 0.9.
+---@field clearAt? number Share from which cheap edits run: duplicate reads, old tool results. Default 0.65.
+---@field target? number Share of the usable window a compaction leaves at most. Default 0.5.
+---@field reserve? integer|nil Tokens kept free for the answer. Unset: min(max output, 20,000, window/4).
+---@field keepTail? integer|nil Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000.
+---@field keepToolUses? integer Most recent tool results that clearing leaves alone. Default 3.
+---@field clearAtLeast? integer Cheap edits run only if they save this many tokens, or reach the target. Default 20000.
+---@field excludeTools? string[] Tools whose results are never cleared.
+
+--- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
+---@class (exact) ullage.EditInfo
+---@field id string
+---@field kind string
+---@field timestamp integer
+---@field trigger ullage.EditTrigger
+---@field tokensSaved integer
+---@field reverted? boolean Default false.
+---@field partOf? string
+
+--- Who asked for an edit.
+---@alias ullage.EditTrigger "manual"|"automatic"
+
+--- A message as listed: its place, its tokens in the context (0 if archived) and how it stands.
+---@class (exact) ullage.Entry
+---@field message ullage.Message
+---@field index integer
+---@field tokens integer
+---@field archived boolean
+---@field pinned boolean
+---@field inserted boolean
+
+--- `kind` is the error's name, a stable word for programs.
+---@class (exact) ullage.ErrorData
+---@field kind string
+
+--- JSON-RPC's error object; `message` is one line fit for a person.
+---@class (exact) ullage.ErrorObject
+---@field code integer
+---@field message string
+---@field data ullage.ErrorData
+
+--- `ullage` exports the whole log, the others the context, request-ready.
+---@class (exact) ullage.ExportParams
+---@field sessionId string
+---@field format? "anthropic"|"openai"|"ullage" Default "ullage".
+
+--- The file's text.
+---@class (exact) ullage.ExportResult
+---@field text string
+
+--- The strongest thing that happened to a file, weakest first.
+---@alias ullage.FileAction "read"|"modified"|"created"|"deleted"
+
+--- A file: what happened to it, how often, and the index of the message that touched it last.
+---@class (exact) ullage.FileArtifact
+---@field path string
+---@field action ullage.FileAction
+---@field times? integer Default 1.
+---@field last_index? integer Default 0.
+
+--- Forks after a message, or at the end.
+---@class (exact) ullage.ForkSessionParams
+---@field sessionId string
+---@field messageId? string
+---@field title? string
+
+--- Every edit ever, oldest first.
+---@class (exact) ullage.HistoryResult
+---@field edits ullage.EditInfo[]
+
+--- A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood.
+---@class (exact) ullage.IdentifierArtifact
+---@field name string
+---@field context? string
+---@field times? integer Default 1.
+---@field last_index? integer Default 0.
+
+--- A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them.
+---@class (exact) ullage.ImageBlock
+---@field type "image"
+---@field media_type? string Default "image/png".
+---@field data? string
+---@field url? string
+---@field width? integer
+---@field height? integer
+
+--- A transcript by `path`, or its `text`; `format` if it cannot be detected, `run` if it holds several.
+---@class (exact) ullage.ImportParams
+---@field path? string
+---@field text? string
+---@field format? string
+---@field run? integer
+---@field cwd? string
+
+--- The new session, and what of the file is not in it.
+---@class (exact) ullage.ImportResult
+---@field session ullage.SessionResult
+---@field format string
+---@field messages integer
+---@field unread ullage.SkippedLine[]
+---@field passedOver integer
+
+--- Where `used` stands between the thresholds.
+---@alias ullage.Level "off"|"normal"|"warning"|"critical"
+
+--- Sessions of one folder or all; `cursor` is a former result's `nextCursor`.
+---@class (exact) ullage.ListSessionsParams
+---@field cwd? string
+---@field cursor? string
+
+--- A page of sessions, last changed first.
+---@class (exact) ullage.ListSessionsResult
+---@field sessions ullage.ListedSession[]
+---@field nextCursor? string
+
+--- ACP's session entry; `updatedAt` is ISO 8601.
+---@class (exact) ullage.ListedSession
+---@field sessionId string
+---@field cwd string
+---@field title string
+---@field updatedAt string
+---@field _meta ullage.ListedSessionMetas
+
+--- What ACP's session entry has no field for.
+---@class (exact) ullage.ListedSessionMeta
+---@field model string
+---@field messages integer
+---@field createdAt integer
+---@field parentId string|nil
+
+--- The `_meta` object.
+---@class (exact) ullage.ListedSessionMetas
+---@field ullage ullage.ListedSessionMeta
+
+--- One message. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown.
+---@class (exact) ullage.Message
+---@field id string
+---@field role ullage.Role
+---@field content ullage.Block[]
+---@field timestamp? integer Default 0.
+
+--- A message as a client hands it in: `content` may be plain text; id and time are made if left out.
+---@class (exact) ullage.MessageInput
+---@field role ullage.Role
+---@field content string|ullage.Block[]
+---@field id? string
+---@field timestamp? integer
+
+--- `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the context is given request-ready as well.
+---@class (exact) ullage.MessagesParams
+---@field sessionId string
+---@field scope? "context"|"transcript" Default "context".
+---@field offset? integer Default 0.
+---@field limit? integer
+---@field provider? "anthropic"|"openai"
+
+--- A page of messages, how many there are, and the request's fields for the provider asked for.
+---@class (exact) ullage.MessagesResult
+---@field entries ullage.Entry[]
+---@field total integer
+---@field request table<string, any>|nil
+
+--- What you know better than the catalog about one model.
+---@class (exact) ullage.ModelSettings
+---@field window? integer|nil Input tokens the model accepts.
+---@field maxOutput? integer|nil Most tokens of one answer.
+---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|nil How to count this model's tokens.
+
+--- A new session; everything may be left out.
+---@class (exact) ullage.NewSessionParams
+---@field cwd? string
+---@field model? string
+---@field title? string
+---@field system? string
+---@field tools? ullage.ToolDefinition[]
+
+--- An empty result.
+---@class (exact) ullage.Nothing
+
+--- A line for the person; live only.
+---@class (exact) ullage.Notice
+---@field sessionUpdate "notice"
+---@field severity ullage.Severity
+---@field title string
+---@field description? string
+---@field _meta? { ullage: ullage.NoticeMeta }
+
+--- A notice's kind, a stable word for programs, and the edit it speaks of.
+---@class (exact) ullage.NoticeMeta
+---@field kind string
+---@field editId string|nil
+
+--- How a command ended, as far as its output tells.
+---@alias ullage.Outcome "passed"|"failed"|"unknown"
+
+--- Pins a message of the context, or unpins it.
+---@class (exact) ullage.PinParams
+---@field sessionId string
+---@field messageId string
+---@field pinned? boolean Default true.
+
+--- The ids of all pinned messages.
+---@class (exact) ullage.PinResult
+---@field pinned string[]
+
+--- A prompt for the model, as ACP content blocks.
+---@class (exact) ullage.PromptParams
+---@field sessionId string
+---@field prompt table<string, any>[] ACP content blocks.
+
+--- A file or other resource put into the conversation; without `text` it is only a link.
+---@class (exact) ullage.ResourceBlock
+---@field type "resource"
+---@field uri string
+---@field text? string
+---@field mime_type? string
+
+--- Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds.
+---@class (exact) ullage.RestoreParams
+---@field sessionId string
+---@field editId? string
+---@field timestamp? integer
+
+---@alias ullage.ResultPart ullage.TextBlock|ullage.ImageBlock|ullage.ResourceBlock
+
+--- The edits taken back, and how full the context is again.
+---@class (exact) ullage.RevertResult
+---@field edits ullage.EditInfo[]
+---@field usage ullage.UsageResult
+
+--- Who speaks. A tool's results are the user's, as in Anthropic's API.
+---@alias ullage.Role "system"|"user"|"assistant"
+
+--- A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is the message's number among the appended messages of the session, from 0, inherited ones included.
+---@class (exact) ullage.SearchHit
+---@field sessionId string
+---@field messageId string
+---@field index integer
+---@field role string
+---@field score number
+---@field snippet string
+
+--- Words to find, in one session or all.
+---@class (exact) ullage.SearchParams
+---@field query string
+---@field sessionId? string
+---@field limit? integer Default 10.
+
+--- Messages that match, best first.
+---@class (exact) ullage.SearchResult
+---@field hits ullage.SearchHit[]
+
+--- The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`).
+---@class (exact) ullage.SessionInfoUpdate
+---@field sessionUpdate "session_info_update"
+---@field title? string
+---@field updatedAt? string
+---@field _meta? { ullage: ullage.UsageMeta }
+
+--- The params of `session/update`, ACP's `SessionNotification`.
+---@class (exact) ullage.SessionNotification
+---@field sessionId string
+---@field update ullage.Update
+
+--- Names a session.
+---@class (exact) ullage.SessionParams
+---@field sessionId string
+
+--- A session and how full it is.
+---@class (exact) ullage.SessionResult
+---@field sessionId string
+---@field title string
+---@field cwd string
+---@field usage ullage.UsageResult
+
+--- All settings of Ullage.
+---@class (exact) ullage.Settings
+---@field model? string Model assumed for sessions that do not name one.
+---@field models? table<string, ullage.ModelSettings> Overrides per model name, for example its window.
+---@field context? ullage.ContextSettings
+
+--- How much a notice matters.
+---@alias ullage.Severity "info"|"warning"|"error"
+
+--- A part of the file that holds no event: where (1-based line, or index of the element) and why. `expected` is True for what the format is known to hold beside the conversation (progress lines, snapshots); False for what could not be read.
+---@class (exact) ullage.SkippedLine
+---@field line integer
+---@field reason string
+---@field expected boolean
+
+--- Plain text.
+---@class (exact) ullage.TextBlock
+---@field type "text"
+---@field text string
+
+--- ACP's text content block.
+---@class (exact) ullage.TextContent
+---@field type "text"
+---@field text string
+
+--- A model's reasoning. `signature` must go back to the provider unchanged; `redacted` holds encrypted reasoning that has no readable text.
+---@class (exact) ullage.ThinkingBlock
+---@field type "thinking"
+---@field thinking string
+---@field signature? string
+---@field redacted? string
+
+--- A tool offered to the model; `input_schema` is JSON Schema.
+---@class (exact) ullage.ToolDefinition
+---@field name string
+---@field description? string
+---@field input_schema? table<string, any>
+
+--- What the tool call `tool_use_id` returned.
+---@class (exact) ullage.ToolResultBlock
+---@field type "tool_result"
+---@field tool_use_id string
+---@field content? ullage.ResultPart[]
+---@field is_error? boolean Default false.
+
+--- A model's call of the tool `name`; the result carries the same `id`.
+---@class (exact) ullage.ToolUseBlock
+---@field type "tool_use"
+---@field id string
+---@field name string
+---@field input table<string, any>
+
+--- Takes back the last edit, or the one named, and what was done together with it.
+---@class (exact) ullage.UndoParams
+---@field sessionId string
+---@field editId? string
+
+---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate
+
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+---@class (exact) ullage.Usage
+---@field input_tokens? integer Default 0.
+---@field output_tokens? integer Default 0.
+---@field cache_read_input_tokens? integer Default 0.
+---@field cache_creation_input_tokens? integer Default 0.
+
+--- What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown.
+---@class (exact) ullage.UsageMeta
+---@field source ullage.UsageSource
+---@field level ullage.Level
+---@field usable integer|nil
+---@field warnAt integer|nil
+---@field compactAt integer|nil
+---@field breakdown ullage.Breakdown
+---@field totals ullage.Usage
+---@field model string
+---@field messagesActive integer
+---@field messagesArchived integer
+---@field compactions integer
+---@field oldestTimestamp integer
+---@field reportedAt integer|nil
+---@field pendingMessages integer
+---@field errorShare number|nil
+
+--- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
+---@class (exact) ullage.UsageResult
+---@field used integer
+---@field size integer|nil
+---@field _meta { ullage: ullage.UsageMeta }
+
+--- How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
+---@alias ullage.UsageSource "reported"|"estimated"|"stale"
+
+--- Tokens in context and the window in effect. Never sent with a guessed `size`.
+---@class (exact) ullage.UsageUpdate
+---@field sessionUpdate "usage_update"
+---@field used integer
+---@field size integer
+---@field _meta? { ullage: ullage.UsageMeta }

@@ -1,0 +1,140 @@
+"""For Neovim: `types.gen.lua`, LuaCATS classes that are never run, and `generated.lua`, a module of values."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from msgspec import inspect as kinds
+from msgspec import to_builtins
+
+from generators import wire
+from generators.names import constant
+from ullage.api.codes import CODES
+from ullage.api.methods import METHODS
+from ullage.api.notification import UPDATE
+from ullage.api.schema import PREFIXES, settings_schema
+from ullage.model.settings import Settings
+
+_HEAD = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.\n"
+_SPACE = "ullage."
+
+
+def types() -> str:
+    """Every type on the wire. A JSON null is nil."""
+    return "\n".join((f"---@meta _\n{_HEAD}", *map(_declaration, wire.declarations())))
+
+
+def values() -> str:
+    """Method names, error codes, the settings' defaults (nested, as they are sent) and their schema (flat)."""
+    methods = {constant(name): PREFIXES["lsp"] + name for name in (*(method.name for method in METHODS), UPDATE)}
+    return "\n".join(
+        (
+            f"{_HEAD}\nlocal M = {{}}\n",
+            f"--- Names of the methods.\nM.methods = {_table(methods)}\n",
+            f"--- The code of every error by its `data.kind`.\nM.errors = {_table(_codes())}\n",
+            "--- What each setting is when nobody sets it; one that is not named here is unset.\n"
+            f"---@type ullage.Settings\nM.defaults = {_table(to_builtins(Settings()))}\n",
+            "--- What is allowed in each setting, as JSON Schema.\n"
+            f"---@type table<string, table>\nM.settings = {_table(settings_schema()['properties'])}\n",
+            "return M\n",
+        )
+    )
+
+
+def _codes() -> Mapping[str, int]:
+    return {kind.__name__: code for kind, code in CODES.items()}
+
+
+def _declaration(declaration: wire.Declaration) -> str:
+    match declaration:
+        case wire.Interface(name=name, doc=doc, members=members):
+            return f"--- {doc}\n---@class (exact) {_SPACE}{name}\n" + "".join(map(_field, members))
+        case wire.Choice(name=name, doc=doc, values=values):
+            return f"--- {doc}\n" + _alias(name, map(json.dumps, values))
+        case wire.Union(name=name, of=of):
+            return _alias(name, (_SPACE + each for each in of))
+
+
+def _alias(name: str, alternatives: Iterable[str]) -> str:
+    return f"---@alias {_SPACE}{name} {'|'.join(alternatives)}\n"
+
+
+def _field(member: wire.Member) -> str:
+    default = f"Default {_value(member.default)}." if wire.has_telling_default(member) else ""
+    doc = " ".join(filter(None, (member.doc, default)))
+    mark = "?" if member.optional else ""
+    return f"---@field {member.name}{mark} {_type(member.type)} {doc}".rstrip() + "\n"
+
+
+def _type(kind: kinds.Type | str) -> str:  # noqa: PLR0911 - one line for each kind of type
+    match kind:
+        case str():
+            return _SPACE + kind
+        case kinds.Metadata(type=inner):
+            return _type(inner)
+        case kinds.NoneType():
+            return "nil"
+        case kinds.BoolType():
+            return "boolean"
+        case kinds.IntType():
+            return "integer"
+        case kinds.FloatType():
+            return "number"
+        case kinds.StrType():
+            return "string"
+        case kinds.AnyType():
+            return "any"
+        case _:
+            return _composed(kind)
+
+
+def _composed(kind: kinds.Type) -> str:
+    match kind:
+        case kinds.LiteralType(values=values):
+            return "|".join(map(json.dumps, values))
+        case kinds.VarTupleType(item_type=item):
+            inner = _type(item)
+            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+        case kinds.DictType(value_type=value):
+            return f"table<string, {_type(value)}>"
+        case kinds.EnumType(cls=cls):
+            return _SPACE + cls.__name__
+        case kinds.StructType(cls=cls):
+            return _inline(kind) if wire.is_anonymous(kind) else _SPACE + cls.__name__
+        case kinds.UnionType():
+            return "|".join(map(_type, wire.alternatives(kind)))
+        case _:
+            raise TypeError(f"no Lua for {kind}; add it to {__name__}")
+
+
+def _inline(kind: kinds.StructType) -> str:
+    return "{ " + ", ".join(f"{member.name}: {_type(member.type)}" for member in wire.members(kind)) + " }"
+
+
+def _table(entries: Mapping[str, Any], indent: str = "") -> str:
+    """A table constructor as stylua formats it. Nulls are left out: Lua knows them as what is not there."""
+    if not entries:
+        return "vim.empty_dict()"
+    inner = indent + "  "
+    lines = "".join(
+        f"{inner}{_key(name)} = {_value(value, inner)},\n" for name, value in entries.items() if value is not None
+    )
+    return f"{{\n{lines}{indent}}}"
+
+
+def _list(values: Sequence[str]) -> str:
+    return f"{{ {', '.join(values)} }}" if values else "{}"
+
+
+def _key(name: str) -> str:
+    return name if name.isidentifier() else f"[{json.dumps(name)}]"
+
+
+def _value(value: Any, indent: str = "") -> str:
+    match value:
+        case dict():
+            return _table(cast("Mapping[str, Any]", value), indent)
+        case list() | tuple():
+            return _list([_value(each, indent) for each in cast("Sequence[Any]", value) if each is not None])
+        case _:
+            return json.dumps(value)

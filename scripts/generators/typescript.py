@@ -1,0 +1,148 @@
+"""`editors/vscode/src/protocol.gen.ts`: every type on the wire, the methods as typed constants, the error codes."""
+
+import json
+import textwrap
+from collections.abc import Iterable
+
+from msgspec import inspect as kinds
+
+from generators import wire
+from generators.names import constant
+from ullage.api.codes import CODES
+from ullage.api.methods import METHODS
+from ullage.api.notification import UPDATE, SessionNotification
+from ullage.api.schema import PREFIXES
+from ullage.api.table import AnyMethod
+
+_WIDTH = 120
+_HEAD = """\
+// Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
+
+/** A request by its name and the types of its params and result. */
+export interface Method<P, R> {
+  readonly name: string;
+  /** Carries the types, is never set. Take params as `NoInfer<P>`, so that the method alone decides what they are. */
+  readonly types?: (params: P) => R;
+}
+
+/** A notification by its name and the type of its params. */
+export interface NotificationMethod<P> {
+  readonly name: string;
+  /** Carries the type, is never set. */
+  readonly types?: (params: P) => void;
+}
+"""
+
+
+def typescript() -> str:
+    """The whole file."""
+    parts = [_HEAD, *map(_declaration, wire.declarations()), *map(_method, METHODS), _update(), _errors()]
+    return "\n".join(parts)
+
+
+def _declaration(declaration: wire.Declaration) -> str:
+    match declaration:
+        case wire.Interface(name=name, doc=doc, members=members):
+            return _comment(doc) + _interface(name, members)
+        case wire.Choice(name=name, doc=doc, values=values):
+            return _comment(doc) + _alias(name, map(json.dumps, values))
+        case wire.Union(name=name, of=of):
+            return _alias(name, of)
+
+
+def _interface(name: str, members: Iterable[wire.Member]) -> str:
+    body = "".join(map(_member, members))
+    return f"export interface {name} {{\n{body}}}\n" if body else _alias(name, ["Readonly<Record<string, never>>"])
+
+
+def _alias(name: str, alternatives: Iterable[str]) -> str:
+    words = list(alternatives)
+    line = f"export type {name} = {' | '.join(words)};\n"
+    if len(line) <= _WIDTH:
+        return line
+    return f"export type {name} =\n" + "\n".join(f"  | {word}" for word in words) + ";\n"
+
+
+def _member(member: wire.Member) -> str:
+    mark = "?" if member.optional else ""
+    default = f"@default {json.dumps(member.default)}" if wire.has_telling_default(member) else ""
+    doc = _comment(" ".join(filter(None, (member.doc, default))), "  ")
+    return f"{doc}  readonly {member.name}{mark}: {_type(member.type)};\n"
+
+
+def _type(kind: kinds.Type | str) -> str:  # noqa: PLR0911 - one line for each kind of type
+    match kind:
+        case str():
+            return kind
+        case kinds.Metadata(type=inner):
+            return _type(inner)
+        case kinds.NoneType():
+            return "null"
+        case kinds.BoolType():
+            return "boolean"
+        case kinds.IntType() | kinds.FloatType():
+            return "number"
+        case kinds.StrType():
+            return "string"
+        case kinds.AnyType():
+            return "unknown"
+        case _:
+            return _composed(kind)
+
+
+def _composed(kind: kinds.Type) -> str:
+    match kind:
+        case kinds.LiteralType(values=values):
+            return " | ".join(map(json.dumps, values))
+        case kinds.VarTupleType(item_type=item):
+            inner = _type(item)
+            return f"readonly ({inner})[]" if " | " in inner else f"readonly {inner}[]"
+        case kinds.DictType(value_type=value):
+            return f"Readonly<Record<string, {_type(value)}>>"
+        case kinds.EnumType(cls=cls):
+            return cls.__name__
+        case kinds.StructType(cls=cls):
+            return _inline(kind) if wire.is_anonymous(kind) else cls.__name__
+        case kinds.UnionType():
+            return " | ".join(map(_type, wire.alternatives(kind)))
+        case _:
+            raise TypeError(f"no TypeScript for {kind}; add it to {__name__}")
+
+
+def _inline(kind: kinds.StructType) -> str:
+    body = " ".join(_member(member).strip() for member in wire.members(kind))
+    return f"{{ {body.removesuffix(';')} }}"
+
+
+def _method(method: AnyMethod) -> str:
+    name, params = json.dumps(PREFIXES["lsp"] + method.name), method.params.__name__
+    kind = f"NotificationMethod<{params}>" if method.notification else f"Method<{params}, {method.result.__name__}>"
+    return _comment(method.doc) + f"export const {constant(method.name)}: {kind} = {{ name: {name} }};\n"
+
+
+def _update() -> str:
+    name, params = json.dumps(PREFIXES["lsp"] + UPDATE), SessionNotification.__name__
+    kind = f"NotificationMethod<{params}>"
+    return (
+        _comment("What happens in a session, sent by the server.")
+        + f"export const {constant(UPDATE)}: {kind} = {{ name: {name} }};\n"
+    )
+
+
+def _errors() -> str:
+    codes = "".join(f"  {kind.__name__}: {code},\n" for kind, code in CODES.items())
+    doc = _comment("The JSON-RPC code of every error by its `data.kind`.")
+    return (
+        f"{doc}export const errorCodes = {{\n{codes}}} as const;\n\n"
+        + _comment("The `data.kind` of an error that this version of the protocol knows.")
+        + "export type ErrorKind = keyof typeof errorCodes;\n"
+    )
+
+
+def _comment(text: str, indent: str = "") -> str:
+    if not text:
+        return ""
+    if len(text) + len(indent) + len("/**  */") <= _WIDTH:
+        return f"{indent}/** {text} */\n"
+    lines = textwrap.wrap(text, _WIDTH - len(indent) - len(" * "))
+    return f"{indent}/**\n" + "".join(f"{indent} * {line}\n" for line in lines) + f"{indent} */\n"

@@ -1,0 +1,191 @@
+"""The wire as declarations that belong to no language; the generators beside this module put them in theirs.
+
+A member is optional where it may be missing: what a client sends may leave out anything that has a default, what the
+server sends leaves out defaults only of `omit_defaults` structs and what is `UNSET`. Where a missing member stands for
+null, null itself is never sent, so it is no part of the type.
+"""
+
+from collections.abc import Iterable, Iterator
+from inspect import getdoc
+from typing import Any, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, UNSET, Struct
+from msgspec import inspect as kinds
+
+from ullage.api.methods import METHODS
+from ullage.api.schema import wire_types
+from ullage.model.blocks import Block, ResultPart
+from ullage.model.settings import Settings
+from ullage.model.updates import Update
+
+# A union's own name is lost on its way through typing.
+UNIONS: dict[str, Any] = {"Block": Block, "ResultPart": ResultPart, "Update": Update}
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """A field: `default` is what a missing one stands for, as JSON, or UNSET."""
+
+    name: str
+    type: kinds.Type
+    optional: bool = False
+    default: Any = UNSET
+    doc: str = ""
+
+
+class Interface(Struct, frozen=True, kw_only=True):
+    """An object."""
+
+    name: str
+    doc: str
+    members: tuple[Member, ...]
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """One of several words."""
+
+    name: str
+    doc: str
+    values: tuple[str, ...]
+
+
+class Union(Struct, frozen=True, kw_only=True):
+    """One of several interfaces, told apart by their tag."""
+
+    name: str
+    of: tuple[str, ...]
+
+
+Declaration = Interface | Choice | Union
+
+
+def declarations() -> tuple[Declaration, ...]:
+    """Everything that has a name on the wire, by name."""
+    sent = {kind.cls for kind in _named(_sent_by_clients())}
+    found: list[Declaration] = [
+        _choice(kind) if isinstance(kind, kinds.EnumType) else _interface(kind, kind.cls in sent)
+        for kind in _named(wire_types())
+    ]
+    found.extend(Union(name=name, of=_names(get_args(union))) for name, union in UNIONS.items())
+    return tuple(sorted(found, key=lambda declaration: declaration.name))
+
+
+def members(kind: kinds.StructType, *, sent: bool = False) -> tuple[Member, ...]:
+    """A struct's fields, its tag first. `sent`: clients send it."""
+    given = tuple(_member(field, _omits_defaults(kind), sent) for field in kind.fields)
+    if kind.tag_field is None:
+        return given
+    return (Member(name=kind.tag_field, type=kinds.LiteralType((kind.tag,))), *given)
+
+
+def has_telling_default(member: Member) -> bool:
+    """Whether what a missing member stands for needs saying: it is a value, and not an empty one."""
+    return member.optional and isinstance(member.default, bool | int | float | str) and member.default != ""
+
+
+def is_anonymous(kind: kinds.StructType) -> bool:
+    """Whether the struct is written out in place: an instance of a generic one has no name of its own."""
+    return get_origin(kind.cls) is not None
+
+
+def alternatives(union: kinds.UnionType) -> tuple[kinds.Type | str, ...]:
+    """What a union is made of; its structs are one name if together they have one."""
+    structs = frozenset(kind.cls for kind in union.types if isinstance(kind, kinds.StructType))
+    for name, known in UNIONS.items():
+        if structs == frozenset(get_args(known)):
+            rest = (kind for kind in union.types if not isinstance(kind, kinds.StructType))
+            return (name, *rest)
+    return union.types
+
+
+def _sent_by_clients() -> tuple[type, ...]:
+    return (*(method.params for method in METHODS), Settings)
+
+
+def _named(types: Iterable[type]) -> Iterator[kinds.StructType | kinds.EnumType]:
+    """Each struct and enum that the types lead to, once."""
+    seen = set[type]()
+    waiting = list(kinds.multi_type_info(types))
+    while waiting:
+        kind = waiting.pop()
+        waiting.extend(_inner(kind))
+        if isinstance(kind, kinds.StructType | kinds.EnumType) and kind.cls not in seen:
+            seen.add(kind.cls)
+            if isinstance(kind, kinds.EnumType) or not is_anonymous(kind):
+                yield kind
+
+
+def _inner(kind: kinds.Type) -> Iterable[kinds.Type]:
+    match kind:
+        case kinds.StructType(fields=fields):
+            return [field.type for field in fields]
+        case kinds.UnionType(types=types):
+            return types
+        case kinds.VarTupleType(item_type=item):
+            return [item]
+        case kinds.DictType(value_type=value):
+            return [value]
+        case kinds.Metadata(type=inner):
+            return [inner]
+        case _:
+            return []
+
+
+def _interface(kind: kinds.StructType, sent: bool) -> Interface:
+    return Interface(name=kind.cls.__name__, doc=_doc(kind.cls), members=members(kind, sent=sent))
+
+
+def _choice(kind: kinds.EnumType) -> Choice:
+    return Choice(name=kind.cls.__name__, doc=_doc(kind.cls), values=tuple(member.value for member in kind.cls))
+
+
+def _member(field: kinds.Field, omits_defaults: bool, sent: bool) -> Member:
+    default = _default(field)
+    optional = not field.required and (default is UNSET or omits_defaults or sent)
+    never_null = omits_defaults and default is None
+    return Member(
+        name=field.encode_name,
+        type=_without_null(field.type) if never_null else field.type,
+        optional=optional,
+        default=default,
+        doc=_field_doc(field.type),
+    )
+
+
+def _default(field: kinds.Field) -> Any:
+    """The default as JSON, if there is one."""
+    if field.default_factory is not NODEFAULT:
+        return msgspec.to_builtins(field.default_factory())
+    return UNSET if field.default is NODEFAULT else msgspec.to_builtins(field.default)
+
+
+def _field_doc(kind: kinds.Type) -> str:
+    match kind:
+        case kinds.Metadata(extra_json_schema={"description": str(text)}):
+            return text
+        case _:
+            return ""
+
+
+def _without_null(kind: kinds.Type) -> kinds.Type:
+    match kind:
+        case kinds.Metadata(type=inner):
+            return _without_null(inner)
+        case kinds.UnionType(types=types):
+            rest = tuple(each for each in types if not isinstance(each, kinds.NoneType))
+            return rest[0] if len(rest) == 1 else kinds.UnionType(rest)
+        case _:
+            return kind
+
+
+def _omits_defaults(kind: kinds.StructType) -> bool:
+    origin: type[Struct] = get_origin(kind.cls) or kind.cls
+    return origin.__struct_config__.omit_defaults
+
+
+def _names(types: Iterable[type]) -> tuple[str, ...]:
+    return tuple(kind.__name__ for kind in types)
+
+
+def _doc(kind: type) -> str:
+    return " ".join((getdoc(kind) or "").split())
