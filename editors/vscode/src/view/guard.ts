@@ -30,6 +30,10 @@ export function nullable<T>(inner: Guard<T>): Guard<T | null> {
   return (value): value is T | null => value === null || inner(value);
 }
 
+export function optional<T>(inner: Guard<T>): Guard<T | undefined> {
+  return (value): value is T | undefined => value === undefined || inner(value);
+}
+
 /** An object with at least these fields; others are ignored. */
 export function object<const S extends Shape>(shape: S): Guard<Shaped<S>> {
   const fields = Object.entries(shape);

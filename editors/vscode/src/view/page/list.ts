@@ -57,8 +57,11 @@ export class VirtualList<R extends ListRow> {
     scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true });
   }
 
-  get activeKey(): string | undefined {
-    return this.#active;
+  /** Makes a row the tab stop. */
+  setActive(key: string): void {
+    if (key === this.#active) return;
+    this.#active = key;
+    this.#markRows();
   }
 
   /** Whether the view is at the end, and so follows what is added. */
