@@ -56,5 +56,5 @@ export const compaction: CompactionState = {
 
 export function edit(changes: Partial<EditInfo> = {}): EditInfo {
   const base = { id: 'e_1', kind: 'compaction', timestamp: 0, trigger: 'automatic', tokensSaved: 122_000 } as const;
-  return { reverted: false, partOf: null, ...base, ...changes };
+  return { reverted: false, ...base, ...changes };
 }

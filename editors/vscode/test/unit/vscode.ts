@@ -4,6 +4,7 @@ import { vi } from 'vitest';
 
 const mock = createVSCodeMock(vi);
 
-export const { CancellationError, CancellationTokenSource, Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = mock;
+export const { Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = mock;
 export const { StatusBarAlignment, window, workspace, commands, languages } = mock;
-export default mock;
+export class CancellationError extends Error {}
+
