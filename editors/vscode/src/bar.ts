@@ -1,0 +1,17 @@
+/** The gauge in characters. */
+
+/** Cells of the bar in the tooltip. */
+export const CELLS = 20;
+
+/** A bar of `cells` cells, `used` of `size` filled, with `┊` where compaction will come: `▓▓▓▓▓░░░┊░░`. */
+export function bar(used: number, size: number, compactAt: number | null, cells = CELLS): string {
+  const filled = toCells(used, size, cells);
+  const blocks = '▓'.repeat(filled) + '░'.repeat(cells - filled);
+  if (compactAt === null) return blocks;
+  const mark = toCells(compactAt, size, cells);
+  return `${blocks.slice(0, mark)}┊${blocks.slice(mark)}`;
+}
+
+function toCells(part: number, whole: number, cells: number): number {
+  return Math.min(cells, Math.max(0, Math.round((cells * part) / Math.max(1, whole))));
+}

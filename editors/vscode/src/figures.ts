@@ -1,0 +1,55 @@
+/** Figures as people read them; the same forms as the server's own words. */
+
+/** Tokens for tight places: `950`, `4.2K`, `58K`, `1.2M`. */
+export function short(tokens: number): string {
+  if (tokens < 1_000) return String(tokens);
+  if (tokens < 9_950) return `${oneDigit(tokens / 1_000)}K`;
+  if (tokens < 999_500) return `${Math.round(tokens / 1_000)}K`;
+  return `${oneDigit(tokens / 1_000_000)}M`;
+}
+
+/** Tokens where there is room: `58,432`. */
+export function full(tokens: number): string {
+  return tokens.toLocaleString('en-US');
+}
+
+/** A share in whole per cent; a whole of nothing is empty. */
+export function percent(part: number, whole: number): number {
+  return whole > 0 ? Math.round((100 * part) / whole) : 0;
+}
+
+/** What an edit did to the context's size: `164K → 31K`. */
+export function shrinking(before: number, after: number): string {
+  return `${short(before)} → ${short(after)}`;
+}
+
+/** `1 message`, `45 messages`. */
+export function messages(count: number): string {
+  return count === 1 ? '1 message' : `${full(count)} messages`;
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** How long ago, from Unix milliseconds: `12 s ago`, `2 hours ago`. */
+export function ago(then: number, now: number): string {
+  const elapsed = Math.max(0, now - then);
+  for (const [unit, length] of UNITS) {
+    const count = Math.floor(elapsed / length);
+    if (count > 0) return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
+  }
+  return elapsed < 5_000 ? 'just now' : `${Math.floor(elapsed / 1_000)} s ago`;
+}
+
+/** One line of at most `length` characters. */
+export function oneLine(text: string, length = 100): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+function oneDigit(value: number): string {
+  return value.toFixed(1).replace(/\.0$/, '');
+}

@@ -1,0 +1,33 @@
+/** How the server does, as a value. */
+
+export type Health =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'running'; readonly version: string }
+  /** It died and is being started again; `attempt` counts from 1. */
+  | { readonly kind: 'restarting'; readonly attempt: number }
+  /** A private environment is being made for it. */
+  | { readonly kind: 'installing' }
+  /** No program was found; `fixable` when the extension can set one up. */
+  | { readonly kind: 'missing'; readonly reason: string; readonly fixable: boolean }
+  | { readonly kind: 'stopped'; readonly reason: string };
+
+/** Whether somebody has to do something. */
+export function isTrouble(health: Health): health is Extract<Health, { reason: string }> {
+  return health.kind === 'missing' || health.kind === 'stopped';
+}
+
+/** One line for the person. */
+export function describe(health: Health): string {
+  switch (health.kind) {
+    case 'starting':
+      return 'The server is starting.';
+    case 'running':
+      return `The server is running (version ${health.version}).`;
+    case 'restarting':
+      return `The server stopped and is being started again (attempt ${health.attempt}).`;
+    case 'installing':
+      return 'The server is being set up.';
+    default:
+      return health.reason;
+  }
+}

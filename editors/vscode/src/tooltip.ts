@@ -1,0 +1,80 @@
+/** The status item's tooltip as Markdown: a pure function of the figures. */
+import { bar } from './bar';
+import { ago, full, percent, short } from './figures';
+import type { EditInfo } from './protocol.gen';
+import type { UsageState } from './session';
+
+const KINDS: Readonly<Record<string, string>> = {
+  system_prompt: 'system prompt',
+  tools: 'tools',
+  memory: 'memory',
+  messages: 'messages',
+  tool_results: 'tool results',
+  summary: 'summary',
+  overhead: 'overhead',
+};
+
+/** Commands that the tooltip links to; the only ones its Markdown may run. */
+export const LINKED_COMMANDS: readonly string[] = [
+  'ullage.compactContext',
+  'ullage.previewCompaction',
+  'ullage.showContext',
+  'ullage.setWindow',
+];
+
+export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefined, now: number): string {
+  return [
+    `**${escapeMarkdown(usage.title || 'Untitled session')}** · ${escapeMarkdown(usage.meta.model || 'model unknown')}`,
+    gauge(usage),
+    breakdown(usage),
+    [sourceLine(usage, now), lastEditLine(lastEdit, now)].filter(Boolean).join('  \n'),
+    links(usage),
+  ].join('\n\n');
+}
+
+function gauge({ used, size, meta }: UsageState): string {
+  if (size === null) return `${full(used)} tokens; the model's limit is unknown, so nothing is compacted by itself.`;
+  const compacts = meta.compactAt === null ? '' : `, compacts at ${short(meta.compactAt)}`;
+  const line = `\`${bar(used, size, meta.compactAt)}\` ${percent(used, size)}%`;
+  return `${line}\n\n${full(used)} of ${full(size)} tokens${compacts}`;
+}
+
+function breakdown({ used, meta }: UsageState): string {
+  const parts = Object.entries(meta.breakdown)
+    .filter(([, tokens]) => tokens > 0)
+    .sort(([, a], [, b]) => b - a);
+  const rows = parts.map(
+    ([kind, tokens]) => `| ${KINDS[kind] ?? kind} | ${full(tokens)} | ${percent(tokens, used)}% | \`${bar(tokens, used, null, 8)}\` |`,
+  );
+  return rows.length > 0 ? ['| | tokens | | |', '|:--|--:|--:|:--|', ...rows].join('\n') : 'Empty.';
+}
+
+/** How the figure is known. */
+export function sourceLine({ meta }: UsageState, now: number): string {
+  const pending = meta.pendingMessages ?? 0;
+  if (meta.source === 'stale') return `Stale: ${pending} ${pending === 1 ? 'message' : 'messages'} since the last report`;
+  if (meta.source === 'reported')
+    return meta.reportedAt ? `Reported by the provider ${ago(meta.reportedAt, now)}` : 'Reported by the provider';
+  return `Estimated, ±${Math.max(1, Math.round(100 * (meta.errorShare ?? 0)))} %`;
+}
+
+function lastEditLine(edit: EditInfo | undefined, now: number): string {
+  if (!edit) return '';
+  const what = edit.kind === 'compaction' ? 'Compacted' : 'Cleared';
+  return `${what} ${ago(edit.timestamp, now)} (${edit.trigger}), saved ${short(edit.tokensSaved)}`;
+}
+
+function links(usage: UsageState): string {
+  const commands = [
+    '[Compact now](command:ullage.compactContext)',
+    '[Preview](command:ullage.previewCompaction)',
+    '[Show context](command:ullage.showContext)',
+  ];
+  if (usage.size === null) commands.push('[Set the limit](command:ullage.setWindow)');
+  return commands.join(' · ');
+}
+
+/** Text of others must not become links, pictures or commands. */
+export function escapeMarkdown(text: string): string {
+  return text.replace(/[\\`*_{}[\]()#+\-.!|<>~&$]/g, '\\$&').replace(/\s+/g, ' ');
+}
