@@ -1,0 +1,24 @@
+"""The TypeScript compiler of `editors/vscode`, for tests of generated TypeScript."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROTOCOL = ROOT / "editors" / "vscode" / "src" / "protocol.gen.ts"
+_COMPILER = ROOT / "editors" / "vscode" / "node_modules" / ".bin" / "tsc"
+_OPTIONS = ("--noEmit", "--strict", "--exactOptionalPropertyTypes", "--pretty", "false", "--module", "preserve")
+_SECONDS = 60
+
+
+def faults_of(source: str, folder: Path) -> list[str]:
+    """What the compiler has against a file beside a copy of `protocol.gen.ts`. Skips where there is no compiler."""
+    if not _COMPILER.exists():
+        pytest.skip("needs the TypeScript compiler: (cd editors/vscode && npm ci)")
+    (folder / PROTOCOL.name).write_text(PROTOCOL.read_text())
+    (folder / "source.ts").write_text(source)
+    command = [str(_COMPILER), *_OPTIONS, "source.ts"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=_SECONDS)
+    assert done.returncode == 0 or done.stdout, done.stderr
+    return done.stdout.splitlines()
