@@ -1,17 +1,24 @@
 """The generated TypeScript agrees with every message on the wire: none has too little, none too much."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import msgspec
+import pytest
 
 from support.example_files import type_of
-from support.typescript import faults_of
+from support.typescript import faults_of, has_compiler
 from ullage.model.settings import Settings
 
 IMPORT = "import type * as protocol from './protocol.gen';\n"
+
+
+@pytest.fixture(autouse=True)
+def _compiler(lacking: Callable[[str], Never]) -> None:
+    if not has_compiler():
+        lacking("the TypeScript compiler of editors/vscode (npm ci)")
 
 
 def assignments(messages: Iterable[tuple[str, Any]]) -> str:

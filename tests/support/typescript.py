@@ -3,8 +3,6 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "editors" / "vscode" / "src" / "protocol.gen.ts"
 _COMPILER = ROOT / "editors" / "vscode" / "node_modules" / ".bin" / "tsc"
@@ -12,10 +10,13 @@ _OPTIONS = ("--noEmit", "--strict", "--exactOptionalPropertyTypes", "--pretty", 
 _SECONDS = 60
 
 
+def has_compiler() -> bool:
+    """Whether the extension's tools are installed."""
+    return _COMPILER.exists()
+
+
 def faults_of(source: str, folder: Path) -> list[str]:
-    """What the compiler has against a file beside a copy of `protocol.gen.ts`. Skips where there is no compiler."""
-    if not _COMPILER.exists():
-        pytest.skip("needs the TypeScript compiler: (cd editors/vscode && npm ci)")
+    """What the compiler has against a file that stands beside a copy of `protocol.gen.ts`."""
     (folder / PROTOCOL.name).write_text(PROTOCOL.read_text())
     (folder / "source.ts").write_text(source)
     command = [str(_COMPILER), *_OPTIONS, "source.ts"]
