@@ -80,6 +80,11 @@ export class Connection implements vscode.Disposable {
     await this.#client?.sendNotification(method.name, params);
   }
 
+  /** Tells the server the editor's settings as they are now. */
+  async pushSettings(): Promise<void> {
+    await this.#client?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
+  }
+
   dispose(): void {
     this.#health.dispose();
     this.#update.dispose();

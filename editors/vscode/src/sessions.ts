@@ -46,7 +46,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   readonly #connection: Connection;
   readonly #memory: vscode.Memento;
   readonly #known = new Map<string, Known>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscription: vscode.Disposable;
   #activeId: string | undefined;
 
   constructor(connection: Connection, memory: vscode.Memento) {
@@ -54,7 +54,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     this.#memory = memory;
     this.#activeId = memory.get<string>(REMEMBERED);
     this.onDidUpdate = connection.onDidUpdate;
-    this.#subscriptions = [connection.onDidUpdate((note) => { this.#take(note); })];
+    this.#subscription = connection.onDidUpdate((note) => { this.#take(note); });
   }
 
   get activeSessionId(): string | undefined {
@@ -125,7 +125,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   }
 
   dispose(): void {
-    vscode.Disposable.from(...this.#subscriptions, this.#usageChanged, this.#sessionChanged).dispose();
+    vscode.Disposable.from(this.#subscription, this.#usageChanged, this.#sessionChanged).dispose();
     vscode.Disposable.from(this.#compactionChanged, this.#compacted).dispose();
   }
 
@@ -169,7 +169,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     }
     this.#setCompaction(sessionId, undefined);
     if (update.status !== 'completed' || !figures) return;
-    this.#compacted.fire({ sessionId, before: figures.contextSizeBefore ?? 0, after: figures.contextSizeAfter ?? 0 });
+    this.#compacted.fire({ sessionId, before: figures.contextSizeBefore, after: figures.contextSizeAfter });
   }
 
   #extend(sessionId: string, compactionId: string, text: string): void {
