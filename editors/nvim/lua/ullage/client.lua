@@ -99,7 +99,10 @@ local function on_exit(code, signal)
   client_id = nil
   local lost = pending
   pending = {}
-  fail_all(lost, errors.new('ServerStopped', "Ullage's server ended before it answered. Nothing that was said is lost."))
+  fail_all(
+    lost,
+    errors.new('ServerStopped', "Ullage's server ended before it answered. Nothing that was said is lost.")
+  )
   if vim.v.exiting ~= vim.NIL then
     return
   elseif restart_after then

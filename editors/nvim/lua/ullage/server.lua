@@ -1,7 +1,8 @@
 -- Finds the server: the option `cmd`, then $ULLAGE_SERVER, then `ullage` on PATH.
 local M = {}
 
-M.REMEDY = 'Install it with `pipx install ullage` or `uv tool install ullage`, or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
+M.REMEDY =
+  'Install it with `pipx install ullage` or `uv tool install ullage`, or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
 
 ---@class ullage.ServerCommand
 ---@field cmd string[]

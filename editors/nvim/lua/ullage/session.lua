@@ -83,6 +83,13 @@ local function show(figures)
   events.emit('usage', figures)
 end
 
+-- Updates of a session that is not the active one yet; more than these no answer takes.
+local EARLY = 100
+---@type table<string, table[]>
+local early = {}
+
+local take = {}
+
 ---Makes a session the active one; `result` is a `SessionResult` of the wire.
 ---@param result table
 function M.activate(result)
@@ -91,9 +98,12 @@ function M.activate(result)
   M.figures = M.read_figures(result.usage)
   events.emit('session', M.active)
   events.emit('usage', M.figures)
+  local missed = early[M.active.id] or {}
+  early = {}
+  for _, update in ipairs(missed) do
+    take[update.sessionUpdate](update)
+  end
 end
-
-local take = {}
 
 function take.usage_update(update)
   if update._meta then
@@ -150,15 +160,23 @@ function take.notice(update)
   })
 end
 
+---A new session's updates may overtake the answer that makes it the active one. Its figures come with the answer.
+local function keep(params)
+  local kept = early[params.sessionId] or {}
+  if not params.update.sessionUpdate:find('^usage') and #kept < EARLY then
+    kept[#kept + 1] = params.update
+  end
+  early[params.sessionId] = kept
+end
+
 ---Takes one `ullage/session/update` in.
 ---@param params { sessionId: string, update: table }
 function M.take(params)
-  if not M.active or params.sessionId ~= M.active.id then
-    return
-  end
   local handle = take[params.update.sessionUpdate]
-  if handle then
+  if handle and M.active and params.sessionId == M.active.id then
     handle(params.update)
+  elseif handle then
+    keep(params)
   end
 end
 

@@ -16,7 +16,12 @@ local KINDS = {
 ---@param edit table `EditInfo` of the protocol
 local function line(edit)
   local kind = KINDS[edit.kind] or edit.kind
-  return ('%s · %s · %s · saved %s'):format(kind, words.ago(edit.timestamp), edit.trigger, words.short(edit.tokensSaved))
+  return ('%s · %s · %s · saved %s'):format(
+    kind,
+    words.ago(edit.timestamp),
+    edit.trigger,
+    words.short(edit.tokensSaved)
+  )
 end
 
 local function in_force(edits)
@@ -81,7 +86,12 @@ local function confirm_undo(edits, id, messages)
   local going = together(edits, id)
   local last = going[#going]
   local what = messages and (words.count(messages, 'message') .. ', ') or ''
-  local prompt = ('Undo %s (%s)? %s%s.'):format(KINDS[last.kind] or last.kind, words.ago(last.timestamp), what, consequence(going))
+  local prompt = ('Undo %s (%s)? %s%s.'):format(
+    KINDS[last.kind] or last.kind,
+    words.ago(last.timestamp),
+    what,
+    consequence(going)
+  )
   confirm(prompt, 'Undo', function()
     session.request('context/undo', id and { editId = id } or {}, reverted)
   end)

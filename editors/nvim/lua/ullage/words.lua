@@ -86,6 +86,25 @@ function M.first_line(text)
   return (line:gsub('%s+$', ''):gsub('%c', ' '))
 end
 
+---A long line broken at blanks; what has none stays whole.
+---@param line string
+---@param width integer bytes, which is cells for most of what is read here
+---@return string[]
+function M.wrap(line, width)
+  local indent = line:match('^%s*[-*]?%s*'):gsub('[-*]', ' ')
+  local lines, current = {}, ''
+  for word in line:gmatch('%s*%S+') do
+    if #current > 0 and #current + #word > width then
+      lines[#lines + 1] = current
+      current = indent .. word:gsub('^%s+', '')
+    else
+      current = current .. word
+    end
+  end
+  lines[#lines + 1] = current
+  return lines
+end
+
 ---JSON's null reaches nested values as |vim.NIL| on some versions and as nil on others.
 ---@generic T
 ---@param value T

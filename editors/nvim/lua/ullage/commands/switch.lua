@@ -12,7 +12,11 @@ end
 local function line(entry)
   local meta = entry._meta.ullage
   local title = entry.title ~= '' and entry.title or 'Untitled'
-  return ('%s · %s · %s'):format(title, words.count(meta.messages, 'message'), words.ago(milliseconds(entry.updatedAt)))
+  return ('%s · %s · %s'):format(
+    title,
+    words.count(meta.messages, 'message'),
+    words.ago(milliseconds(entry.updatedAt))
+  )
 end
 
 local function go(id)

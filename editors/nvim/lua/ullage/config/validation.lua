@@ -79,7 +79,10 @@ local function judge(value, rules, path, faults)
     return
   end
   if type(value) ~= 'table' then
-    faults[#faults + 1] = ('%s must be a table, not %s'):format(path == '' and 'the options' or path, vim.inspect(value))
+    faults[#faults + 1] = ('%s must be a table, not %s'):format(
+      path == '' and 'the options' or path,
+      vim.inspect(value)
+    )
     return
   end
   for key, inner in pairs(value) do

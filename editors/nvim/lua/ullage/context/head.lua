@@ -8,7 +8,8 @@ local M = {}
 M.HEIGHT = 5
 local CELLS = 24
 
-local LEVEL_GROUPS = { normal = 'UllageGaugeFull', warning = 'UllageWarn', critical = 'UllageCritical', off = 'UllageMuted' }
+local LEVEL_GROUPS =
+  { normal = 'UllageGaugeFull', warning = 'UllageWarn', critical = 'UllageCritical', off = 'UllageMuted' }
 local PARTS = {
   { 'messages', 'messages' },
   { 'tool_results', 'tool results' },

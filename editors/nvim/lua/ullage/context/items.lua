@@ -16,9 +16,9 @@ local M = {}
 ---@field pinned boolean
 ---@field error? string the line that tells why a tool call failed
 ---@field cleared? boolean the model is no longer shown the result
+---@field trigger? string who asked for a marker's compaction
 ---@field block? table the tool call, or a marker's block
 ---@field result? table the tool's result
----@field open? boolean
 
 -- A line is for recognising a message, not for reading all of it, characters.
 local LINE = 240
@@ -137,6 +137,7 @@ end
 
 ---@class ullage.Builder
 ---@field items ullage.Item[]
+---@field by_message table<string, ullage.Item> where a message is to be found
 ---@field calls table<string, ullage.Item> tool calls by id, for the results that come later
 ---@field shown? table<string, ullage.Entry> messages as the model is shown them, by id
 local Builder = {}
@@ -145,7 +146,7 @@ Builder.__index = Builder
 ---@param shown? table<string, ullage.Entry>
 ---@return ullage.Builder
 function M.builder(shown)
-  return setmetatable({ items = {}, calls = {}, shown = shown }, Builder)
+  return setmetatable({ items = {}, by_message = {}, calls = {}, shown = shown }, Builder)
 end
 
 ---@param new ullage.Item
@@ -217,6 +218,7 @@ function Builder:add(entry)
     end
   end
   if touched[1] then
+    self.by_message[entry.message.id] = touched[1]
     touched[1].tokens = touched[1].tokens + entry.tokens
   end
   return touched

@@ -11,6 +11,7 @@ local M = {}
 ---@field spans ullage.Span[] colours, in bytes
 ---@field right? string the figure at the window's edge
 ---@field fold string of |fold-expr|
+---@field pinned? boolean
 
 ---@class ullage.Span
 ---@field [1] integer first byte
@@ -60,10 +61,9 @@ function PIECES.marker(item)
   local block = item.block
   local when, sizes = words.ago(block.timestamp), words.shrinking(block.context_size_before, block.context_size_after)
   local pieces = { { ('◈ Compacted #%d'):format(block.compaction_number), 'UllageMarker' } }
-  local rest = { '', when, sizes, item.trigger, words.count(block.messages_archived, 'message') }
-  pieces[2] = { table.concat(vim.tbl_filter(function(part)
-    return part ~= nil
-  end, rest), ' · '), 'UllageMuted' }
+  local rest = { when, sizes, words.count(block.messages_archived, 'message') }
+  rest[#rest + 1] = item.trigger
+  pieces[2] = { ' · ' .. table.concat(rest, ' · '), 'UllageMuted' }
   return pieces
 end
 
@@ -73,16 +73,16 @@ end
 
 function PIECES.live(item)
   local state = item.waiting and 'beginning…' or 'writing the summary…'
-  return { { ('◈ Compacting #%d'):format(item.number), 'UllageMarker' }, { (' · %s · x cancels'):format(state), 'UllageBusy' } }
+  return {
+    { ('◈ Compacting #%d'):format(item.number), 'UllageMarker' },
+    { (' · %s · x cancels'):format(state), 'UllageBusy' },
+  }
 end
 
 ---@param item ullage.Item
 ---@return ullage.Row
 function M.of(item)
   local text, spans = M.join(PIECES[item.kind](item))
-  if item.pinned then
-    spans[#spans + 1] = { 0, 0, 'UllagePinned', 'pinned' }
-  end
   if item.archived then
     spans = { { 0, #text, 'UllageArchived' } }
   end
@@ -99,22 +99,42 @@ local INDENT = '    '
 function M.detail(line, item)
   local text = INDENT .. line:gsub('%c', ' ')
   local group = item.archived and 'UllageArchived' or (line:find('^#+ ') and 'UllageTitle' or 'UllageSummary')
-  return { text = text, kind = 'detail', item = item, spans = { { 0, #text, group } }, fold = item.archived and '1' or '0' }
+  return {
+    text = text,
+    kind = 'detail',
+    item = item,
+    spans = { { 0, #text, group } },
+    fold = item.archived and '1' or '0',
+  }
 end
 
 -- Past that a result is better read in the export.
 local DETAILS = 1000
+-- Prose is read in a column; a tool's output keeps its lines.
+local COLUMN = 88
+
+---A line of prose, broken to the column.
+---@param line string
+---@param item ullage.Item
+---@return ullage.Row[]
+function M.prose(line, item)
+  local rows = {}
+  for number, part in ipairs(words.wrap(line, COLUMN)) do
+    rows[number] = M.detail(part, item)
+  end
+  return rows
+end
 
 ---@param item ullage.Item
 ---@return ullage.Row[]
 function M.details(item)
   local rows = {}
-  for number, line in ipairs(items.details(item)) do
-    if number > DETAILS then
-      rows[number] = M.detail('… the rest is in :Ullage export', item)
+  for _, line in ipairs(items.details(item)) do
+    if #rows >= DETAILS then
+      rows[#rows + 1] = M.detail('… the rest is in :Ullage export', item)
       break
     end
-    rows[number] = M.detail(line, item)
+    vim.list_extend(rows, item.kind == 'tool' and { M.detail(line, item) } or M.prose(line, item))
   end
   return rows
 end
@@ -123,24 +143,16 @@ end
 ---@param list ullage.Item[]
 ---@return table<integer, integer>
 local function stretches(list)
-  local counts, start, seen = {}, nil, nil
+  local counts, start, last = {}, nil, nil
   for position, item in ipairs(list) do
     if not item.archived then
-      start = nil
+      start, last = nil, nil
     else
-      if not start then
-        start, seen = position, {}
-        counts[start] = 0
-      end
-      for _, id in ipairs({ item.entry.message.id }) do
-        if not seen[id] then
-          seen[id] = true
-          counts[start] = counts[start] + 1
-        end
-      end
-      if item.result and item.block then
-        counts[start] = counts[start] + 1
-      end
+      start = start or position
+      -- A message's own line and its tool calls follow each other; a result is a message of its own.
+      local fresh = item.entry.message.id ~= last and 1 or 0
+      counts[start] = (counts[start] or 0) + fresh + (item.block and item.result and 1 or 0)
+      last = item.entry.message.id
     end
   end
   return counts
@@ -154,7 +166,8 @@ function M.build(list, is_open)
   local rows, counts = {}, stretches(list)
   for position, item in ipairs(list) do
     if counts[position] then
-      rows[#rows + 1] = M.of({ kind = 'archived', key = 'a' .. item.key, text = '', tokens = 0, count = counts[position] })
+      rows[#rows + 1] =
+        M.of({ kind = 'archived', key = 'a' .. item.key, text = '', tokens = 0, count = counts[position] })
     end
     rows[#rows + 1] = M.of(item)
     if is_open[item.key] then
