@@ -1,6 +1,6 @@
 /** The status item's tooltip as Markdown: a pure function of the figures. */
 import { bar } from './bar';
-import { ago, full, percent, short } from './figures';
+import { ago, full, messages, percent, short } from './figures';
 import type { EditInfo } from './protocol.gen';
 import type { UsageState } from './session';
 
@@ -40,7 +40,7 @@ function gauge({ used, size, meta }: UsageState): string {
 }
 
 function breakdown({ used, meta }: UsageState): string {
-  const parts = Object.entries(meta.breakdown)
+  const parts = Object.entries<number>({ ...meta.breakdown })
     .filter(([, tokens]) => tokens > 0)
     .sort(([, a], [, b]) => b - a);
   const rows = parts.map(
@@ -51,11 +51,10 @@ function breakdown({ used, meta }: UsageState): string {
 
 /** How the figure is known. */
 export function sourceLine({ meta }: UsageState, now: number): string {
-  const pending = meta.pendingMessages ?? 0;
-  if (meta.source === 'stale') return `Stale: ${pending} ${pending === 1 ? 'message' : 'messages'} since the last report`;
+  if (meta.source === 'stale') return `Stale: ${messages(meta.pendingMessages)} since the last report`;
   if (meta.source === 'reported')
     return meta.reportedAt ? `Reported by the provider ${ago(meta.reportedAt, now)}` : 'Reported by the provider';
-  return `Estimated, ±${Math.max(1, Math.round(100 * (meta.errorShare ?? 0)))} %`;
+  return meta.errorShare === null ? 'Estimated' : `Estimated, ±${Math.max(1, Math.round(100 * meta.errorShare))} %`;
 }
 
 function lastEditLine(edit: EditInfo | undefined, now: number): string {

@@ -1,0 +1,21 @@
+/** The strictest type-aware rules; the page of the Context view runs in a browser, the rest in Node. */
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import ts from 'typescript-eslint';
+
+export default defineConfig(
+  { ignores: ['dist/', 'node_modules/', '**/*.gen.ts', '**/*.mjs', 'test/e2e/', 'vitest.config.ts'] },
+  js.configs.recommended,
+  ts.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      'no-console': 'error',
+      'max-lines': ['error', 400],
+      'max-lines-per-function': ['error', 50],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+    },
+  },
+  { files: ['test/**', '**/*.test.ts'], rules: { 'max-lines-per-function': 'off' } },
+);

@@ -1,0 +1,205 @@
+/** The server's life: found, started, restarted when it dies, stopped. Everything happens one after another. */
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  RevealOutputChannelOn,
+  type ClientCapabilities,
+  type LanguageClientOptions,
+  type StaticFeature,
+} from 'vscode-languageclient/node';
+
+import { errorText, NotConnected } from './errors';
+import { describe, type Health } from './health';
+import { isFound, type Found } from './locate';
+import { SessionUpdate, type Method, type NotificationMethod, type SessionNotification } from './protocol.gen';
+import type { ServerLocator } from './server';
+
+/** A server that dies more often than this within `CRASH_PERIOD` ms is left alone, until somebody asks. */
+const MAX_CRASHES = 4;
+const CRASH_PERIOD = 180_000;
+
+export class Connection implements vscode.Disposable {
+  readonly #health = new vscode.EventEmitter<Health>();
+  readonly #update = new vscode.EventEmitter<SessionNotification>();
+  readonly onDidChangeHealth = this.#health.event;
+  readonly onDidUpdate = this.#update.event;
+
+  readonly #locator: ServerLocator;
+  readonly #log: vscode.LogOutputChannel;
+  #client: LanguageClient | undefined;
+  #place: Found | undefined;
+  #state: Health = { kind: 'starting' };
+  #crashes: number[] = [];
+  #queue: Promise<void> = Promise.resolve();
+  #waitingRestart: Promise<void> | undefined;
+
+  constructor(locator: ServerLocator, log: vscode.LogOutputChannel) {
+    this.#locator = locator;
+    this.#log = log;
+  }
+
+  get health(): Health {
+    return this.#state;
+  }
+
+  /** What runs and where it was found. */
+  get place(): Found | undefined {
+    return this.#place;
+  }
+
+  /** Stops the server if it runs and starts it. Requests that come while one waits share it. */
+  restart(): Promise<void> {
+    this.#crashes = [];
+    this.#waitingRestart ??= this.#enqueue(async () => {
+      this.#waitingRestart = undefined;
+      await this.#stop();
+      await this.#start({ kind: 'starting' });
+    });
+    return this.#waitingRestart;
+  }
+
+  /** Makes the private environment and starts the server from it. */
+  setUp(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#stop();
+      await this.#install();
+      await this.#start({ kind: 'starting' });
+    });
+  }
+
+  /** Asks the server, once whatever is going on with it has ended. */
+  async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
+    await this.#queue;
+    if (!this.#client) throw new NotConnected(describe(this.#state));
+    return this.#client.sendRequest<R>(method.name, params, token);
+  }
+
+  async notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {
+    await this.#client?.sendNotification(method.name, params);
+  }
+
+  /** Tells the server the editor's settings as they are now. */
+  async pushSettings(): Promise<void> {
+    await this.#client?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
+  }
+
+  dispose(): void {
+    this.#health.dispose();
+    this.#update.dispose();
+  }
+
+  /** For `deactivate`: the server has ended when this has. */
+  stop(): Promise<void> {
+    return this.#enqueue(() => this.#stop());
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch((error: unknown) => { this.#log.error(errorText(error)); });
+    return done;
+  }
+
+  async #start(begin: Health): Promise<void> {
+    this.#setHealth(begin);
+    if (this.#locator.isOutdated) await this.#install();
+    const place = await this.#locator.find();
+    if (!isFound(place)) {
+      this.#setHealth({ kind: 'missing', reason: place.reason, fixable: this.#locator.canSetUp });
+      return;
+    }
+    this.#place = place;
+    const client = this.#makeClient(place);
+    try {
+      await client.start();
+      this.#client = client;
+      this.#setHealth({ kind: 'running', version: client.initializeResult?.serverInfo?.version ?? 'unknown' });
+    } catch (error) {
+      await client.dispose().catch(() => undefined);
+      this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${errorText(error)}` });
+    }
+  }
+
+  async #install(): Promise<void> {
+    const before = this.#state;
+    this.#setHealth({ kind: 'installing' });
+    try {
+      await this.#locator.setUp();
+    } catch (error) {
+      this.#setHealth(before);
+      throw error;
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    // It may be gone already.
+    await client?.dispose().catch((error: unknown) => { this.#log.warn(errorText(error)); });
+  }
+
+  #makeClient(place: Found): LanguageClient {
+    const options: LanguageClientOptions = {
+      documentSelector: [],
+      outputChannel: this.#log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationOptions: settings,
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.#onDeath(client);
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    };
+    const server = { command: place.command, args: ['lsp'] };
+    const client = new LanguageClient('ullage', 'Ullage', server, options);
+    client.registerFeature(new Announcement());
+    client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
+    return client;
+  }
+
+  /** The process ended without being asked to. One that dies while it starts is told by the failed start. */
+  #onDeath(client: LanguageClient): void {
+    if (client !== this.#client) return;
+    this.#client = undefined;
+    const now = Date.now();
+    this.#crashes = [...this.#crashes.filter((then) => now - then < CRASH_PERIOD), now];
+    const attempt = this.#crashes.length;
+    this.#log.warn(`The server ended unexpectedly (${attempt} of ${MAX_CRASHES} times in three minutes).`);
+    if (attempt > MAX_CRASHES) {
+      this.#setHealth({ kind: 'stopped', reason: 'The server stopped again and again; see its log, then restart it.' });
+      return;
+    }
+    void this.#enqueue(() => this.#start({ kind: 'restarting', attempt })).catch(() => undefined);
+  }
+
+  #setHealth(health: Health): void {
+    this.#state = health;
+    this.#log.info(describe(health));
+    this.#health.fire(health);
+  }
+}
+
+/** Tells the server that this client understands its updates. */
+class Announcement implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    capabilities.experimental = { ullage: true };
+  }
+  initialize(): void {
+    // Nothing depends on what the server can do.
+  }
+  getState(): { kind: 'static' } {
+    return { kind: 'static' };
+  }
+  clear(): void {
+    // Holds nothing.
+  }
+}
+
+/** The editor's settings as the server reads them. */
+function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration('ullage');
+}

@@ -1,0 +1,210 @@
+/** What is known of the sessions, kept from the server's answers and updates. */
+import * as vscode from 'vscode';
+
+import type { Connection } from './connection';
+import { errorKind } from './errors';
+import {
+  ContextGet,
+  ContextHistory,
+  SessionLoad,
+  type CompactionUpdate,
+  type EditInfo,
+  type Method,
+  type SessionNotification,
+  type SessionResult,
+  type UsageMeta,
+} from './protocol.gen';
+import type { CompactionState, SessionModel, UsageState } from './session';
+
+const REMEMBERED = 'ullage.activeSession';
+
+/** A compaction that ended well: whole context in tokens, and the edit to undo it by. */
+export interface CompactionDone {
+  readonly sessionId: string;
+  readonly before: number;
+  readonly after: number;
+}
+
+interface Known {
+  title: string;
+  usage?: UsageState;
+  compaction?: CompactionState | undefined;
+  lastEdit?: EditInfo | undefined;
+}
+
+export class Sessions implements SessionModel, vscode.Disposable {
+  readonly #usageChanged = new vscode.EventEmitter<UsageState>();
+  readonly #sessionChanged = new vscode.EventEmitter<string | undefined>();
+  readonly #compactionChanged = new vscode.EventEmitter<CompactionState | undefined>();
+  readonly #compacted = new vscode.EventEmitter<CompactionDone>();
+  readonly onDidChangeUsage = this.#usageChanged.event;
+  readonly onDidChangeSession = this.#sessionChanged.event;
+  readonly onDidChangeCompaction = this.#compactionChanged.event;
+  readonly onDidCompact = this.#compacted.event;
+  readonly onDidUpdate: vscode.Event<SessionNotification>;
+
+  readonly #connection: Connection;
+  readonly #memory: vscode.Memento;
+  readonly #known = new Map<string, Known>();
+  readonly #subscription: vscode.Disposable;
+  #activeId: string | undefined;
+
+  constructor(connection: Connection, memory: vscode.Memento) {
+    this.#connection = connection;
+    this.#memory = memory;
+    this.#activeId = memory.get<string>(REMEMBERED);
+    this.onDidUpdate = connection.onDidUpdate;
+    this.#subscription = connection.onDidUpdate((note) => { this.#take(note); });
+  }
+
+  get activeSessionId(): string | undefined {
+    return this.#activeId;
+  }
+
+  get usage(): UsageState | undefined {
+    return this.#active?.usage;
+  }
+
+  get compaction(): CompactionState | undefined {
+    return this.#active?.compaction;
+  }
+
+  get title(): string {
+    return this.#active?.title ?? '';
+  }
+
+  /** The newest edit of the active session that is in force. */
+  get lastEdit(): EditInfo | undefined {
+    return this.#active?.lastEdit;
+  }
+
+  request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
+    return this.#connection.request(method, params, token);
+  }
+
+  /** Makes a session the one that is shown, and remembers it for this workspace. */
+  async activate(session: SessionResult): Promise<void> {
+    this.#activeId = session.sessionId;
+    this.#learn(session.sessionId, session.title);
+    this.#sessionChanged.fire(session.sessionId);
+    this.#setUsage(session.sessionId, session.usage.used, session.usage.size, session.usage._meta.ullage);
+    await this.#memory.update(REMEMBERED, session.sessionId);
+    await this.refreshEdits(session.sessionId);
+  }
+
+  /** Opens the active session in a server that has just started; one that is gone is forgotten. */
+  async reload(): Promise<void> {
+    // What ran, ran in the server before.
+    for (const known of this.#known.values()) known.compaction = undefined;
+    this.#compactionChanged.fire(undefined);
+    if (!this.#activeId) return;
+    try {
+      await this.activate(await this.request(SessionLoad, { sessionId: this.#activeId }));
+    } catch (error) {
+      if (errorKind(error) !== 'SessionNotFound') throw error;
+      this.#activeId = undefined;
+      await this.#memory.update(REMEMBERED, undefined);
+      this.#sessionChanged.fire(undefined);
+    }
+  }
+
+  /** Asks for the figures again, for example after a change of settings. */
+  async refreshUsage(): Promise<void> {
+    const id = this.#activeId;
+    if (!id) return;
+    const usage = await this.request(ContextGet, { sessionId: id });
+    this.#setUsage(id, usage.used, usage.size, usage._meta.ullage);
+  }
+
+  async refreshEdits(sessionId: string): Promise<void> {
+    const { edits } = await this.request(ContextHistory, { sessionId });
+    const known = this.#known.get(sessionId);
+    if (!known) return;
+    known.lastEdit = edits.findLast((edit) => !edit.reverted);
+    if (sessionId === this.#activeId && known.usage) this.#usageChanged.fire(known.usage);
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(this.#subscription, this.#usageChanged, this.#sessionChanged).dispose();
+    vscode.Disposable.from(this.#compactionChanged, this.#compacted).dispose();
+  }
+
+  get #active(): Known | undefined {
+    return this.#activeId === undefined ? undefined : this.#known.get(this.#activeId);
+  }
+
+  #take({ sessionId, update }: SessionNotification): void {
+    switch (update.sessionUpdate) {
+      case 'usage_update':
+        if (update._meta) this.#setUsage(sessionId, update.used, update.size, update._meta.ullage);
+        break;
+      case 'session_info_update':
+        if (update.title !== undefined) this.#learn(sessionId, update.title);
+        if (update._meta) this.#setUsage(sessionId, total(update._meta.ullage), null, update._meta.ullage);
+        break;
+      case 'compaction_update':
+        this.#takeCompaction(sessionId, update);
+        break;
+      case 'compaction_summary_chunk':
+        this.#extend(sessionId, update.compactionId, update.content.text);
+        break;
+      case 'notice':
+        break;
+    }
+  }
+
+  #takeCompaction(sessionId: string, update: CompactionUpdate): void {
+    const figures = update._meta?.ullage;
+    if (update.status === 'in_progress') {
+      this.#setCompaction(sessionId, {
+        sessionId,
+        compactionId: update.compactionId,
+        number: figures?.compactionNumber ?? 0,
+        trigger: figures?.trigger === 'manual' ? 'manual' : 'automatic',
+        messages: figures?.messagesArchived ?? 0,
+        sizeBefore: figures?.contextSizeBefore ?? 0,
+        text: '',
+      });
+      return;
+    }
+    this.#setCompaction(sessionId, undefined);
+    if (update.status !== 'completed' || !figures) return;
+    this.#compacted.fire({ sessionId, before: figures.contextSizeBefore, after: figures.contextSizeAfter });
+  }
+
+  #extend(sessionId: string, compactionId: string, text: string): void {
+    const run = this.#known.get(sessionId)?.compaction;
+    if (run?.compactionId !== compactionId) return;
+    this.#setCompaction(sessionId, { ...run, text: run.text + text });
+  }
+
+  #setCompaction(sessionId: string, compaction: CompactionState | undefined): void {
+    this.#entry(sessionId).compaction = compaction;
+    if (sessionId === this.#activeId) this.#compactionChanged.fire(compaction);
+  }
+
+  #setUsage(sessionId: string, used: number, size: number | null, meta: UsageMeta): void {
+    const known = this.#entry(sessionId);
+    known.usage = { sessionId, title: known.title, used, size, meta, at: Date.now() };
+    if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
+  }
+
+  #learn(sessionId: string, title: string): void {
+    const known = this.#entry(sessionId);
+    known.title = title;
+    if (!known.usage) return;
+    known.usage = { ...known.usage, title };
+    if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
+  }
+
+  #entry(sessionId: string): Known {
+    let known = this.#known.get(sessionId);
+    if (!known) this.#known.set(sessionId, (known = { title: '' }));
+    return known;
+  }
+}
+
+/** Where no window is known the total comes as its parts alone. */
+function total(meta: UsageMeta): number {
+  return Object.values<number>({ ...meta.breakdown }).reduce((sum, part) => sum + part, 0);
+}

@@ -1,0 +1,97 @@
+/** The status bar item, painted at most once per interval. */
+import * as vscode from 'vscode';
+
+import { Coalesced } from './coalesce';
+import type { Connection } from './connection';
+import { describe } from './health';
+import type { CompactionDone, Sessions } from './sessions';
+import { statusView, type StatusView } from './statusText';
+import { LINKED_COMMANDS, tooltipMarkdown } from './tooltip';
+
+/** Faster than anybody reads, slow enough that thousands of updates cost nothing; ms. */
+const REPAINT = 50;
+/** How long what a compaction did stays on screen, ms. */
+const DONE_SHOWN = 8_000;
+/** The tooltip says how long ago things were; ms. */
+const AGE = 30_000;
+
+const BACKGROUNDS: Readonly<Record<StatusView['tone'], string | undefined>> = {
+  dimmed: undefined,
+  normal: undefined,
+  warning: 'statusBarItem.warningBackground',
+  error: 'statusBarItem.errorBackground',
+};
+
+export class StatusBar implements vscode.Disposable {
+  readonly #item: vscode.StatusBarItem;
+  readonly #connection: Connection;
+  readonly #sessions: Sessions;
+  readonly #paint = new Coalesced(() => { this.#repaint(); }, REPAINT);
+  readonly #disposables: readonly { dispose(): unknown }[];
+  #tone: StatusView['tone'] = 'normal';
+  #done: CompactionDone | undefined;
+  #doneTimer: NodeJS.Timeout | undefined;
+
+  constructor(connection: Connection, sessions: Sessions) {
+    this.#connection = connection;
+    this.#sessions = sessions;
+    this.#item = vscode.window.createStatusBarItem('ullage.status', vscode.StatusBarAlignment.Right, 1_000);
+    this.#item.name = 'Ullage: context usage';
+    const repaint = (): void => { this.#paint.request(); };
+    const ageing = setInterval(repaint, AGE);
+    this.#disposables = [
+      this.#item,
+      this.#paint,
+      connection.onDidChangeHealth(repaint),
+      sessions.onDidChangeUsage(repaint),
+      sessions.onDidChangeSession(() => { this.#showDone(undefined); }),
+      sessions.onDidChangeCompaction(repaint),
+      sessions.onDidCompact((done) => { if (done.sessionId === sessions.activeSessionId) this.#showDone(done); }),
+      { dispose: () => { clearInterval(ageing); clearTimeout(this.#doneTimer); } },
+    ];
+    this.#repaint();
+    this.#item.show();
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.#disposables).dispose();
+  }
+
+  #showDone(done: CompactionDone | undefined): void {
+    clearTimeout(this.#doneTimer);
+    this.#done = done;
+    if (done) this.#doneTimer = setTimeout(() => { this.#showDone(undefined); }, DONE_SHOWN);
+    this.#paint.request();
+  }
+
+  #repaint(): void {
+    const { health } = this.#connection;
+    const { usage, compaction, lastEdit } = this.#sessions;
+    const view = statusView({ health, usage, compaction, done: this.#done });
+    this.#apply(view);
+    const tooltip = health.kind === 'running' && usage ? tooltipMarkdown(usage, lastEdit, Date.now()) : undefined;
+    this.#setTooltip(tooltip ?? (health.kind === 'running' ? view.label : describe(health)), tooltip !== undefined);
+  }
+
+  #setTooltip(text: string, linked: boolean): void {
+    const now = this.#item.tooltip;
+    if (typeof now === 'object' && now.value === text) return;
+    const markdown = new vscode.MarkdownString(text, true);
+    markdown.isTrusted = linked ? { enabledCommands: LINKED_COMMANDS } : false;
+    this.#item.tooltip = markdown;
+  }
+
+  /** Sets what changed: each assignment goes to the window, whether it changes anything or not. */
+  #apply(view: StatusView): void {
+    const item = this.#item;
+    if (item.text !== view.text) item.text = view.text;
+    if (item.command !== view.command) item.command = view.command;
+    if (item.accessibilityInformation?.label !== view.label)
+      item.accessibilityInformation = { label: view.label, role: 'button' };
+    if (this.#tone === view.tone) return;
+    this.#tone = view.tone;
+    const background = BACKGROUNDS[view.tone];
+    item.backgroundColor = background ? new vscode.ThemeColor(background) : undefined;
+    item.color = view.tone === 'dimmed' ? new vscode.ThemeColor('descriptionForeground') : undefined;
+  }
+}
