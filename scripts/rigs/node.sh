@@ -2,7 +2,7 @@
 # Node.js for the editor tests, from npm's own `node` package, and a current npm beside it: the same on every machine,
 # whatever the system has. Prints the folder to put first on PATH. Does nothing the second time.
 set -euo pipefail
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # 24 is what the rig's VS Code runs on.
 packages=(node@24 npm@11)

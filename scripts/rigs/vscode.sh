@@ -3,13 +3,13 @@
 # to show it in. Prints, as shell assignments, ULLAGE_CODE_SERVER (its entry script), ULLAGE_CHROMIUM and PATH with the
 # Node.js that runs it. Does nothing the second time.
 set -euo pipefail
-source "$(dirname "$0")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # 4.139.1 is VS Code 1.139.1.
 package=code-server@4.139.1
 home=$rigs/vscode
 server=$home/node_modules/code-server
-node=$("$(dirname "$0")/node.sh")
+node=$("$root/scripts/rigs/node.sh")
 export PATH=$node:$PATH
 
 # npm's install scripts of code-server compile a dozen native modules, some of which need headers Debian has not

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "editors" / "vscode" / "src" / "protocol.gen.ts"
-_COMPILER = ROOT / "editors" / "vscode" / "node_modules" / ".bin" / "tsc"
+_COMPILER = ROOT / "editors" / "vscode" / "node_modules" / "typescript-7" / "bin" / "tsc"
 _OPTIONS = ("--noEmit", "--strict", "--exactOptionalPropertyTypes", "--pretty", "false", "--module", "preserve")
 _SECONDS = 60
 

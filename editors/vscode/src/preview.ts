@@ -17,7 +17,7 @@ interface OpenPreview {
 export interface Decision {
   readonly sessionId: string;
   readonly previewId: string;
-  readonly summary: string | null;
+  readonly summary?: string;
 }
 
 export class Preview implements vscode.Disposable {
@@ -64,7 +64,8 @@ export class Preview implements vscode.Disposable {
     const summary = summaryOf(document.getText());
     if (summary === undefined) throw new Error('A mark around the summary is missing; undo that edit, then accept.');
     const { sessionId, result } = open;
-    return { sessionId, previewId: open.result.previewId, summary: summary === result.summary.trim() ? null : summary };
+    const decision = { sessionId, previewId: open.result.previewId };
+    return summary === result.summary.trim() ? decision : { ...decision, summary };
   }
 
   /** Closes the document without a question: nothing in it is worth keeping. */

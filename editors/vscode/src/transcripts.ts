@@ -35,7 +35,7 @@ async function collect(root: string, program: Transcript['program']): Promise<re
 async function walk(folder: string, depth: number): Promise<readonly string[]> {
   const entries = await list(folder);
   const below = await Promise.all(
-    entries.map((entry) => {
+    entries.map(async (entry) => {
       const full = path.join(folder, entry.name);
       if (entry.isDirectory() && depth > 0) return walk(full, depth - 1);
       return entry.isFile() && entry.name.endsWith('.jsonl') ? [full] : [];

@@ -29,10 +29,12 @@ export class Ullage implements vscode.Disposable {
       new StatusBar(this.connection, this.sessions),
       new HealthItem(this.connection),
       new Notices(this.sessions, context.workspaceState),
-      this.connection.onDidChangeHealth(({ kind }) => { if (kind === 'running') this.run(this.sessions.reload()); }),
-      this.sessions.onDidChangeCompaction((run) => {
-        void vscode.commands.executeCommand('setContext', 'ullage.compacting', run !== undefined);
+      this.connection.onDidChangeHealth(({ kind }) => {
+        setContext('serverRunning', kind === 'running');
+        if (kind === 'running') this.run(this.sessions.reload());
       }),
+      this.sessions.onDidChangeSession((id) => { setContext('hasSession', id !== undefined); }),
+      this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.connection.restart()); }),
       this.sessions,
@@ -61,4 +63,9 @@ export class Ullage implements vscode.Disposable {
     await this.connection.pushSettings();
     await this.sessions.refreshUsage();
   }
+}
+
+/** For the `when` clauses of the manifest. */
+function setContext(name: string, value: boolean): void {
+  void vscode.commands.executeCommand('setContext', `ullage.${name}`, value);
 }

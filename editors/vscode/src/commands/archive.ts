@@ -38,7 +38,7 @@ export const restore: Command = async (ullage) => {
   const points = steps.map((step, index) => ({
     label: `$(history) After the ${describeEdit(step.edit, Date.now())}`,
     description: index === 0 ? 'as it is now' : `takes back ${index}`,
-    editId: step.edit.id as string | null,
+    editId: step.edit.id,
     undone: steps.slice(0, index),
   }));
   const start = { label: '$(debug-restart) Before every compaction', description: `takes back ${steps.length}`, editId: null, undone: steps };

@@ -72,8 +72,7 @@ function asItem({ path, program, name, changedAt, size }: Transcript): vscode.Qu
   return { label: name, description, detail: path, path };
 }
 
-function imported({ messages: count, format, unread, passedOver }: ImportResult): string {
+function imported({ messages: count, format, unread }: ImportResult): string {
   const lost = unread.length > 0 ? ` ${unread.length} lines could not be read.` : '';
-  const passed = passedOver > 0 ? ` ${messages(passedOver)} of other branches were passed over.` : '';
-  return `Imported ${messages(count)} (${format}).${lost}${passed}`;
+  return `Imported ${messages(count)} (${format}).${lost}`;
 }

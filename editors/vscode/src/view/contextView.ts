@@ -1,0 +1,70 @@
+/** The Context view: its place in VS Code, its page and the page's policy. */
+import { randomBytes } from 'node:crypto';
+
+import * as vscode from 'vscode';
+
+import type { SessionModel } from '../session';
+import { pageHtml } from './html';
+import { ViewHost } from './viewHost';
+
+export const VIEW_ID = 'ullage.context';
+
+/** The registered view. `refresh` reads the transcript again, after a change that no update tells of (a pin). */
+export interface ContextView extends vscode.Disposable {
+  refresh(): void;
+}
+
+export interface ContextViewOptions {
+  /** Whether a model is configured to chat with; no, if left out. */
+  readonly canPrompt?: () => boolean;
+}
+
+/** Puts the view in its place. Its page is made when it is shown, and goes when it is hidden; what was open in it stays. */
+export function registerContextView(context: vscode.ExtensionContext, model: SessionModel, options: ContextViewOptions = {}): ContextView {
+  const provider = new Provider(context.extensionUri, model, options.canPrompt ?? (() => false));
+  const registered = vscode.window.registerWebviewViewProvider(VIEW_ID, provider, { webviewOptions: { retainContextWhenHidden: false } });
+  return {
+    refresh: () => { provider.refresh(); },
+    dispose: () => { vscode.Disposable.from(registered, provider).dispose(); },
+  };
+}
+
+class Provider implements vscode.WebviewViewProvider, vscode.Disposable {
+  readonly #root: vscode.Uri;
+  readonly #model: SessionModel;
+  readonly #canPrompt: () => boolean;
+  #host: ViewHost | undefined;
+
+  constructor(root: vscode.Uri, model: SessionModel, canPrompt: () => boolean) {
+    this.#root = root;
+    this.#model = model;
+    this.#canPrompt = canPrompt;
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    const { webview } = view;
+    const [dist, media] = [vscode.Uri.joinPath(this.#root, 'dist'), vscode.Uri.joinPath(this.#root, 'media')];
+    webview.options = { enableScripts: true, localResourceRoots: [dist, media] };
+    const host = new ViewHost(webview, this.#model, this.#canPrompt);
+    this.#host = host;
+    view.onDidDispose(() => {
+      host.dispose();
+      if (this.#host === host) this.#host = undefined;
+    });
+    webview.html = pageHtml({
+      script: webview.asWebviewUri(vscode.Uri.joinPath(dist, 'contextView.js')).toString(),
+      style: webview.asWebviewUri(vscode.Uri.joinPath(media, 'contextView.css')).toString(),
+      source: webview.cspSource,
+      nonce: randomBytes(16).toString('base64url'),
+      language: vscode.env.language,
+    });
+  }
+
+  refresh(): void {
+    this.#host?.refresh();
+  }
+
+  dispose(): void {
+    this.#host?.dispose();
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * What the Context view's page and the extension say to each other, checked on arrival on both sides.
+ *
+ * The page shows and asks; the extension alone talks to the server. An `Item` is one entry of the transcript cut down
+ * to what a row shows; whole contents come one message at a time (`detail`). `generation` numbers the readings of a
+ * transcript: an edit or its undo moves entries, so it begins a new one, and what still arrives for an older one is
+ * dropped. Sizes are tokens, times Unix milliseconds.
+ */
+
+import { boolean, count, type Guarded, list, nullable, number, object, record, string, tagged, word } from './guard';
+
+const part = tagged('kind', {
+  text: { text: string, more: boolean },
+  thinking: { text: string, more: boolean },
+  tool_use: { id: string, name: string, argument: string },
+  tool_result: { id: string, failed: boolean, text: string, more: boolean },
+  image: { label: string },
+  resource: { label: string, text: string, more: boolean },
+});
+
+const ledger = object({
+  files: list(object({ path: string, action: string, times: count })),
+  commands: list(object({ command: string, outcome: string, detail: string, times: count })),
+  identifiers: list(object({ name: string, context: string, times: count })),
+});
+
+const marker = object({
+  editId: nullable(string),
+  number: count,
+  timestamp: number,
+  trigger: string,
+  summary: string,
+  summarizer: string,
+  messagesArchived: count,
+  before: count,
+  after: count,
+  ledger,
+});
+
+const item = object({
+  id: string,
+  index: count,
+  role: word('system', 'user', 'assistant'),
+  tokens: count,
+  archived: boolean,
+  pinned: boolean,
+  /** What stands in the context instead of this message's contents, if an edit replaced them. */
+  replaced: nullable(string),
+  parts: list(part),
+  marker: nullable(marker),
+});
+
+const usage = object({
+  used: count,
+  size: nullable(count),
+  usable: nullable(count),
+  warnAt: nullable(count),
+  compactAt: nullable(count),
+  level: word('off', 'normal', 'warning', 'critical'),
+  source: word('reported', 'stale', 'estimated'),
+  breakdown: record(count),
+  model: string,
+  messagesActive: count,
+  messagesArchived: count,
+  reportedAt: nullable(number),
+  pendingMessages: count,
+  errorShare: nullable(number),
+});
+
+const edit = object({
+  id: string,
+  kind: string,
+  timestamp: number,
+  trigger: string,
+  tokensSaved: number,
+  reverted: boolean,
+  partOf: nullable(string),
+});
+
+const hit = object({ messageId: string, index: count, role: string, snippet: string });
+
+/** What the page says. */
+export const isPageMessage = tagged('type', {
+  ready: {},
+  load: { generation: count, offset: count, limit: count },
+  detail: { generation: count, offset: count, id: string },
+  pin: { id: string, pinned: boolean },
+  undo: { editId: string },
+  cancel: {},
+  search: { query: string },
+  copy: { text: string },
+  prompt: { text: string },
+  command: { name: word('compact', 'preview', 'new', 'import', 'switch', 'setWindow') },
+});
+
+/** What the extension says. */
+export const isHostMessage = tagged('type', {
+  /** A transcript to show: the session opened, or an edit changed what stands in it. `sessionId` is null without one. */
+  session: {
+    sessionId: nullable(string),
+    title: string,
+    generation: count,
+    total: count,
+    canPrompt: boolean,
+    /** The marker to bring into view: that of a compaction that has just ended. */
+    reveal: nullable(string),
+  },
+  entries: { generation: count, offset: count, total: count, items: list(item) },
+  /** A message's whole contents. */
+  detail: { id: string, parts: list(part) },
+  usage: { usage },
+  history: { edits: list(edit) },
+  pinned: { ids: list(string) },
+  /** A compaction has begun; `summary` is what was written of it so far. */
+  compacting: { number: count, trigger: string, messages: count, before: count, summary: string },
+  chunk: { text: string },
+  compacted: { status: word('completed', 'failed', 'cancelled'), error: string },
+  hits: { query: string, hits: list(hit), error: string },
+  /** A line for the person. */
+  notice: { severity: word('info', 'warning', 'error'), text: string },
+});
+
+export type PageMessage = Guarded<typeof isPageMessage>;
+export type HostMessage = Guarded<typeof isHostMessage>;
+export type Part = Guarded<typeof part>;
+export type Item = Guarded<typeof item>;
+export type Marker = Guarded<typeof marker>;
+export type Ledger = Guarded<typeof ledger>;
+export type Usage = Guarded<typeof usage>;
+export type EditLine = Guarded<typeof edit>;
+export type Hit = Guarded<typeof hit>;
+export type PageMessageOf<T extends PageMessage['type']> = Extract<PageMessage, { type: T }>;
+export type HostMessageOf<T extends HostMessage['type']> = Extract<HostMessage, { type: T }>;

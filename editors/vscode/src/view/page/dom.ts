@@ -1,0 +1,49 @@
+/** Small functions that build DOM. Text only ever becomes text nodes; nothing here parses HTML. */
+
+export type Child = Node | string | undefined | false;
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** An element: `h('button.pin', {title: 'Pin'}, 'text')`. `true` sets an empty attribute, `false` and undefined none. */
+export function h<T extends HTMLElement = HTMLElement>(spec: string, attributes: Attributes = {}, ...children: readonly Child[]): T {
+  const [tag = 'div', ...classes] = spec.split('.');
+  const element = document.createElement(tag) as T;
+  if (classes.length > 0) element.className = classes.join(' ');
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== false) element.setAttribute(name, value === true ? '' : String(value));
+  }
+  add(element, children);
+  return element;
+}
+
+export function add(element: Element, children: readonly Child[]): void {
+  for (const child of children) if (child !== undefined && child !== false) element.append(child);
+}
+
+export function replace(element: Element, ...children: readonly Child[]): void {
+  element.replaceChildren();
+  add(element, children);
+}
+
+/** A button with words; `act` runs on click and on the keyboard's own ways to press it. */
+export function button(spec: string, attributes: Attributes, act: () => void, ...children: readonly Child[]): HTMLButtonElement {
+  const element = h<HTMLButtonElement>(`button${spec}`, { type: 'button', ...attributes }, ...children);
+  element.addEventListener('click', (event) => {
+    event.stopPropagation();
+    act();
+  });
+  return element;
+}
+
+/** Sets a custom property: the one way styles are set here, for the page's policy forbids style attributes. */
+export function setProperty(element: HTMLElement, name: `--${string}`, value: string): void {
+  if (element.style.getPropertyValue(name) !== value) element.style.setProperty(name, value);
+}
+
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setAttribute(element: Element, name: string, value: string | number | boolean): void {
+  const text = String(value);
+  if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+}

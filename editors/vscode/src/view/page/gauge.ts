@@ -1,0 +1,131 @@
+/** The gauge: how full the context is, where compaction will come, and what it is made of. */
+import { full, percent, short } from '../../figures';
+import type { Usage } from '../messages';
+import { type Big, explain } from './biggest';
+import { button, h, replace, setAttribute, setProperty, setText } from './dom';
+import { gaugeWords, levelWord, partWord, sourceWords } from './words';
+
+export interface GaugeActions {
+  /** The biggest messages of a part. */
+  biggest(part: string): readonly Big[];
+  reveal(id: string): void;
+  setWindow(): void;
+}
+
+export class Gauge {
+  readonly element: HTMLElement;
+  readonly #actions: GaugeActions;
+  readonly #share = h('span.share');
+  readonly #words = h('span.gauge-words');
+  readonly #level = h('span.level-word');
+  readonly #bar = h('div.bar', { role: 'meter', 'aria-label': 'Context used', 'aria-valuemin': 0 });
+  readonly #mark = h('div.mark');
+  readonly #parts = h('div.parts', { role: 'group', 'aria-label': 'What the context is made of' });
+  readonly #source = h('div.source');
+  readonly #list = h('div.biggest', { hidden: true });
+  #usage: Usage | undefined;
+  #open: string | undefined;
+  #shape = '';
+
+  constructor(actions: GaugeActions) {
+    this.#actions = actions;
+    const line = h('div.gauge-line', {}, this.#share, this.#words, this.#level);
+    this.element = h('div.gauge', {}, line, this.#bar, this.#parts, this.#list, this.#source);
+  }
+
+  show(usage: Usage | undefined): void {
+    this.#usage = usage;
+    this.element.hidden = usage === undefined;
+    if (!usage) return;
+    const near = usage.source === 'estimated' ? '~' : '';
+    setText(this.#share, usage.size === null ? '' : `${near}${percent(usage.used, usage.size)}%`);
+    setText(this.#words, gaugeWords(usage));
+    setText(this.#level, levelWord(usage));
+    setAttribute(this.element, 'data-level', usage.level);
+    this.#drawBar(usage);
+    this.#drawParts(usage);
+    this.tick();
+  }
+
+  /** Says anew how old the figure is. */
+  tick(): void {
+    if (!this.#usage) return;
+    setText(this.#source, sourceWords(this.#usage, Date.now()));
+    if (this.#usage.size === null) this.#source.append(' · ', button('.link', {}, () => this.#actions.setWindow(), 'Set the model’s window'));
+  }
+
+  #drawBar(usage: Usage): void {
+    const size = usage.size ?? usage.used;
+    setAttribute(this.#bar, 'aria-valuenow', usage.used);
+    setAttribute(this.#bar, 'aria-valuemax', size);
+    setAttribute(this.#bar, 'aria-valuetext', `${percent(usage.used, size)} per cent, ${gaugeWords(usage)}`);
+    const parts = partsOf(usage);
+    this.#reshape(parts);
+    parts.forEach(([, tokens], i) => setProperty(this.#bar.children[i] as HTMLElement, '--share', share(tokens, size)));
+    this.#mark.hidden = usage.compactAt === null;
+    if (usage.compactAt === null) return;
+    setProperty(this.#mark, '--at', share(usage.compactAt, size));
+    this.#mark.title = `Compacts at ${full(usage.compactAt)} tokens`;
+  }
+
+  /** Makes segments and buttons anew only when other parts make up the context, not at each figure. */
+  #reshape(parts: readonly (readonly [string, number])[]): void {
+    const shape = parts.map(([part]) => part).join();
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    replace(this.#bar, ...parts.map(([part]) => h(`div.segment.part-${part}`)), this.#mark);
+    replace(this.#parts, ...parts.map(([part]) => this.#partButton(part)));
+  }
+
+  #partButton(part: string): HTMLElement {
+    const act = (): void => this.#toggle(part);
+    return button('.part', { 'data-part': part, 'aria-expanded': 'false' }, act, h(`span.swatch.part-${part}`), h('span', {}, partWord(part)), h('span.part-tokens'));
+  }
+
+  #drawParts(usage: Usage): void {
+    partsOf(usage).forEach(([part, tokens], i) => {
+      const element = this.#parts.children[i] as HTMLElement;
+      setText(element.lastElementChild as HTMLElement, short(tokens));
+      element.title = `${partWord(part)}: ${full(tokens)} tokens, ${percent(tokens, usage.used)}% of what is used`;
+      setAttribute(element, 'aria-expanded', String(part === this.#open));
+    });
+  }
+
+  #toggle(part: string): void {
+    this.#open = this.#open === part ? undefined : part;
+    for (const element of this.#parts.children) setAttribute(element, 'aria-expanded', String((element as HTMLElement).dataset['part'] === this.#open));
+    this.#list.hidden = this.#open === undefined;
+    if (this.#open !== undefined) this.#drawBiggest(this.#open);
+  }
+
+  #drawBiggest(part: string): void {
+    const items = this.#actions.biggest(part);
+    const head = h('div.biggest-head', {}, items.length > 0 ? `Biggest in ${partWord(part)}` : explain(part));
+    const lines = items.map((item) =>
+      h(
+        'li',
+        {},
+        button(
+          '.biggest-item',
+          {},
+          () => this.#actions.reveal(item.id),
+          h('span.place', {}, `#${item.index + 1}`),
+          h('span.biggest-text', {}, item.text),
+          h('span.tokens', {}, item.tokens === undefined ? '' : short(item.tokens)),
+        ),
+      ),
+    );
+    replace(this.#list, head, lines.length > 0 && h('ul', {}, ...lines));
+  }
+}
+
+/** The parts that hold something, the largest first. */
+function partsOf(usage: Usage): (readonly [string, number])[] {
+  return Object.entries(usage.breakdown)
+    .filter(([, tokens]) => tokens > 0)
+    .sort(([, a], [, b]) => b - a);
+}
+
+function share(part: number, whole: number): string {
+  return `${Math.min(100, (100 * part) / Math.max(1, whole)).toFixed(2)}%`;
+}

@@ -1,0 +1,17 @@
+/** What the page keeps while it is hidden, checked when it comes back: an older version may have written it. */
+import { type Guarded, list, number, object, optional, string } from '../guard';
+
+export const isKept = object({
+  sessionId: string,
+  place: object({
+    /** Opened groups of archived messages. */
+    opened: list(string),
+    /** Opened messages and markers. */
+    expanded: list(string),
+    /** The row at the view's top; undefined at the end. */
+    anchor: optional(object({ key: string, offset: number })),
+  }),
+});
+
+export type Kept = Guarded<typeof isKept>;
+export type Place = Kept['place'];

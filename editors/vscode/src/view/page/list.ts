@@ -1,0 +1,273 @@
+/**
+ * A virtual list: of all rows only those in view, and some around them, are in the document. Heights are measured when
+ * a row is drawn and kept; what is above the view may change without the view moving, and a view at the end stays there.
+ *
+ * The list is a tree to assistive technology (groups open); one row is the tab stop, and stays in the document while it
+ * has the focus.
+ */
+import { setAttribute, setProperty } from './dom';
+import { Heights } from './heights';
+import { type Anchor, anchorAt, scrollToShow, type Window, windowAt } from './window';
+
+/** Pixels drawn above and below the view. */
+const OVERSCAN = 400;
+/** A view this near to the end counts as being there, and stays there. Pixels. */
+const END_SLACK = 24;
+/** Newly measured rows may move the window; it settles at once or, with very uneven rows, after a second look. */
+const MAX_PASSES = 4;
+
+export interface ListRow {
+  readonly key: string;
+}
+
+export interface ListOptions<R extends ListRow> {
+  readonly draw: (row: R) => HTMLElement;
+  /** Pixels a row will about take, before it is measured. */
+  readonly estimate: (row: R) => number;
+  /** Called with the first row in the document after each drawing. */
+  readonly drawn: (start: number) => void;
+}
+
+interface Drawn<R> {
+  readonly row: R;
+  readonly element: HTMLElement;
+}
+
+export class VirtualList<R extends ListRow> {
+  readonly #scroller: HTMLElement;
+  readonly #content: HTMLElement;
+  readonly #options: ListOptions<R>;
+  readonly #heights = new Heights();
+  readonly #measured = new Map<string, number>();
+  readonly #drawn = new Map<string, Drawn<R>>();
+  readonly #resized: ResizeObserver;
+  #rows: readonly R[] = [];
+  #active: string | undefined;
+  #sticks = true;
+  #frame = 0;
+  /** The rows in the document. */
+  #shown: Window = { start: 0, end: 0 };
+
+  constructor(scroller: HTMLElement, content: HTMLElement, options: ListOptions<R>) {
+    this.#scroller = scroller;
+    this.#content = content;
+    this.#options = options;
+    this.#resized = new ResizeObserver(() => this.#remeasure());
+    this.#resized.observe(scroller);
+    scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+  }
+
+  /** Makes a row the tab stop. */
+  setActive(key: string): void {
+    if (key === this.#active) return;
+    this.#active = key;
+    this.#markRows();
+  }
+
+  /** Whether the view is at the end, and so follows what is added. */
+  get sticks(): boolean {
+    return this.#sticks;
+  }
+
+  get anchor(): Anchor | undefined {
+    return anchorAt(this.#heights, (row) => this.#rows[row]?.key, this.#scroller.scrollTop);
+  }
+
+  /** Shows these rows, which differ from those shown before from `from` on. */
+  show(rows: readonly R[], from: number): void {
+    const anchor = this.anchor;
+    const anchorRow = this.#heights.at(this.#scroller.scrollTop);
+    this.#heights.truncate(from);
+    this.#rows = rows;
+    for (let i = from; i < rows.length; i += 1) this.#heights.push(this.#heightOf(rows[i] as R));
+    this.#render();
+    if (this.#sticks) this.scrollToEnd();
+    else if (anchor && from <= anchorRow) this.restore(anchor);
+  }
+
+  /** Draws one row again, if it is in the document. */
+  redraw(key: string): void {
+    if (!this.#drawn.has(key)) return;
+    const focused = this.#drawn.get(key)?.element.contains(document.activeElement) ?? false;
+    this.#remove(key);
+    this.#render();
+    if (focused) this.#drawn.get(key)?.element.focus({ preventScroll: true });
+  }
+
+  element(key: string): HTMLElement | undefined {
+    return this.#drawn.get(key)?.element;
+  }
+
+  /** Scrolls to where a row was left. Returns false when it is not there. */
+  restore(anchor: Anchor): boolean {
+    const row = this.#rows.findIndex((each) => each.key === anchor.key);
+    if (row < 0) return false;
+    this.#scrollTo(this.#heights.top(row) + anchor.offset);
+    return true;
+  }
+
+  scrollToEnd(): void {
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+      const end = Math.max(0, this.#scroller.scrollHeight - this.#scroller.clientHeight);
+      if (Math.abs(this.#scroller.scrollTop - end) < 1) break;
+      this.#scrollTo(end);
+    }
+    this.#sticks = true;
+  }
+
+  /** Brings a row into view, makes it the tab stop and, if asked, focuses it. */
+  activate(row: number, focus: boolean): void {
+    const next = this.#rows[Math.max(0, Math.min(row, this.#rows.length - 1))];
+    if (!next) return;
+    this.#active = next.key;
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+      const place = this.#rows.indexOf(next);
+      const top = scrollToShow(this.#heights, place, this.#scroller.scrollTop, this.#scroller.clientHeight);
+      if (pass > 0 && Math.abs(top - this.#scroller.scrollTop) < 1) break;
+      this.#scrollTo(top);
+    }
+    if (focus) this.#drawn.get(next.key)?.element.focus({ preventScroll: true });
+  }
+
+  activeRow(): number {
+    return this.#rows.findIndex((row) => row.key === this.#active);
+  }
+
+  /** Rows a page of the keyboard moves. */
+  get pageRows(): number {
+    const top = this.#heights.at(this.#scroller.scrollTop);
+    return Math.max(1, this.#heights.at(this.#scroller.scrollTop + this.#scroller.clientHeight) - top - 1);
+  }
+
+  #scrollTo(top: number): void {
+    this.#scroller.scrollTop = top;
+    this.#noteEnd();
+    this.#render();
+  }
+
+  #scrolled(): void {
+    this.#noteEnd();
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#render();
+    });
+  }
+
+  #noteEnd(): void {
+    const { scrollTop, clientHeight, scrollHeight } = this.#scroller;
+    this.#sticks = scrollHeight - clientHeight - scrollTop <= END_SLACK;
+  }
+
+  #heightOf(row: R): number {
+    return this.#measured.get(row.key) ?? this.#options.estimate(row);
+  }
+
+  /** Draws what belongs in the document and measures what is new in it, until measuring asks for no other rows. */
+  #render(): void {
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+      this.#shown = this.#window();
+      const moved = this.#measure(this.#place());
+      this.#pad();
+      if (moved !== 0 && !this.#sticks) this.#scroller.scrollTop += moved;
+      const next = this.#window();
+      if (next.start >= this.#shown.start && next.end <= this.#shown.end) break;
+    }
+    this.#markRows();
+    this.#options.drawn(this.#shown.start);
+  }
+
+  #window(): Window {
+    return windowAt(this.#heights, this.#scroller.scrollTop, this.#scroller.clientHeight, OVERSCAN);
+  }
+
+  /** Stands in for the rows that are not in the document. */
+  #pad(): void {
+    const { start, end } = this.#shown;
+    setProperty(this.#content, '--before', `${this.#heights.top(start)}px`);
+    setProperty(this.#content, '--after', `${this.#heights.total - this.#heights.top(end)}px`);
+  }
+
+  /** Puts the window's rows into the document, in order, and takes out others. Returns the places newly drawn. */
+  #place(): number[] {
+    const { start, end } = this.#shown;
+    const wanted = new Set<string>();
+    for (let i = start; i < end; i += 1) wanted.add(this.#rows[i]?.key ?? '');
+    for (const key of [...this.#drawn.keys()]) if (!wanted.has(key) && !this.#keepsFocus(key)) this.#remove(key);
+    const fresh: number[] = [];
+    let next = this.#content.firstElementChild;
+    for (let i = start; i < end; i += 1) {
+      const row = this.#rows[i] as R;
+      const known = this.#drawn.get(row.key);
+      const element = known?.row === row ? known.element : this.#draw(row);
+      if (known?.element !== element) fresh.push(i);
+      if (element === next) next = next.nextElementSibling;
+      else this.#content.insertBefore(element, next);
+      element.classList.remove('away');
+    }
+    return fresh;
+  }
+
+  #draw(row: R): HTMLElement {
+    const focused = this.#drawn.get(row.key)?.element.contains(document.activeElement) ?? false;
+    this.#remove(row.key);
+    const element = this.#options.draw(row);
+    this.#drawn.set(row.key, { row, element });
+    this.#resized.observe(element);
+    if (focused) queueMicrotask(() => element.focus({ preventScroll: true }));
+    return element;
+  }
+
+  #remove(key: string): void {
+    const drawn = this.#drawn.get(key);
+    if (!drawn) return;
+    this.#resized.unobserve(drawn.element);
+    this.#drawn.delete(key);
+    drawn.element.remove();
+  }
+
+  /** A focused row that scrolls out of view stays in the document, out of the way, or the focus would be lost. */
+  #keepsFocus(key: string): boolean {
+    const element = this.#drawn.get(key)?.element;
+    const keeps = element?.contains(document.activeElement) ?? false;
+    if (keeps) element?.classList.add('away');
+    return keeps && this.#rows.some((row) => row.key === key);
+  }
+
+  /** Measures rows. Returns by how much those that begin above the view have grown. */
+  #measure(places: readonly number[]): number {
+    const viewRow = this.#heights.at(this.#scroller.scrollTop);
+    let moved = 0;
+    for (const place of places) {
+      const row = this.#rows[place] as R;
+      const height = this.#drawn.get(row.key)?.element.offsetHeight ?? 0;
+      if (height === 0) continue;
+      if (place < viewRow) moved += height - this.#heights.get(place);
+      this.#measured.set(row.key, height);
+      this.#heights.set(place, height);
+    }
+    return moved;
+  }
+
+  /** Rows in the document changed their size by themselves: they opened, or the view became wider. */
+  #remeasure(): void {
+    const places: number[] = [];
+    for (let i = this.#shown.start; i < this.#shown.end; i += 1) places.push(i);
+    const moved = this.#measure(places);
+    if (this.#sticks) return this.scrollToEnd();
+    if (moved !== 0) this.#scroller.scrollTop += moved;
+    this.#render();
+  }
+
+  #markRows(): void {
+    if (!this.#active || !this.#drawn.has(this.#active)) this.#active = this.#rows[this.#rows.length - 1]?.key;
+    for (const [key, { element }] of this.#drawn) setAttribute(element, 'tabindex', key === this.#active ? 0 : -1);
+    let place = this.#shown.start;
+    for (const element of this.#content.children) {
+      if (element.classList.contains('away')) continue;
+      place += 1;
+      setAttribute(element, 'aria-posinset', place);
+      setAttribute(element, 'aria-setsize', this.#rows.length);
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/** Where the page begins: ties it to VS Code's webview. */
+import { isHostMessage, type PageMessage } from '../messages';
+import { isKept } from './kept';
+import { Page } from './page';
+
+interface WebviewApi {
+  postMessage(message: PageMessage): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+declare function acquireVsCodeApi(): WebviewApi;
+
+const api = acquireVsCodeApi();
+const state = api.getState();
+const page = new Page(document.body, {
+  send: (message) => api.postMessage(message),
+  keep: (kept) => api.setState(kept),
+  kept: isKept(state) ? state : undefined,
+});
+
+window.addEventListener('message', (event: MessageEvent<unknown>) => {
+  if (isHostMessage(event.data)) page.receive(event.data);
+  else console.error('Ullage: a message of no known shape', event.data);
+});
+api.postMessage({ type: 'ready' });

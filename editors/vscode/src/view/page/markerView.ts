@@ -1,0 +1,91 @@
+/** A compaction marker: one line, opening to summary, ledger, figures, undo and copy. */
+import { full, messages } from '../../figures';
+import type { Ledger, Marker } from '../messages';
+import { button, type Child, h } from './dom';
+import { icon } from './icons';
+import { renderMarkdown } from './markdownView';
+import type { MarkerRow } from './rows';
+import type { RowContext } from './rowView';
+import { markerWords, undoWords } from './words';
+
+export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
+  const open = context.expanded.has(row.key);
+  const { marker } = row;
+  const when = new Date(marker.timestamp).toLocaleString();
+  const head = h(
+    'div.marker-head',
+    { title: when },
+    icon('marker'),
+    h('span.marker-title', {}, `Compacted #${marker.number}`),
+    ...markerWords(marker, context.now).flatMap((word) => [h('span.dot', {}, '·'), h('span.marker-word', {}, word)]),
+    icon('chevron'),
+  );
+  const element = h('div.marker', { 'aria-expanded': String(open) }, head);
+  if (open) element.append(drawBody(row, context));
+  element.classList.toggle('open', open);
+  return element;
+}
+
+function drawBody(row: MarkerRow, context: RowContext): HTMLElement {
+  const { marker } = row;
+  return h(
+    'div.marker-body',
+    {},
+    h('div.figures', {}, figures(marker)),
+    h('div.prose', {}, renderMarkdown(marker.summary)),
+    ...drawLedger(marker.ledger),
+    context.asking === row.key ? drawQuestion(row, context) : drawActions(row, context),
+  );
+}
+
+function figures(marker: Marker): string {
+  const saved = full(Math.max(0, marker.before - marker.after));
+  const writer = marker.summarizer === 'offline' ? 'summary written offline' : marker.summarizer === 'edited' ? 'summary edited by hand' : `summary by ${marker.summarizer}`;
+  return `${messages(marker.messagesArchived)} archived, ${saved} tokens saved; ${writer}`;
+}
+
+function drawLedger(ledger: Ledger): Child[] {
+  return [
+    drawList('Files', ledger.files, (file) => [h('code', {}, file.path), note(file.action, file.times)]),
+    drawList('Commands', ledger.commands, (run) => [
+      h(`span.outcome-${run.outcome}`, { title: run.outcome, role: 'img', 'aria-label': run.outcome }, OUTCOMES[run.outcome] ?? '·'),
+      h('code', {}, run.command),
+      note(run.detail, run.times),
+    ]),
+    drawList('Identifiers', ledger.identifiers, (name) => [h('code', {}, name.name), note(name.context, name.times)]),
+  ];
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = { passed: '✓', failed: '✗', unknown: '·' };
+
+function drawList<T>(title: string, entries: readonly T[], line: (entry: T) => Child[]): Child {
+  if (entries.length === 0) return undefined;
+  const lines = entries.map((entry) => h('li', {}, ...line(entry)));
+  return h('details.ledger', {}, h('summary', {}, title, ' ', h('span.count', {}, String(entries.length))), h('ul', {}, ...lines));
+}
+
+function note(text: string, times: number): HTMLElement {
+  return h('span.note', {}, [text, times > 1 ? `${times}×` : ''].filter((word) => word !== '').join(', '));
+}
+
+function drawActions(row: MarkerRow, context: RowContext): HTMLElement {
+  const { marker } = row;
+  const undo = marker.editId !== null && button('.action.ask-undo', {}, () => context.actions.askUndo(row.key), icon('undo'), 'Undo…');
+  return h('div.actions', {}, undo, button('.action', {}, () => context.actions.copy(marker.summary), icon('copy'), 'Copy summary'));
+}
+
+/** Undo says first what it brings back. */
+function drawQuestion(row: MarkerRow, context: RowContext): HTMLElement {
+  const { editId } = row.marker;
+  return h(
+    'div.question',
+    { role: 'group', 'aria-label': 'Undo this compaction?' },
+    h('p', {}, undoWords(row.marker, context.usage)),
+    h(
+      'div.actions',
+      {},
+      button('.action.primary.confirm-undo', {}, () => editId !== null && context.actions.undo(editId), icon('undo'), 'Undo'),
+      button('.action', {}, () => context.actions.keepCompacted(row.key), 'Keep compacted'),
+    ),
+  );
+}

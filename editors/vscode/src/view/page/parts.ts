@@ -1,0 +1,86 @@
+/** The parts of a message as DOM: text, tool calls with what came of them, thinking, pictures. */
+import { short } from '../../figures';
+import type { Item, Part } from '../messages';
+import { h } from './dom';
+import { icon } from './icons';
+import { renderMarkdown } from './markdownView';
+import type { MessageRow } from './rows';
+import { outcomeLine } from './words';
+
+/** Whole contents by message id, for rows that are open. */
+export type Details = ReadonlyMap<string, readonly Part[]>;
+
+/** Everything a message row shows between the speaker and the figure. */
+export function drawParts(row: MessageRow, details: Details | undefined): HTMLElement[] {
+  const results = new Map(row.results.flatMap((item) => resultsOf(item, details)));
+  return (details?.get(row.item.id) ?? row.item.parts).map((part) => {
+    if (part.kind === 'tool_use') return drawToolUse(part, results.get(part.id), details !== undefined);
+    if (part.kind === 'tool_result') return drawToolResult({ part, item: row.item, alone: row.item.parts.length === 1 }, details !== undefined);
+    return drawPart(part, row.item, details !== undefined);
+  });
+}
+
+interface Result {
+  readonly part: Extract<Part, { kind: 'tool_result' }>;
+  readonly item: Item;
+  /** The message holds this result alone, so the message's tokens are the result's. */
+  readonly alone: boolean;
+}
+
+function resultsOf(item: Item, details: Details | undefined): [string, Result][] {
+  const parts = details?.get(item.id) ?? item.parts;
+  return parts.flatMap((part) => (part.kind === 'tool_result' ? [[part.id, { part, item, alone: parts.length === 1 }]] : []));
+}
+
+function drawToolUse(part: Extract<Part, { kind: 'tool_use' }>, result: Result | undefined, open: boolean): HTMLElement {
+  const line = h('div.tool-line', {}, icon('tool'), h('span.tool-name', {}, part.name));
+  if (!open) line.append(' ', h('span.tool-argument', { title: part.argument }, part.argument));
+  const tool = h('div.tool', {}, line);
+  if (open && part.argument !== '') tool.append(h('pre.contents', { tabindex: 0 }, part.argument));
+  if (result) addResult(tool, line, result, open);
+  return tool;
+}
+
+function drawToolResult(result: Result, open: boolean): HTMLElement {
+  const line = h('div.tool-line', {}, icon('tool'), h('span.tool-name', {}, 'result'));
+  if (!open) line.append(' ', h('span.tool-argument', {}, outcomeLine(result.part.text, result.part.failed)));
+  const tool = h('div.tool', {}, line);
+  addResult(tool, line, result, open);
+  return tool;
+}
+
+function addResult(tool: HTMLElement, line: HTMLElement, result: Result, open: boolean): void {
+  const { part, item, alone } = result;
+  if (item.replaced !== null) line.append(' ', h('span.badge', { title: `In the context stands: ${item.replaced}` }, clearedWord(item.replaced)));
+  if (alone && !item.archived) line.append(' ', h('span.tool-tokens', {}, short(item.tokens)));
+  if (part.failed && !open) tool.append(h('div.outcome', {}, `✗ ${outcomeLine(part.text, true)}`));
+  if (open && part.text !== '') tool.append(h(`pre.contents${part.failed ? '.failed' : ''}`, { tabindex: 0 }, part.text), ...more(part));
+}
+
+function clearedWord(replacement: string): string {
+  return /later/i.test(replacement) ? 'cleared, shown again later' : 'cleared';
+}
+
+function drawPart(part: Exclude<Part, { kind: 'tool_use' | 'tool_result' }>, item: Item, open: boolean): HTMLElement {
+  switch (part.kind) {
+    case 'text':
+      return drawText(part, item, open);
+    case 'thinking':
+      return h(`div.thinking${open ? '' : '.clamp'}`, {}, h('span.badge', {}, 'thinking'), ' ', part.text, ...more(part, open));
+    case 'image':
+      return h('div.attachment', {}, part.label);
+    case 'resource':
+      return h('div.attachment', {}, part.label, open && part.text !== '' && h('pre.contents', { tabindex: 0 }, part.text));
+  }
+}
+
+function drawText(part: Extract<Part, { kind: 'text' }>, item: Item, open: boolean): HTMLElement {
+  if (!open) return h('div.text.clamp', {}, part.text);
+  if (item.role !== 'assistant') return h('div.text', {}, part.text, ...more(part));
+  return h('div.text.prose', {}, renderMarkdown(part.text), ...more(part));
+}
+
+/** Says that even the open row does not hold all. */
+function more(part: { readonly more: boolean }, open = true): HTMLElement[] {
+  return part.more && open ? [h('div.more', {}, 'The rest is too long to show here; export the session to read it.')] : [];
+}

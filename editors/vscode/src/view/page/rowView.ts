@@ -1,0 +1,101 @@
+/** A row of the list as DOM, whatever kind it is. What can be pressed calls back through `RowActions`. */
+import { full, short } from '../../figures';
+import type { Usage } from '../messages';
+import { button, h, setAttribute } from './dom';
+import { icon } from './icons';
+import { drawMarker } from './markerView';
+import { type Details, drawParts } from './parts';
+import type { GroupRow, MessageRow, Row } from './rows';
+import { roleWord, rowLabel } from './words';
+
+export interface RowActions {
+  toggle(row: Row): void;
+  pin(row: MessageRow): void;
+  askUndo(key: string): void;
+  keepCompacted(key: string): void;
+  undo(editId: string): void;
+  copy(text: string): void;
+}
+
+/** What a row's look depends on beside the row. */
+export interface RowContext {
+  readonly actions: RowActions;
+  readonly usage: Usage | undefined;
+  readonly now: number;
+  /** Opened message and marker rows. */
+  readonly expanded: ReadonlySet<string>;
+  readonly details: Details;
+  /** The marker whose undo waits for a yes. */
+  readonly asking: string | undefined;
+}
+
+export function drawRow(row: Row, context: RowContext): HTMLElement {
+  const element = drawKind(row, context);
+  element.classList.add('row');
+  setAttribute(element, 'role', 'treeitem');
+  setAttribute(element, 'aria-level', row.kind === 'message' && row.inGroup ? 2 : 1);
+  setAttribute(element, 'aria-label', rowLabel(row, context.now));
+  element.dataset['key'] = row.key;
+  element.addEventListener('click', (event) => {
+    if (!isBusy(event)) context.actions.toggle(row);
+  });
+  return element;
+}
+
+/** Pixels a row will about take. */
+export function estimateRow(row: Row): number {
+  if (row.kind === 'message') return 30 + 20 * Math.min(3, row.item.parts.length);
+  return row.kind === 'marker' ? 52 : 34;
+}
+
+function drawKind(row: Row, context: RowContext): HTMLElement {
+  switch (row.kind) {
+    case 'earlier':
+      return h('div.earlier', {}, h('span.spinner'), `${full(row.count)} earlier messages`);
+    case 'group':
+      return drawGroup(row);
+    case 'marker':
+      return drawMarker(row, context);
+    case 'message':
+      return drawMessage(row, context);
+  }
+}
+
+function drawGroup(row: GroupRow): HTMLElement {
+  const words = `${full(row.count)} archived ${row.count === 1 ? 'message' : 'messages'}`;
+  return h('div.group', { 'aria-expanded': String(row.open) }, icon('chevron'), h('span.group-words', {}, words));
+}
+
+function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
+  const open = context.expanded.has(row.key);
+  const element = h(
+    `div.message.${row.item.role}`,
+    { 'aria-expanded': String(open) },
+    h('div.who', {}, roleWord(row.item.role)),
+    h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined)),
+    h('div.tokens', { title: row.item.archived ? 'Not in the context' : `${full(row.tokens)} tokens` }, row.item.archived ? '' : short(row.tokens)),
+    !row.item.archived && pinButton(row, context),
+  );
+  element.classList.toggle('archived', row.item.archived);
+  element.classList.toggle('in-group', row.inGroup);
+  element.classList.toggle('pinned', row.pinned);
+  element.classList.toggle('open', open);
+  return element;
+}
+
+/** A row is drawn open once all its messages are there; until then it shows what it had. */
+function loaded(row: MessageRow, details: Details): Details | undefined {
+  return [row.item, ...row.results].every((item) => details.has(item.id)) ? details : undefined;
+}
+
+function pinButton(row: MessageRow, context: RowContext): HTMLButtonElement {
+  const words = row.pinned ? 'Unpin (p)' : 'Pin: keep verbatim through every compaction (p)';
+  return button('.pin.quiet', { title: words, 'aria-label': words, 'aria-pressed': String(row.pinned), tabindex: -1 }, () => context.actions.pin(row), icon('pin'));
+}
+
+/** Whether a click is for something else than opening the row: a control in it, or text being selected. */
+function isBusy(event: MouseEvent): boolean {
+  const target = event.target instanceof Element ? event.target : undefined;
+  const selecting = (document.getSelection()?.toString() ?? '') !== '';
+  return selecting || target?.closest('button, summary, pre, a, .prose, .marker-body') != null;
+}

@@ -1,0 +1,60 @@
+/** Search in everything ever said, archived or not. The server searches; this shows its hits. */
+import type { Hit, HostMessageOf } from '../messages';
+import { button, h, replace } from './dom';
+
+/** Long enough that a word is typed, short enough to seem at once. Milliseconds. */
+const TYPING_PAUSE = 200;
+
+export interface SearchActions {
+  search(query: string): void;
+  reveal(messageId: string): void;
+  announce(words: string): void;
+}
+
+export class SearchView {
+  readonly element: HTMLElement;
+  readonly #actions: SearchActions;
+  readonly #input = h<HTMLInputElement>('input.search-input', { type: 'search', placeholder: 'Search this session, archived messages too', 'aria-label': 'Search this session', spellcheck: 'false' });
+  readonly #hits = h('div.hits');
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(actions: SearchActions) {
+    this.#actions = actions;
+    this.element = h('section.panel.search', { hidden: true, 'aria-label': 'Search' }, this.#input, this.#hits);
+    this.#input.addEventListener('input', () => this.#typed());
+  }
+
+  focus(): void {
+    this.#input.focus();
+    this.#input.select();
+  }
+
+  clear(): void {
+    this.#input.value = '';
+    replace(this.#hits);
+  }
+
+  show(message: HostMessageOf<'hits'>): void {
+    if (message.query !== this.#input.value.trim()) return;
+    const words = message.error || (message.hits.length === 0 ? 'Nothing found.' : '');
+    replace(this.#hits, words !== '' && h('p.empty-words', {}, words), message.hits.length > 0 && h('ul', {}, ...message.hits.map((hit) => this.#line(hit))));
+    this.#actions.announce(words || `${message.hits.length} found`);
+  }
+
+  #typed(): void {
+    clearTimeout(this.#timer);
+    const query = this.#input.value.trim();
+    if (query === '') replace(this.#hits);
+    else this.#timer = setTimeout(() => this.#actions.search(query), TYPING_PAUSE);
+  }
+
+  #line(hit: Hit): HTMLElement {
+    const act = (): void => this.#actions.reveal(hit.messageId);
+    return h('li', {}, button('.hit', {}, act, h('span.place', {}, `#${hit.index + 1}`), h('span.snippet', {}, ...markHits(hit.snippet))));
+  }
+}
+
+/** The server sets what matched in `**`. */
+export function markHits(snippet: string): (HTMLElement | string)[] {
+  return snippet.split('**').map((text, i) => (i % 2 === 1 ? h('mark', {}, text) : text));
+}

@@ -1,0 +1,119 @@
+/**
+ * What the page knows of a transcript: its end, from `start` on, and the rows that show it. The rest is loaded page
+ * by page from the end backwards. Every change says from which row on things are new, so that an appended message
+ * touches one row however long the transcript is.
+ */
+import type { Item } from '../messages';
+import { appendRows, buildRows, groupKeyOf, type Row } from './rows';
+
+/** Messages loaded at once: more than a screen, less than a blink. */
+export const PAGE_SIZE = 200;
+
+export interface Range {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export class Transcript {
+  readonly generation: number;
+  readonly opened: Set<string>;
+  #items: Item[] = [];
+  #rows: Row[] = [];
+  #start: number;
+  #total: number;
+
+  constructor(generation: number, total: number, opened: Iterable<string> = []) {
+    this.generation = generation;
+    this.opened = new Set(opened);
+    this.#start = total;
+    this.#total = total;
+    this.#rows = buildRows([], total, this.opened);
+  }
+
+  get rows(): readonly Row[] {
+    return this.#rows;
+  }
+
+  get items(): readonly Item[] {
+    return this.#items;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  get loaded(): boolean {
+    return this.#start === 0;
+  }
+
+  /** The next page backwards; undefined when all is loaded. */
+  nextPage(): Range | undefined {
+    const limit = Math.min(PAGE_SIZE, this.#start);
+    return limit === 0 ? undefined : { offset: this.#start - limit, limit };
+  }
+
+  /** Takes entries in. Returns the first row that changed, undefined when they do not join what is known. */
+  add(offset: number, items: readonly Item[], total: number): number | undefined {
+    this.#total = Math.max(total, this.#total);
+    const end = this.#start + this.#items.length;
+    if (offset + items.length === this.#start) return this.#prepend(offset, items);
+    if (offset <= end && offset >= this.#start) return this.#append(items.slice(end - offset));
+    return undefined;
+  }
+
+  /** The place of an entry in the whole transcript. */
+  offsetOf(id: string): number | undefined {
+    const place = this.#items.findIndex((item) => item.id === id);
+    return place < 0 ? undefined : this.#start + place;
+  }
+
+  rowOf(key: string): number {
+    return this.#rows.findIndex((row) => row.key === key);
+  }
+
+  /** Opens or closes a group of archived messages. */
+  toggle(key: string): void {
+    if (!this.opened.delete(key)) this.opened.add(key);
+    this.#rebuild();
+  }
+
+  /** Opens what hides a message. Returns the row that shows it, -1 when it is not loaded. */
+  reveal(id: string): number {
+    const place = this.#items.findIndex((item) => item.id === id);
+    const group = groupKeyOf(this.#items, place);
+    if (group !== undefined && !this.opened.has(group)) this.toggle(group);
+    return this.#rows.findIndex((row) => row.key === id || (row.kind === 'message' && row.results.some((each) => each.id === id)));
+  }
+
+  /** Says which messages are pinned. Returns whether anything changed. */
+  pin(ids: ReadonlySet<string>): boolean {
+    const changed = this.#items.some((item) => item.pinned !== ids.has(item.id));
+    if (!changed) return false;
+    this.#items = this.#items.map((item) => (item.pinned === ids.has(item.id) ? item : { ...item, pinned: ids.has(item.id) }));
+    this.#rebuild();
+    return true;
+  }
+
+  #prepend(offset: number, items: readonly Item[]): number {
+    this.#start = offset;
+    this.#items = [...items, ...this.#items];
+    this.#rebuild();
+    return 0;
+  }
+
+  #append(added: readonly Item[]): number {
+    for (const item of added) this.#items.push(item);
+    const appended = appendRows(this.#rows, added);
+    if (!appended) {
+      this.#rebuild();
+      return 0;
+    }
+    this.#rows.length = appended.from;
+    for (const row of appended.rows) this.#rows.push(row);
+    return appended.from;
+  }
+
+  #rebuild(): void {
+    this.#rows = buildRows(this.#items, this.#start, this.opened);
+  }
+}

@@ -1,0 +1,111 @@
+/** The view's words, where they depend on figures. Pure. */
+import { ago, full, messages, percent, short, shrinking } from '../../figures';
+import type { EditLine, Item, Marker, Usage } from '../messages';
+import type { Row } from './rows';
+
+export const NO_MODEL =
+  'No model is configured. Context tracking and offline compaction work; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat.';
+
+const ROLES = { user: 'you', assistant: 'assistant', system: 'system' } as const;
+
+const PARTS: Readonly<Record<string, string>> = {
+  system_prompt: 'system',
+  tools: 'tools',
+  memory: 'memory',
+  messages: 'messages',
+  tool_results: 'tool results',
+  summary: 'summary',
+  overhead: 'hidden by provider',
+};
+
+const EDITS: Readonly<Record<string, string>> = {
+  compaction: 'Compacted',
+  clear_tool_uses: 'Cleared old tool results',
+  duplicate_reads: 'Replaced repeated file reads',
+  shorten: 'Shortened long contents',
+  drop: 'Left out the oldest messages',
+};
+
+export function roleWord(role: Item['role']): string {
+  return ROLES[role];
+}
+
+/** A part of the breakdown: `tool_results` → `tool results`. */
+export function partWord(part: string): string {
+  return PARTS[part] ?? part.replaceAll('_', ' ');
+}
+
+export function editWord(edit: EditLine): string {
+  return EDITS[edit.kind] ?? edit.kind.replaceAll('_', ' ');
+}
+
+/** `124K of 200K, compacts at 162K` */
+export function gaugeWords(usage: Usage): string {
+  if (usage.size === null) return `${short(usage.used)} tokens, limit unknown`;
+  const mark = usage.compactAt === null ? '' : `, compacts at ${short(usage.compactAt)}`;
+  return `${short(usage.used)} of ${short(usage.size)}${mark}`;
+}
+
+export function sourceWords(usage: Usage, now: number): string {
+  if (usage.source === 'reported') return `reported by the provider${usage.reportedAt === null ? '' : ` ${ago(usage.reportedAt, now)}`}`;
+  if (usage.source === 'stale') return `stale: ${messages(usage.pendingMessages)} since the last report`;
+  return usage.errorShare === null ? 'estimated' : `estimated, ±${Math.max(1, Math.round(usage.errorShare * 100))} %`;
+}
+
+/** Where the level is worth a word; colour alone tells nobody. */
+export function levelWord(usage: Usage): string {
+  if (usage.level === 'warning') return 'Nearly full';
+  return usage.level === 'critical' ? 'Full' : '';
+}
+
+/** `Compacted #1 · 2 hours ago · 150K → 28K · automatic`, in its parts. */
+export function markerWords(marker: Marker, now: number): readonly string[] {
+  return [ago(marker.timestamp, now), shrinking(marker.before, marker.after), marker.trigger].filter((word) => word !== '');
+}
+
+/** `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */
+export function undoWords(marker: Marker, usage: Usage | undefined): string {
+  const tokens = Math.max(0, marker.before - marker.after);
+  const back = `Brings back ${messages(marker.messagesArchived)}, ${short(tokens)} tokens`;
+  if (!usage || usage.size === null) return `${back}.`;
+  return `${back}; the context will be at ${percent(usage.used + tokens, usage.size)} %.`;
+}
+
+/** What a screen reader says of a row. */
+export function rowLabel(row: Row, now: number): string {
+  switch (row.kind) {
+    case 'earlier':
+      return `${full(row.count)} earlier messages, loading`;
+    case 'group':
+      return `${full(row.count)} archived ${row.count === 1 ? 'message' : 'messages'}`;
+    case 'marker':
+      return `Compaction ${row.marker.number}, ${markerWords(row.marker, now).join(', ')}`;
+    case 'message':
+      return [
+        `${roleWord(row.item.role)}: ${itemText(row.item).slice(0, 200)}`,
+        row.item.archived ? 'archived' : `${full(row.tokens)} tokens`,
+        row.pinned ? 'pinned' : '',
+      ]
+        .filter((word) => word !== '')
+        .join(', ');
+  }
+}
+
+/** A message in a line of words. */
+export function itemText(item: Item): string {
+  return item.parts.map(partText).join(' ').replace(/\s+/g, ' ').trim();
+}
+
+function partText(part: Item['parts'][number]): string {
+  if (part.kind === 'tool_use') return `${part.name} ${part.argument}`;
+  if (part.kind === 'image') return part.label;
+  if (part.kind === 'resource') return part.label;
+  return part.text;
+}
+
+/** The line of a tool's output that tells most: that of a failure the last to speak of it, else the first. */
+export function outcomeLine(text: string, failed: boolean): string {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const telling = failed ? lines.findLast((line) => /\b(fail|failed|error|exception|not found|denied)/i.test(line)) : undefined;
+  return telling ?? lines[0] ?? '';
+}

@@ -1,0 +1,49 @@
+/** The marker in the making: the summary as it is written, with Cancel. It stands above the list, so it is always seen. */
+import { messages, short } from '../../figures';
+import type { HostMessageOf } from '../messages';
+import { button, h, replace, setText } from './dom';
+import { icon } from './icons';
+import { renderMarkdown } from './markdownView';
+
+export class Writing {
+  readonly element: HTMLElement;
+  readonly #title = h('span.marker-title');
+  readonly #text = h('div.prose.writing-text', { tabindex: 0, role: 'region', 'aria-label': 'The summary so far' });
+  #summary = '';
+  #frame = 0;
+
+  constructor(cancel: () => void) {
+    const head = h('div.marker-head', {}, h('span.spinner'), this.#title, button('.action.cancel', {}, cancel, icon('close'), 'Cancel'));
+    this.element = h('div.writing', { hidden: true }, head, this.#text);
+  }
+
+  get running(): boolean {
+    return !this.element.hidden;
+  }
+
+  begin(run: HostMessageOf<'compacting'>): void {
+    this.element.hidden = false;
+    this.#summary = run.summary;
+    setText(this.#title, `Compacting ${messages(run.messages)} (${short(run.before)})…`);
+    this.#draw();
+  }
+
+  add(text: string): void {
+    this.#summary += text;
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  end(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.element.hidden = true;
+    this.#summary = '';
+    replace(this.#text);
+  }
+
+  #draw(): void {
+    this.#frame = 0;
+    replace(this.#text, renderMarkdown(this.#summary));
+    this.#text.scrollTop = this.#text.scrollHeight;
+  }
+}
