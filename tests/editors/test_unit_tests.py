@@ -25,8 +25,8 @@ def test_the_vs_code_extension(lacking: Callable[[str], Never]) -> None:
 
 
 @pytest.mark.parametrize("version", NEOVIMS)
-def test_neovim_takes_every_example(version: str, lacking: Callable[[str], Never]) -> None:
+def test_neovims_generated_types(version: str, lacking: Callable[[str], Never]) -> None:
     program = neovim(version)
     if program is None:
         lacking(f"Neovim {version}")
-    run(str(program), "--clean", "-l", str(EDITORS / "nvim" / "tests" / "examples.lua"))
+    run(str(program), "--clean", "-l", str(EDITORS / "nvim" / "tests" / "generated_types.lua"))

@@ -1,8 +1,7 @@
--- Every committed example of the wire agrees with the generated classes, decoded as each Neovim decodes, and the plugin
--- takes it in. Run: nvim --clean -l editors/nvim/tests/examples.lua
+-- Every committed example of the wire, decoded as each Neovim decodes it, is of its generated class. Needs no plugin:
+-- nvim --clean -l editors/nvim/tests/generated_types.lua
 local PLUGIN = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h:h')
 local ROOT = vim.fn.fnamemodify(PLUGIN, ':h:h')
-vim.opt.runtimepath:prepend(PLUGIN)
 package.path = PLUGIN .. '/tests/?.lua;' .. package.path
 local classes = require('support.classes').read(PLUGIN .. '/lua/ullage/types.gen.lua')
 
@@ -66,26 +65,6 @@ function tests.what_is_too_much_or_too_little_is_noticed(options)
   local faults = classes:faults(result, 'ullage.SessionResult')
   table.sort(faults)
   assert(vim.deep_equal(faults, { 'more is in no class', 'usage.used is missing' }), vim.inspect(faults))
-end
-
-function tests.every_update_is_taken_in(options)
-  local session, status = require('ullage.session'), require('ullage.status')
-  for name, params in pairs(examples('^update%.', options)) do
-    local opened = examples('^session%.load%.result$', options)['session.load.result']
-    opened.sessionId = params.sessionId
-    session.activate(opened)
-    session.take(params)
-    assert(type(status.text) == 'string' and not status.text:find('vim.NIL'), name .. ': ' .. tostring(status.text))
-  end
-end
-
-function tests.every_message_reads_as_a_line(options)
-  local line_of = require('ullage.context.items').line_of
-  for name, result in pairs(examples('^context%.messages.*%.result$', options)) do
-    for _, entry in ipairs(result.entries) do
-      assert(vim.trim(line_of(entry.message)) ~= '', name)
-    end
-  end
 end
 
 local failed = 0
