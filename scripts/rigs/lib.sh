@@ -47,3 +47,9 @@ once() {
     printf '%s' "$want" >"$stamp"
   ) 9>"$stamp.lock"
 }
+
+# node_modules: what the extension is built and checked with, from its lock file.
+node_modules() {
+  once "$root/editors/vscode/node_modules/.ready" "$(sha256sum <"$root/editors/vscode/package-lock.json")" \
+    need "npm: the extension's tools" npm --prefix "$root/editors/vscode" ci --no-audit --no-fund
+}
