@@ -14,6 +14,8 @@ import { StatusBar } from './statusBar';
 export class Ullage implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel('Ullage', { log: true });
   readonly preview = new Preview();
+  /** Messages were pinned or unpinned, of which no update tells. */
+  readonly pinsChanged = new vscode.EventEmitter<void>();
   readonly messages = new MessageDocuments();
   readonly connection: Connection;
   readonly sessions: Sessions;
@@ -42,6 +44,7 @@ export class Ullage implements vscode.Disposable {
       this.sessions,
       this.connection,
       this.preview,
+      this.pinsChanged,
       this.messages,
       this.log,
     );

@@ -27,6 +27,7 @@ async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
   });
   if (!chosen) return;
   const { pinned: all } = await ullage.sessions.request(ContextPin, { sessionId, messageId: chosen.messageId, pinned });
+  ullage.pinsChanged.fire();
   void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} #${chosen.index}. Pinned now: ${all.length}.`);
 }
 

@@ -5,6 +5,6 @@ import { vi } from 'vitest';
 const mock = createVSCodeMock(vi);
 
 export const { Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = mock;
-export const { StatusBarAlignment, window, workspace, commands, languages } = mock;
+export const { commands, languages, window, workspace } = mock;
 export class CancellationError extends Error {}
 
