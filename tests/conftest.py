@@ -1,5 +1,8 @@
 """Options and fixtures every test may use."""
 
+from collections.abc import Callable
+from typing import Never
+
 import pytest
 
 
@@ -19,3 +22,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture
+def lacking(request: pytest.FixtureRequest) -> Callable[[str], Never]:
+    """Ends a test whose tool is not there: skipped, but failed with --all, which gets every tool first."""
+
+    def end(tool: str) -> Never:
+        if request.config.getoption("--all"):
+            pytest.fail(f"needs {tool}")
+        pytest.skip(f"needs {tool}; ./scripts/test --all gets it")
+
+    return end

@@ -20,7 +20,7 @@ _SPACE = "ullage."
 
 
 def types() -> str:
-    """Every type on the wire. A JSON null is nil."""
+    """Every type on the wire. A JSON null is nil up to Neovim 0.10, `vim.NIL` after it."""
     return "\n".join((f"---@meta _\n{_HEAD}", *map(_declaration, wire.declarations())))
 
 
@@ -62,8 +62,9 @@ def _alias(name: str, alternatives: Iterable[str]) -> str:
 def _field(member: wire.Member) -> str:
     default = f"Default {_value(member.default)}." if wire.has_telling_default(member) else ""
     doc = " ".join(filter(None, (member.doc, default)))
-    mark = "?" if member.optional else ""
-    return f"---@field {member.name}{mark} {_type(member.type)} {doc}".rstrip() + "\n"
+    kind = _type(member.type)
+    mark = "?" if member.optional or kind.endswith("|vim.NIL") else ""
+    return f"---@field {member.name}{mark} {kind} {doc}".rstrip() + "\n"
 
 
 def _type(kind: kinds.Type | str) -> str:  # noqa: PLR0911 - one line for each kind of type
@@ -73,7 +74,7 @@ def _type(kind: kinds.Type | str) -> str:  # noqa: PLR0911 - one line for each k
         case kinds.Metadata(type=inner):
             return _type(inner)
         case kinds.NoneType():
-            return "nil"
+            return "vim.NIL"
         case kinds.BoolType():
             return "boolean"
         case kinds.IntType():
@@ -127,7 +128,13 @@ def _list(values: Sequence[str]) -> str:
 
 
 def _key(name: str) -> str:
-    return name if name.isidentifier() else f"[{json.dumps(name)}]"
+    return name if name.isidentifier() else f"[{_string(name)}]"
+
+
+def _string(text: str) -> str:
+    """In single quotes unless that needs more escapes, as `stylua.toml` has it."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if "'" in text else "'" + quoted[1:-1].replace('\\"', '"') + "'"
 
 
 def _value(value: Any, indent: str = "") -> str:
@@ -136,5 +143,7 @@ def _value(value: Any, indent: str = "") -> str:
             return _table(cast("Mapping[str, Any]", value), indent)
         case list() | tuple():
             return _list([_value(each, indent) for each in cast("Sequence[Any]", value) if each is not None])
+        case str():
+            return _string(value)
         case _:
             return json.dumps(value)

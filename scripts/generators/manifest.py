@@ -19,7 +19,7 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
         "default": "",
         "scope": "machine-overridable",
     },
-    "python": {
+    "server.python": {
         "markdownDescription": "Python 3.11 or newer that runs the server this extension brings along. Empty: the "
         "active environment's, then `python3` on `PATH`.",
         "type": "string",

@@ -3,14 +3,12 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.example_files import EXAMPLES
 from support.examples import record_examples
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
 
 
 @pytest.fixture(scope="session")

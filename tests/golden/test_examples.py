@@ -12,12 +12,10 @@ from typing import Any, get_args
 import msgspec
 from jsonschema import Draft202012Validator
 
+from support.example_files import type_of
 from ullage.api.codes import CODES
-from ullage.api.error_object import ErrorObject
 from ullage.api.methods import METHODS
-from ullage.api.notification import SessionNotification
 from ullage.api.schema import schema_document, settings_schema
-from ullage.model.settings import Settings
 from ullage.model.updates import CompactionStatus, Update
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
@@ -32,15 +30,6 @@ ACP_FIELDS = {
 }
 # It only ever fails: no model can be configured yet.
 WITHOUT_RESULT = {"session/prompt"}
-
-
-def type_of(name: str) -> Any:
-    """The struct that an example by this name is."""
-    first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
-    if first in ("update", "error", "settings"):
-        return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]
-    method = next(method for method in METHODS if name.startswith(f"{method.name.replace('/', '.')}."))
-    return {"params": method.params, "result": method.result}[last]
 
 
 def faults(schema: dict[str, Any], value: Any) -> list[str]:

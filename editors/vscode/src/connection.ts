@@ -19,6 +19,8 @@ import type { ServerLocator } from './server';
 /** A server that dies more often than this within `CRASH_PERIOD` ms is left alone, until somebody asks. */
 const MAX_CRASHES = 4;
 const CRASH_PERIOD = 180_000;
+/** A program that has not answered by then is no server of ours; a first start writes caches and may take 10 s. Ms. */
+const START_TIMEOUT = 60_000;
 
 export class Connection implements vscode.Disposable {
   readonly #health = new vscode.EventEmitter<Health>();
@@ -73,11 +75,17 @@ export class Connection implements vscode.Disposable {
   async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
     await this.#queue;
     if (!this.#client) throw new NotConnected(describe(this.#state));
-    return this.#client.sendRequest<R>(method.name, params, token);
+    // An absent token must not be passed: it would be sent as a second parameter.
+    return this.#client.sendRequest<R>(method.name, params, ...(token ? [token] : []));
   }
 
   async notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {
     await this.#client?.sendNotification(method.name, params);
+  }
+
+  /** Tells the server the editor's settings as they are now. */
+  async pushSettings(): Promise<void> {
+    await this.#client?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
   }
 
   dispose(): void {
@@ -107,11 +115,11 @@ export class Connection implements vscode.Disposable {
     this.#place = place;
     const client = this.#makeClient(place);
     try {
-      await client.start();
+      await within(START_TIMEOUT, client.start());
       this.#client = client;
       this.#setHealth({ kind: 'running', version: client.initializeResult?.serverInfo?.version ?? 'unknown' });
     } catch (error) {
-      await client.dispose().catch(() => undefined);
+      await client.dispose().catch((failure: unknown) => { this.#log.warn(errorText(failure)); });
       this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${errorText(error)}` });
     }
   }
@@ -192,6 +200,15 @@ class Announcement implements StaticFeature {
   clear(): void {
     // Holds nothing.
   }
+}
+
+/** The work's result. Throws when it takes longer, ms. */
+async function within<T>(limit: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => { reject(new Error(`no answer within ${limit / 1_000} s`)); }, limit);
+  });
+  return Promise.race([work, late]).finally(() => { clearTimeout(timer); });
 }
 
 /** The editor's settings as the server reads them. */

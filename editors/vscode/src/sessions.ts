@@ -1,7 +1,6 @@
 /** What is known of the sessions, kept from the server's answers and updates. */
 import * as vscode from 'vscode';
 
-import type { Connection } from './connection';
 import { errorKind } from './errors';
 import {
   ContextGet,
@@ -25,6 +24,12 @@ export interface CompactionDone {
   readonly after: number;
 }
 
+/** What this needs of the connection. */
+export interface Door {
+  readonly onDidUpdate: vscode.Event<SessionNotification>;
+  request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R>;
+}
+
 interface Known {
   title: string;
   usage?: UsageState;
@@ -43,18 +48,18 @@ export class Sessions implements SessionModel, vscode.Disposable {
   readonly onDidCompact = this.#compacted.event;
   readonly onDidUpdate: vscode.Event<SessionNotification>;
 
-  readonly #connection: Connection;
+  readonly #door: Door;
   readonly #memory: vscode.Memento;
   readonly #known = new Map<string, Known>();
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscription: vscode.Disposable;
   #activeId: string | undefined;
 
-  constructor(connection: Connection, memory: vscode.Memento) {
-    this.#connection = connection;
+  constructor(door: Door, memory: vscode.Memento) {
+    this.#door = door;
     this.#memory = memory;
     this.#activeId = memory.get<string>(REMEMBERED);
-    this.onDidUpdate = connection.onDidUpdate;
-    this.#subscriptions = [connection.onDidUpdate((note) => { this.#take(note); })];
+    this.onDidUpdate = door.onDidUpdate;
+    this.#subscription = door.onDidUpdate((note) => { this.#take(note); });
   }
 
   get activeSessionId(): string | undefined {
@@ -79,7 +84,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   }
 
   request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
-    return this.#connection.request(method, params, token);
+    return this.#door.request(method, params, token);
   }
 
   /** Makes a session the one that is shown, and remembers it for this workspace. */
@@ -125,7 +130,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   }
 
   dispose(): void {
-    vscode.Disposable.from(...this.#subscriptions, this.#usageChanged, this.#sessionChanged).dispose();
+    vscode.Disposable.from(this.#subscription, this.#usageChanged, this.#sessionChanged).dispose();
     vscode.Disposable.from(this.#compactionChanged, this.#compacted).dispose();
   }
 
@@ -169,7 +174,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     }
     this.#setCompaction(sessionId, undefined);
     if (update.status !== 'completed' || !figures) return;
-    this.#compacted.fire({ sessionId, before: figures.contextSizeBefore ?? 0, after: figures.contextSizeAfter ?? 0 });
+    this.#compacted.fire({ sessionId, before: figures.contextSizeBefore, after: figures.contextSizeAfter });
   }
 
   #extend(sessionId: string, compactionId: string, text: string): void {

@@ -15,12 +15,20 @@ const DONE_SHOWN = 8_000;
 /** The tooltip says how long ago things were; ms. */
 const AGE = 30_000;
 
+const BACKGROUNDS: Readonly<Record<StatusView['tone'], string | undefined>> = {
+  dimmed: undefined,
+  normal: undefined,
+  warning: 'statusBarItem.warningBackground',
+  error: 'statusBarItem.errorBackground',
+};
+
 export class StatusBar implements vscode.Disposable {
   readonly #item: vscode.StatusBarItem;
   readonly #connection: Connection;
   readonly #sessions: Sessions;
   readonly #paint = new Coalesced(() => { this.#repaint(); }, REPAINT);
-  readonly #disposables: vscode.Disposable[];
+  readonly #disposables: readonly { dispose(): unknown }[];
+  #tone: StatusView['tone'] = 'normal';
   #done: CompactionDone | undefined;
   #doneTimer: NodeJS.Timeout | undefined;
 
@@ -60,7 +68,7 @@ export class StatusBar implements vscode.Disposable {
     const { health } = this.#connection;
     const { usage, compaction, lastEdit } = this.#sessions;
     const view = statusView({ health, usage, compaction, done: this.#done });
-    apply(this.#item, view);
+    this.#apply(view);
     const tooltip = health.kind === 'running' && usage ? tooltipMarkdown(usage, lastEdit, Date.now()) : undefined;
     this.#setTooltip(tooltip ?? (health.kind === 'running' ? view.label : describe(health)), tooltip !== undefined);
   }
@@ -72,23 +80,18 @@ export class StatusBar implements vscode.Disposable {
     markdown.isTrusted = linked ? { enabledCommands: LINKED_COMMANDS } : false;
     this.#item.tooltip = markdown;
   }
-}
 
-const BACKGROUNDS: Readonly<Record<StatusView['tone'], string | undefined>> = {
-  dimmed: undefined,
-  normal: undefined,
-  warning: 'statusBarItem.warningBackground',
-  error: 'statusBarItem.errorBackground',
-};
-
-/** Sets what changed: each assignment goes to the window, whether it changes anything or not. */
-function apply(item: vscode.StatusBarItem, view: StatusView): void {
-  if (item.text !== view.text) item.text = view.text;
-  if (item.command !== view.command) item.command = view.command;
-  if (item.accessibilityInformation?.label !== view.label) item.accessibilityInformation = { label: view.label, role: 'button' };
-  const background = BACKGROUNDS[view.tone];
-  if (item.backgroundColor?.id !== background) item.backgroundColor = background ? new vscode.ThemeColor(background) : undefined;
-  const colour = view.tone === 'dimmed' ? 'descriptionForeground' : undefined;
-  const current = typeof item.color === 'object' ? item.color.id : undefined;
-  if (current !== colour) item.color = colour ? new vscode.ThemeColor(colour) : undefined;
+  /** Sets what changed: each assignment goes to the window, whether it changes anything or not. */
+  #apply(view: StatusView): void {
+    const item = this.#item;
+    if (item.text !== view.text) item.text = view.text;
+    if (item.command !== view.command) item.command = view.command;
+    if (item.accessibilityInformation?.label !== view.label)
+      item.accessibilityInformation = { label: view.label, role: 'button' };
+    if (this.#tone === view.tone) return;
+    this.#tone = view.tone;
+    const background = BACKGROUNDS[view.tone];
+    item.backgroundColor = background ? new vscode.ThemeColor(background) : undefined;
+    item.color = view.tone === 'dimmed' ? new vscode.ThemeColor('descriptionForeground') : undefined;
+  }
 }

@@ -1,4 +1,4 @@
-"""The script that writes `protocol/`."""
+"""The script that writes `protocol/` and the editors' part of it."""
 
 import shutil
 import subprocess
@@ -9,23 +9,23 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The script as it stands in a copy of the repository's two folders."""
+    """The script as it stands in a copy of the repository."""
     command = [sys.executable, str(root / "scripts" / "gen_protocol.py"), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
 
 
 def test_check_names_every_file_that_has_drifted_and_writing_mends_it(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "protocol", tmp_path / "protocol")
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts" / "gen_protocol.py", tmp_path / "scripts")
+    for folder in ("protocol", "scripts", "editors"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("node_modules"))
     assert run(tmp_path, "--check").returncode == 0
     (tmp_path / "protocol" / "schema.json").unlink()
+    (tmp_path / "editors" / "vscode" / "src" / "protocol.gen.ts").unlink()
     readme = tmp_path / "protocol" / "README.md"
     readme.write_text(readme.read_text().replace("| `session/new` |", "| `session/old` |"))
     checked = run(tmp_path, "--check")
     assert checked.returncode == 1
     named = [line.split()[0] for line in checked.stderr.splitlines()]
-    assert named == ["protocol/schema.json", "protocol/README.md"]
+    assert named == ["protocol/schema.json", "protocol/README.md", "editors/vscode/src/protocol.gen.ts"]
     assert run(tmp_path).returncode == 0
     assert run(tmp_path, "--check").returncode == 0
     assert readme.read_text() == (ROOT / "protocol" / "README.md").read_text()

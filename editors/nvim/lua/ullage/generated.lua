@@ -4,27 +4,27 @@ local M = {}
 
 --- Names of the methods.
 M.methods = {
-  SessionNew = "ullage/session/new",
-  SessionLoad = "ullage/session/load",
-  SessionList = "ullage/session/list",
-  SessionFork = "ullage/session/fork",
-  SessionClose = "ullage/session/close",
-  SessionDelete = "ullage/session/delete",
-  SessionPrompt = "ullage/session/prompt",
-  SessionAppend = "ullage/session/append",
-  SessionImport = "ullage/session/import",
-  SessionExport = "ullage/session/export",
-  SessionCancel = "ullage/session/cancel",
-  ContextGet = "ullage/context/get",
-  ContextMessages = "ullage/context/messages",
-  ContextCompact = "ullage/context/compact",
-  ContextCommit = "ullage/context/commit",
-  ContextUndo = "ullage/context/undo",
-  ContextRestore = "ullage/context/restore",
-  ContextPin = "ullage/context/pin",
-  ContextSearch = "ullage/context/search",
-  ContextHistory = "ullage/context/history",
-  SessionUpdate = "ullage/session/update",
+  SessionNew = 'ullage/session/new',
+  SessionLoad = 'ullage/session/load',
+  SessionList = 'ullage/session/list',
+  SessionFork = 'ullage/session/fork',
+  SessionClose = 'ullage/session/close',
+  SessionDelete = 'ullage/session/delete',
+  SessionPrompt = 'ullage/session/prompt',
+  SessionAppend = 'ullage/session/append',
+  SessionImport = 'ullage/session/import',
+  SessionExport = 'ullage/session/export',
+  SessionCancel = 'ullage/session/cancel',
+  ContextGet = 'ullage/context/get',
+  ContextMessages = 'ullage/context/messages',
+  ContextCompact = 'ullage/context/compact',
+  ContextCommit = 'ullage/context/commit',
+  ContextUndo = 'ullage/context/undo',
+  ContextRestore = 'ullage/context/restore',
+  ContextPin = 'ullage/context/pin',
+  ContextSearch = 'ullage/context/search',
+  ContextHistory = 'ullage/context/history',
+  SessionUpdate = 'ullage/session/update',
 }
 
 --- The code of every error by its `data.kind`.
@@ -58,7 +58,7 @@ M.errors = {
 --- What each setting is when nobody sets it; one that is not named here is unset.
 ---@type ullage.Settings
 M.defaults = {
-  model = "",
+  model = '',
   models = vim.empty_dict(),
   context = {
     enabled = true,
@@ -76,30 +76,30 @@ M.defaults = {
 ---@type table<string, table>
 M.settings = {
   model = {
-    description = "Model assumed for sessions that do not name one.",
-    type = "string",
-    default = "",
+    description = 'Model assumed for sessions that do not name one.',
+    type = 'string',
+    default = '',
   },
   models = {
-    description = "Overrides per model name, for example its window.",
-    type = "object",
+    description = 'Overrides per model name, for example its window.',
+    type = 'object',
     additionalProperties = {
-      title = "ModelSettings",
-      description = "What you know better than the catalog about one model.",
-      type = "object",
+      title = 'ModelSettings',
+      description = 'What you know better than the catalog about one model.',
+      type = 'object',
       properties = {
         window = {
-          type = { "integer", "null" },
+          type = { 'integer', 'null' },
           exclusiveMinimum = 0,
-          description = "Input tokens the model accepts.",
+          description = 'Input tokens the model accepts.',
         },
         maxOutput = {
-          type = { "integer", "null" },
+          type = { 'integer', 'null' },
           exclusiveMinimum = 0,
-          description = "Most tokens of one answer.",
+          description = 'Most tokens of one answer.',
         },
         encoding = {
-          enum = { "approximate", "cl100k_base", "o200k_base" },
+          enum = { 'approximate', 'cl100k_base', 'o200k_base' },
           description = "How to count this model's tokens.",
         },
       },
@@ -108,66 +108,66 @@ M.settings = {
     },
     default = vim.empty_dict(),
   },
-  ["context.enabled"] = {
+  ['context.enabled'] = {
     description = "Warn and compact automatically. Off while a model's window is unknown.",
-    type = "boolean",
+    type = 'boolean',
     default = true,
   },
-  ["context.warnAt"] = {
-    description = "Share of the usable window at which you are warned, once.",
-    type = "number",
+  ['context.warnAt'] = {
+    description = 'Share of the usable window at which you are warned, once.',
+    type = 'number',
     exclusiveMinimum = 0,
     exclusiveMaximum = 1,
     default = 0.8,
   },
-  ["context.compactAt"] = {
-    description = "Share of the usable window at which Ullage compacts by itself.",
-    type = "number",
+  ['context.compactAt'] = {
+    description = 'Share of the usable window at which Ullage compacts by itself.',
+    type = 'number',
     exclusiveMinimum = 0,
     exclusiveMaximum = 1,
     default = 0.9,
   },
-  ["context.clearAt"] = {
-    description = "Share from which cheap edits run: duplicate reads, old tool results.",
-    type = "number",
+  ['context.clearAt'] = {
+    description = 'Share from which cheap edits run: duplicate reads, old tool results.',
+    type = 'number',
     exclusiveMinimum = 0,
     exclusiveMaximum = 1,
     default = 0.65,
   },
-  ["context.target"] = {
-    description = "Share of the usable window a compaction leaves at most.",
-    type = "number",
+  ['context.target'] = {
+    description = 'Share of the usable window a compaction leaves at most.',
+    type = 'number',
     exclusiveMinimum = 0,
     exclusiveMaximum = 1,
     default = 0.5,
   },
-  ["context.reserve"] = {
-    type = { "integer", "null" },
+  ['context.reserve'] = {
+    type = { 'integer', 'null' },
     exclusiveMinimum = 0,
-    description = "Tokens kept free for the answer. Unset: min(max output, 20,000, window/4).",
+    description = 'Tokens kept free for the answer. Unset: min(max output, 20,000, window/4).',
   },
-  ["context.keepTail"] = {
-    type = { "integer", "null" },
+  ['context.keepTail'] = {
+    type = { 'integer', 'null' },
     exclusiveMinimum = 0,
-    description = "Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000.",
+    description = 'Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000.',
   },
-  ["context.keepToolUses"] = {
-    description = "Most recent tool results that clearing leaves alone.",
-    type = "integer",
+  ['context.keepToolUses'] = {
+    description = 'Most recent tool results that clearing leaves alone.',
+    type = 'integer',
     minimum = 0,
     default = 3,
   },
-  ["context.clearAtLeast"] = {
-    description = "Cheap edits run only if they save this many tokens, or reach the target.",
-    type = "integer",
+  ['context.clearAtLeast'] = {
+    description = 'Cheap edits run only if they save this many tokens, or reach the target.',
+    type = 'integer',
     minimum = 0,
     default = 20000,
   },
-  ["context.excludeTools"] = {
-    description = "Tools whose results are never cleared.",
-    type = "array",
+  ['context.excludeTools'] = {
+    description = 'Tools whose results are never cleared.',
+    type = 'array',
     items = {
-      type = "string",
+      type = 'string',
     },
     default = {},
   },

@@ -61,8 +61,8 @@
 ---@field contextSizeBefore integer
 ---@field contextSizeAfter integer
 ---@field usage ullage.UsageResult
----@field editId string|nil
----@field previewId string|nil
+---@field editId? string|vim.NIL
+---@field previewId? string|vim.NIL
 ---@field archived ullage.Entry[]
 
 --- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
@@ -76,14 +76,14 @@
 ---@field context_size_after? integer Default 0.
 ---@field kept? string[]
 ---@field ledger? ullage.ArtifactLedger
----@field summarizer? string Default "offline".
+---@field summarizer? string Default 'offline'.
 
 --- What a compaction did: the edit to undo it by, and its figures in tokens and messages.
 ---@class (exact) ullage.CompactionMeta
 ---@field trigger string
 ---@field compactionNumber integer
----@field editId string|nil
----@field messageId string|nil
+---@field editId? string|vim.NIL
+---@field messageId? string|vim.NIL
 ---@field messagesArchived integer
 ---@field contextSizeBefore integer
 ---@field contextSizeAfter integer
@@ -113,8 +113,8 @@
 ---@field compactAt? number Share of the usable window at which Ullage compacts by itself. Default 0.9.
 ---@field clearAt? number Share from which cheap edits run: duplicate reads, old tool results. Default 0.65.
 ---@field target? number Share of the usable window a compaction leaves at most. Default 0.5.
----@field reserve? integer|nil Tokens kept free for the answer. Unset: min(max output, 20,000, window/4).
----@field keepTail? integer|nil Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000.
+---@field reserve? integer|vim.NIL Tokens kept free for the answer. Unset: min(max output, 20,000, window/4).
+---@field keepTail? integer|vim.NIL Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000.
 ---@field keepToolUses? integer Most recent tool results that clearing leaves alone. Default 3.
 ---@field clearAtLeast? integer Cheap edits run only if they save this many tokens, or reach the target. Default 20000.
 ---@field excludeTools? string[] Tools whose results are never cleared.
@@ -154,7 +154,7 @@
 --- `ullage` exports the whole log, the others the context, request-ready.
 ---@class (exact) ullage.ExportParams
 ---@field sessionId string
----@field format? "anthropic"|"openai"|"ullage" Default "ullage".
+---@field format? "anthropic"|"openai"|"ullage" Default 'ullage'.
 
 --- The file's text.
 ---@class (exact) ullage.ExportResult
@@ -190,7 +190,7 @@
 --- A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them.
 ---@class (exact) ullage.ImageBlock
 ---@field type "image"
----@field media_type? string Default "image/png".
+---@field media_type? string Default 'image/png'.
 ---@field data? string
 ---@field url? string
 ---@field width? integer
@@ -238,7 +238,7 @@
 ---@field model string
 ---@field messages integer
 ---@field createdAt integer
----@field parentId string|nil
+---@field parentId? string|vim.NIL
 
 --- The `_meta` object.
 ---@class (exact) ullage.ListedSessionMetas
@@ -261,7 +261,7 @@
 --- `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the context is given request-ready as well.
 ---@class (exact) ullage.MessagesParams
 ---@field sessionId string
----@field scope? "context"|"transcript" Default "context".
+---@field scope? "context"|"transcript" Default 'context'.
 ---@field offset? integer Default 0.
 ---@field limit? integer
 ---@field provider? "anthropic"|"openai"
@@ -270,13 +270,13 @@
 ---@class (exact) ullage.MessagesResult
 ---@field entries ullage.Entry[]
 ---@field total integer
----@field request table<string, any>|nil
+---@field request? table<string, any>|vim.NIL
 
 --- What you know better than the catalog about one model.
 ---@class (exact) ullage.ModelSettings
----@field window? integer|nil Input tokens the model accepts.
----@field maxOutput? integer|nil Most tokens of one answer.
----@field encoding? "approximate"|"cl100k_base"|"o200k_base"|nil How to count this model's tokens.
+---@field window? integer|vim.NIL Input tokens the model accepts.
+---@field maxOutput? integer|vim.NIL Most tokens of one answer.
+---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|vim.NIL How to count this model's tokens.
 
 --- A new session; everything may be left out.
 ---@class (exact) ullage.NewSessionParams
@@ -300,7 +300,7 @@
 --- A notice's kind, a stable word for programs, and the edit it speaks of.
 ---@class (exact) ullage.NoticeMeta
 ---@field kind string
----@field editId string|nil
+---@field editId? string|vim.NIL
 
 --- How a command ended, as far as its output tells.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
@@ -455,9 +455,9 @@
 ---@class (exact) ullage.UsageMeta
 ---@field source ullage.UsageSource
 ---@field level ullage.Level
----@field usable integer|nil
----@field warnAt integer|nil
----@field compactAt integer|nil
+---@field usable? integer|vim.NIL
+---@field warnAt? integer|vim.NIL
+---@field compactAt? integer|vim.NIL
 ---@field breakdown ullage.Breakdown
 ---@field totals ullage.Usage
 ---@field model string
@@ -465,14 +465,14 @@
 ---@field messagesArchived integer
 ---@field compactions integer
 ---@field oldestTimestamp integer
----@field reportedAt integer|nil
+---@field reportedAt? integer|vim.NIL
 ---@field pendingMessages integer
----@field errorShare number|nil
+---@field errorShare? number|vim.NIL
 
 --- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
 ---@class (exact) ullage.UsageResult
 ---@field used integer
----@field size integer|nil
+---@field size? integer|vim.NIL
 ---@field _meta { ullage: ullage.UsageMeta }
 
 --- How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.

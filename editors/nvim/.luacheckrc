@@ -1,0 +1,7 @@
+std = 'luajit'
+self = false
+max_line_length = 150
+read_globals = { 'vim' }
+globals = { 'vim.g', 'vim.o', 'vim.bo', 'vim.wo', 'vim.opt', 'vim.env', 'vim.lsp', 'vim.ui', 'vim.notify' }
+exclude_files = { 'lua/ullage/types.gen.lua' }
+files['tests'] = { globals = { 'MiniTest' }, read_globals = { 'MiniTest' } }

@@ -1,0 +1,263 @@
+-- The one client of the editor: started at the first need, tied to no buffer, brought back when it dies.
+local errors = require('ullage.errors')
+local events = require('ullage.events')
+local journal = require('ullage.journal')
+
+local M = {}
+
+local NAME = 'ullage'
+-- Neovim 0.11 made the client's functions methods and gave `vim.lsp.start` its `attach = false`.
+local METHODS = vim.fn.has('nvim-0.11') == 1
+-- The first restart comes at once to the eye; each further one waits twice as long, milliseconds.
+local FIRST_WAIT = 200
+
+---@alias ullage.ServerState 'off'|'starting'|'running'|'stopped'
+
+---@type ullage.ServerState
+M.state = 'off'
+---@type string why the server is stopped
+M.reason = ''
+
+local client_id
+local root = vim.uv.cwd()
+local wanted_gone, restart_after = false, false
+local waiting, pending, crashes = {}, {}, {}
+
+---@param state ullage.ServerState
+---@param reason? string
+local function become(state, reason)
+  M.state, M.reason = state, reason or ''
+  journal.write('server %s%s', state, reason and (': ' .. reason) or '')
+  events.emit('server', state, M.reason)
+end
+
+---@return vim.lsp.Client?
+function M.get()
+  return client_id and vim.lsp.get_client_by_id(client_id) or nil
+end
+
+---Calls one of the client's functions, in the way of the running version.
+local function call(client, name, ...)
+  if METHODS then
+    return client[name](client, ...)
+  end
+  return client[name](...)
+end
+
+local function fail_all(list, error)
+  for _, callback in pairs(list) do
+    callback(error, nil)
+  end
+end
+
+local function flush(error)
+  local queue = waiting
+  waiting = {}
+  for _, request in ipairs(queue) do
+    if error then
+      request.callback(error, nil)
+    else
+      M.request(request.method, request.params, request.callback)
+    end
+  end
+end
+
+local function on_init(client)
+  client_id = client.id
+  become('running')
+  events.emit('ready')
+  flush()
+end
+
+---Crashes within the time that counts, this one included.
+local function recent_crashes()
+  local now, recent = vim.uv.now(), {}
+  local span = require('ullage.config').get().recovery.seconds * 1000
+  crashes[#crashes + 1] = now
+  for _, time in ipairs(crashes) do
+    if now - time <= span then
+      recent[#recent + 1] = time
+    end
+  end
+  crashes = recent
+  return #recent
+end
+
+local function after_crash(how)
+  local count, limit = recent_crashes(), require('ullage.config').get().recovery.attempts
+  if count > limit then
+    become('stopped', ('it ended %d times (%s); see :Ullage log, then :Ullage restart'):format(count, how))
+    flush(errors.new('ServerStopped', "Ullage's server does not stay up: " .. M.reason))
+    return
+  end
+  become('starting', ('it ended (%s), starting it again'):format(how))
+  vim.defer_fn(M.start, FIRST_WAIT * 2 ^ (count - 1))
+end
+
+local function on_exit(code, signal)
+  local how = signal ~= 0 and ('signal %d'):format(signal) or ('exit status %d'):format(code)
+  client_id = nil
+  local lost = pending
+  pending = {}
+  fail_all(
+    lost,
+    errors.new('ServerStopped', "Ullage's server ended before it answered. Nothing that was said is lost.")
+  )
+  if vim.v.exiting ~= vim.NIL then
+    return
+  elseif restart_after then
+    restart_after, wanted_gone = false, false
+    M.start()
+  elseif wanted_gone then
+    wanted_gone = false
+    become('off')
+  else
+    after_crash(how)
+  end
+end
+
+---What Neovim's client needs; also for `vim.lsp.enable`.
+---@return vim.lsp.ClientConfig
+function M.config()
+  local found = require('ullage.server').find()
+  local settings = require('ullage.config').get().settings
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.experimental = { ullage = true }
+  return {
+    name = NAME,
+    cmd = found and found.cmd or { 'ullage', 'lsp' },
+    root_dir = root,
+    capabilities = capabilities,
+    init_options = vim.tbl_extend('force', vim.empty_dict(), { client = 'neovim', ullage = M.on_wire(settings) }),
+    settings = { ullage = M.on_wire(settings) },
+    handlers = {
+      ['ullage/session/update'] = function(_, params)
+        require('ullage.session').take(params)
+      end,
+    },
+    on_init = on_init,
+    on_exit = vim.schedule_wrap(on_exit),
+    reuse_client = function(client)
+      return client.name == NAME
+    end,
+  }
+end
+
+---Settings as they are sent. An empty table says nothing that the default does not, and Lua cannot tell `{}` from `[]`.
+---@param settings table
+function M.on_wire(settings)
+  local out = vim.empty_dict()
+  for key, value in pairs(settings) do
+    if type(value) ~= 'table' or vim.islist(value) and #value > 0 then
+      out[key] = value
+    elseif next(value) then
+      out[key] = M.on_wire(value)
+    end
+  end
+  return out
+end
+
+---Starts the server unless it is there. Raises nothing: what is wrong shows in the statusline and is said once.
+function M.start()
+  if M.get() or M.state == 'running' then
+    return
+  end
+  local found, missing = require('ullage.server').find()
+  if missing then
+    if M.state ~= 'stopped' then
+      require('ullage.notices').error(missing.message)
+    end
+    become('stopped', missing.message)
+    flush(missing)
+    return
+  end
+  become('starting')
+  journal.write('starting %s (from %s)', table.concat(found.cmd, ' '), found.from)
+  local config = M.config()
+  client_id = METHODS and vim.lsp.start(config, { attach = false }) or vim.lsp.start_client(config)
+  if not client_id then
+    become('stopped', 'it could not be started; see :Ullage log')
+    flush(errors.new('ServerStopped', "Ullage's server could not be started; see :Ullage log."))
+  end
+end
+
+function M.stop()
+  local client = M.get()
+  if client then
+    wanted_gone = true
+    call(client, 'stop')
+  end
+end
+
+---Stops it and starts it again; crashes of before no longer count.
+function M.restart()
+  crashes = {}
+  local client = M.get()
+  if client then
+    restart_after = true
+    call(client, 'stop')
+  else
+    become('off')
+    M.start()
+  end
+end
+
+---Asks the server; starts it first where needed. The callback always comes, once: with an `ullage.Error` or a result.
+---@param method string without the prefix: `context/get`
+---@param params table
+---@param callback? fun(error: ullage.Error?, result: any)
+---@return fun() cancel
+function M.request(method, params, callback)
+  callback = callback or function() end
+  if M.state ~= 'running' then
+    waiting[#waiting + 1] = { method = method, params = params, callback = callback }
+    M.start()
+    return function() end
+  end
+  local client, key = M.get(), {}
+  pending[key] = callback
+  local function answer(wire, result)
+    if pending[key] then
+      pending[key] = nil
+      callback(wire and errors.from_wire(wire) or nil, result)
+    end
+  end
+  local body = next(params) and params or vim.empty_dict()
+  local sent, id = call(client, 'request', 'ullage/' .. method, body, answer)
+  if not sent then
+    answer({ message = "Ullage's server is going away; try again.", data = { kind = 'ServerStopped' } })
+  end
+  return function()
+    if pending[key] and id then
+      call(client, 'cancel_request', id)
+    end
+  end
+end
+
+---For completion only: waits a moment, then does without.
+---@param method string
+---@param params table
+---@return any result nil where it did not come in time
+function M.ask(method, params)
+  -- Longer than that and <Tab> feels broken, milliseconds.
+  local done, result = false, nil
+  M.request(method, params, function(_, value)
+    done, result = true, value
+  end)
+  vim.wait(300, function()
+    return done
+  end, 5)
+  return result
+end
+
+---Hands new settings to the running server.
+function M.configure()
+  local client = M.get()
+  if client then
+    local settings = { ullage = M.on_wire(require('ullage.config').get().settings) }
+    client.settings = settings
+    call(client, 'notify', 'workspace/didChangeConfiguration', { settings = settings })
+  end
+end
+
+return M

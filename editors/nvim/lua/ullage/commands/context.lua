@@ -1,0 +1,7 @@
+---@type ullage.Command
+return {
+  summary = 'Open the conversation with its figures',
+  run = function()
+    require('ullage.context').open()
+  end,
+}

@@ -1,0 +1,185 @@
+-- `:Ullage context`: the active conversation in a buffer, live.
+local draw = require('ullage.context.draw')
+local events = require('ullage.events')
+local keys = require('ullage.context.keys')
+local loaders = require('ullage.context.loader')
+local session = require('ullage.session')
+local views = require('ullage.context.view')
+
+local M = {}
+
+local NAME = 'ullage://context'
+local OPENERS = { vsplit = 'vsplit', split = 'botright split', tab = 'tab split', current = '' }
+
+---@type ullage.View?
+local view
+---@type ullage.Loader?
+local loader
+---@type integer? a window that wants to see the next compaction from its beginning
+local watcher
+
+local function windows()
+  return view and vim.api.nvim_buf_is_valid(view.buffer) and vim.fn.win_findbuf(view.buffer) or {}
+end
+
+local function is_shown()
+  return #windows() > 0
+end
+
+---Loads again, where the buffer is shown.
+---@param done? fun()
+function M.reload(done)
+  if is_shown() then
+    loader:reload(done)
+  end
+end
+
+local function on_compaction(what, running, ...)
+  if not is_shown() then
+    return
+  elseif what == 'in_progress' then
+    local at = view:begin_live(running)
+    if watcher and vim.api.nvim_win_is_valid(watcher) then
+      vim.api.nvim_win_set_cursor(watcher, { at, 0 })
+      vim.api.nvim_win_call(watcher, function()
+        vim.cmd('normal! zz')
+      end)
+    end
+    watcher = nil
+  elseif what == 'chunk' then
+    view:write_live((...))
+  else
+    loader.open_number = what == 'completed' and running and running.number or nil
+    loader:reload()
+  end
+end
+
+local function listen()
+  events.on('usage', function(figures)
+    if is_shown() then
+      view:show_head(session.active, figures)
+      loader:follow(figures)
+    end
+  end)
+  events.on('session', function()
+    if view then
+      view.open = {}
+    end
+    M.reload()
+  end)
+  events.on('compaction', on_compaction)
+end
+
+local function set_options(buffer)
+  local options = { buftype = 'nofile', bufhidden = 'hide', swapfile = false, modifiable = false, undolevels = -1 }
+  for name, value in pairs(options) do
+    vim.bo[buffer][name] = value
+  end
+  vim.bo[buffer].filetype = 'ullage'
+end
+
+local function make()
+  local buffer = vim.api.nvim_create_buf(true, false)
+  vim.api.nvim_buf_set_name(buffer, NAME)
+  set_options(buffer)
+  view = views.new(buffer)
+  loader = loaders.new(view)
+  keys.set(view)
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = buffer,
+    callback = function()
+      views.by_buffer[buffer] = nil
+      view, loader = nil, nil
+    end,
+  })
+end
+
+local WINDOW = {
+  wrap = false,
+  number = false,
+  relativenumber = false,
+  signcolumn = 'no',
+  foldcolumn = '0',
+  list = false,
+  spell = false,
+  cursorline = true,
+  foldmethod = 'expr',
+  foldexpr = "v:lua.require'ullage.context.folds'.level()",
+  foldtext = '',
+  foldlevel = 0,
+  foldenable = true,
+  fillchars = 'fold: ',
+}
+
+local function dress(window)
+  for name, value in pairs(WINDOW) do
+    vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
+  end
+end
+
+local heard = false
+
+---Opens the buffer, or goes to it where it is shown.
+---@param done? fun() called once the conversation shows
+function M.open(done)
+  if not heard then
+    heard = true
+    draw.setup()
+    listen()
+  end
+  if not view then
+    make()
+  end
+  local window = windows()[1]
+  if window then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd(OPENERS[require('ullage.config').get().context.open])
+    vim.api.nvim_win_set_buf(0, view.buffer)
+    dress(0)
+  end
+  loader:reload(done)
+end
+
+function M.close()
+  if #vim.api.nvim_tabpage_list_wins(0) > 1 then
+    vim.cmd.close()
+  else
+    vim.cmd.bprevious()
+  end
+end
+
+---The next compaction is shown from its beginning in the current window, if that shows the conversation.
+function M.watch()
+  watcher = view and vim.api.nvim_get_current_buf() == view.buffer and vim.api.nvim_get_current_win() or nil
+end
+
+---The message under the cursor, in the context buffer.
+---@return ullage.Entry?
+function M.entry_under_cursor()
+  if view and vim.api.nvim_get_current_buf() == view.buffer then
+    return keys.entry(view)
+  end
+end
+
+---Hits of a search as a quickfix list into the conversation.
+---@param query string
+---@param hits table[]
+function M.show_hits(query, hits)
+  M.open(function()
+    local list = {}
+    for _, hit in ipairs(hits) do
+      local item = loader.builder.by_message[hit.messageId]
+      local at = item and view:row_of(item)
+      if at then
+        local text = (hit.snippet:gsub('%s+', ' '))
+        list[#list + 1] = { bufnr = view.buffer, lnum = at, col = 1, text = text }
+      end
+    end
+    vim.fn.setqflist({}, ' ', { title = 'Ullage search: ' .. query, items = list })
+    vim.cmd('botright copen')
+    vim.cmd('silent! cfirst')
+  end)
+end
+
+return M

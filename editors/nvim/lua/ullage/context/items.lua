@@ -1,0 +1,268 @@
+-- A conversation's messages as items of one line each. Pure: no editor state is read or changed.
+--
+-- A message gives a line for its text and one for each tool call; a tool's result joins the line of its call.
+local words = require('ullage.words')
+
+local M = {}
+
+---@class ullage.Item
+---@field kind 'message'|'tool'|'marker'|'archived'|'live'
+---@field key string the same through reloads
+---@field entry? ullage.Entry the message it belongs to
+---@field role? string
+---@field text string what its line says
+---@field tokens integer
+---@field archived boolean
+---@field pinned boolean
+---@field error? string the line that tells why a tool call failed
+---@field cleared? boolean the model is no longer shown the result
+---@field trigger? string who asked for a marker's compaction
+---@field block? table the tool call, or a marker's block
+---@field result? table the tool's result
+
+-- A line is for recognising a message, not for reading all of it, characters.
+local LINE = 240
+
+---@param text string
+local function line(text)
+  local first = words.first_line(text)
+  return #first > LINE and vim.fn.strcharpart(first, 0, LINE) .. '…' or first
+end
+
+---What each kind of block reads as.
+local READ = {
+  text = function(block)
+    return block.text
+  end,
+  thinking = function(block)
+    return block.thinking ~= '' and block.thinking or '(hidden reasoning)'
+  end,
+  image = function(block)
+    return block.url or ('(image, %s)'):format(block.media_type or 'image/png')
+  end,
+  resource = function(block)
+    return block.text or block.uri
+  end,
+}
+
+---The text of a tool's result.
+---@param block table
+---@return string
+function M.result_text(block)
+  local parts = {}
+  for _, part in ipairs(block.content or {}) do
+    local read = READ[part.type]
+    parts[#parts + 1] = read and read(part) or nil
+  end
+  return table.concat(parts, '\n')
+end
+
+-- What an input's most telling part is called, the first that is there.
+local TELLING = { 'path', 'file_path', 'command', 'cmd', 'pattern', 'query', 'url', 'description' }
+
+---@param input any
+---@return string
+local function telling(input)
+  if type(input) ~= 'table' then
+    return ''
+  end
+  for _, key in ipairs(TELLING) do
+    if type(input[key]) == 'string' then
+      return line(input[key])
+    end
+  end
+  local key = next(input)
+  return key and type(input[key]) == 'string' and line(input[key]) or ''
+end
+
+---The whole of a message's own text, tool calls left out.
+---@param message table
+---@return string
+function M.text_of(message)
+  local parts = {}
+  for _, block in ipairs(message.content) do
+    local read = READ[block.type]
+    if read and block.type ~= 'thinking' then
+      parts[#parts + 1] = read(block)
+    end
+  end
+  return table.concat(parts, '\n')
+end
+
+---One line that a person recognises a message by.
+---@param message table
+---@return string
+function M.line_of(message)
+  local text = M.text_of(message)
+  if text ~= '' then
+    return ('%s: %s'):format(message.role, line(text))
+  end
+  for _, block in ipairs(message.content) do
+    if block.type == 'tool_use' then
+      return ('%s: ⚒ %s %s'):format(message.role, block.name, telling(block.input))
+    elseif block.type == 'tool_result' then
+      return ('result: %s'):format(line(M.result_text(block)))
+    end
+  end
+  return message.role
+end
+
+---@param entry ullage.Entry
+---@param kind string
+---@param key string
+---@return ullage.Item
+local function item(entry, kind, key)
+  return {
+    kind = kind,
+    key = key,
+    entry = entry,
+    role = entry.message.role,
+    text = '',
+    tokens = 0,
+    archived = entry.archived,
+    pinned = entry.pinned,
+  }
+end
+
+---The line of a failed result that tells most: what a test run counted, else its last words.
+local function failure(block)
+  if not block.is_error then
+    return nil
+  end
+  local text = M.result_text(block)
+  local counted = text:match('%d+ failed[^\n,]*')
+  local last = text:gsub('%s+$', ''):match('[^\n]*$')
+  return line(counted or last or '')
+end
+
+---@class ullage.Builder
+---@field items ullage.Item[]
+---@field by_message table<string, ullage.Item> where a message is to be found
+---@field calls table<string, ullage.Item> tool calls by id, for the results that come later
+---@field shown? table<string, ullage.Entry> messages as the model is shown them, by id
+local Builder = {}
+Builder.__index = Builder
+
+---@param shown? table<string, ullage.Entry>
+---@return ullage.Builder
+function M.builder(shown)
+  return setmetatable({ items = {}, by_message = {}, calls = {}, shown = shown }, Builder)
+end
+
+---@param new ullage.Item
+function Builder:push(new)
+  self.items[#self.items + 1] = new
+  return new
+end
+
+---Whether the model is shown another result than the one that came.
+function Builder:is_cleared(entry, index, block)
+  local seen = self.shown and self.shown[entry.message.id]
+  local other = seen and seen.message.content[index]
+  return other ~= nil and other.type == 'tool_result' and M.result_text(other) ~= M.result_text(block)
+end
+
+---@param entry ullage.Entry
+---@param index integer
+---@param block table
+---@return ullage.Item touched
+function Builder:add_result(entry, index, block)
+  local call = self.calls[block.tool_use_id]
+  if not call then
+    call = self:push(item(entry, 'tool', block.tool_use_id))
+    call.text = line(M.result_text(block))
+  end
+  call.result = block
+  call.error = failure(block)
+  call.cleared = self:is_cleared(entry, index, block)
+  call.pinned = call.pinned or entry.pinned
+  return call
+end
+
+---@param entry ullage.Entry
+---@param block table
+function Builder:add_call(entry, block)
+  local call = item(entry, 'tool', block.id)
+  call.block = block
+  call.text = telling(block.input)
+  self.calls[block.id] = call
+  return self:push(call)
+end
+
+---@param entry ullage.Entry
+function Builder:add_marker(entry, block)
+  local marker = item(entry, 'marker', entry.message.id)
+  marker.block = block
+  marker.tokens = entry.tokens
+  return self:push(marker)
+end
+
+---Adds a message; gives the items that are new or changed. The message's tokens go to the first of them.
+---@param entry ullage.Entry
+---@return ullage.Item[]
+function Builder:add(entry)
+  local touched = {}
+  local text = M.text_of(entry.message)
+  if text ~= '' then
+    local own = self:push(item(entry, 'message', entry.message.id))
+    own.text = line(text)
+    touched[1] = own
+  end
+  for index, block in ipairs(entry.message.content) do
+    if block.type == 'tool_use' then
+      touched[#touched + 1] = self:add_call(entry, block)
+    elseif block.type == 'tool_result' then
+      touched[#touched + 1] = self:add_result(entry, index, block)
+    elseif block.type == 'context_compaction' then
+      return { self:add_marker(entry, block) }
+    end
+  end
+  if touched[1] then
+    self.by_message[entry.message.id] = touched[1]
+    touched[1].tokens = touched[1].tokens + entry.tokens
+  end
+  return touched
+end
+
+---Everything an item holds, as lines, for reading it in place.
+---@param of ullage.Item
+---@return string[]
+function M.details(of)
+  local parts = {}
+  if of.kind == 'marker' then
+    parts = { of.block.summary, M.ledger(of.block.ledger or {}) }
+  elseif of.kind == 'tool' then
+    local input = of.block and of.block.input or {}
+    for _, key in ipairs(vim.fn.sort(vim.tbl_keys(input))) do
+      local value = input[key]
+      parts[#parts + 1] = ('%s: %s'):format(key, type(value) == 'string' and value or vim.json.encode(value))
+    end
+    parts[#parts + 1] = of.result and ('\n' .. M.result_text(of.result)) or '\n(no result yet)'
+  else
+    parts = { M.text_of(of.entry.message) }
+  end
+  return vim.split(table.concat(parts, '\n'), '\n', { plain = true, trimempty = true })
+end
+
+---A marker's ledger: what happened to files, and how commands ended.
+---@param ledger table
+---@return string
+function M.ledger(ledger)
+  local lines = {}
+  for _, file in ipairs(ledger.files or {}) do
+    lines[#lines + 1] = ('- %s %s'):format(file.action, file.path)
+  end
+  if #lines > 0 then
+    table.insert(lines, 1, '\n## Files')
+  end
+  if #(ledger.commands or {}) > 0 then
+    lines[#lines + 1] = '\n## Commands'
+  end
+  for _, run in ipairs(ledger.commands or {}) do
+    local detail = run.detail and run.detail ~= '' and (' · ' .. run.detail) or ''
+    lines[#lines + 1] = ('- %s `%s`%s'):format(run.outcome, words.first_line(run.command), detail)
+  end
+  return table.concat(lines, '\n')
+end
+
+return M

@@ -1,0 +1,197 @@
+-- Brings the conversation into a view: all of it at first and after an edit, otherwise only what is new.
+local items = require('ullage.context.items')
+local head = require('ullage.context.head')
+local rows = require('ullage.context.rows')
+local session = require('ullage.session')
+
+local M = {}
+
+---@class ullage.Loader
+---@field view ullage.View
+---@field builder? ullage.Builder nil until the conversation is there
+---@field known { active: integer, archived: integer, compactions: integer, used: integer }
+---@field context_total? integer length of the model's context when it was last asked for
+---@field round integer answers of an earlier round are too late
+local Loader = {}
+Loader.__index = Loader
+
+---@param view ullage.View
+---@return ullage.Loader
+function M.new(view)
+  return setmetatable({ view = view, round = 0, known = {} }, Loader)
+end
+
+local function triggers(edits)
+  local by_time = {}
+  for _, edit in ipairs(edits or {}) do
+    if edit.kind == 'compaction' then
+      by_time[edit.timestamp] = edit
+    end
+  end
+  return by_time
+end
+
+---@param loaded { transcript?: table, shown?: table, edits?: table[] }
+function Loader:build(loaded)
+  local shown
+  if loaded.shown then
+    shown = {}
+    for _, entry in ipairs(loaded.shown.entries) do
+      shown[entry.message.id] = entry
+    end
+  end
+  local builder, by_time = items.builder(shown), triggers(loaded.edits)
+  for _, entry in ipairs(loaded.transcript.entries) do
+    for _, item in ipairs(builder:add(entry)) do
+      local edit = item.kind == 'marker' and by_time[item.block.timestamp]
+      item.trigger = edit and edit.trigger
+      item.edit_id = edit and edit.id
+      -- The transcript does not count a marker's tokens, the context does.
+      local seen = edit and shown and shown[entry.message.id]
+      item.tokens = seen and seen.tokens or item.tokens
+    end
+  end
+  self.builder = builder
+  self.next_index = #loaded.transcript.entries > 0 and self:last_index(loaded.transcript.entries) + 1 or 0
+end
+
+function Loader:last_index(entries)
+  local last = -1
+  for number = #entries, math.max(1, #entries - 1), -1 do
+    if not entries[number].inserted then
+      last = math.max(last, entries[number].index)
+    end
+  end
+  return last
+end
+
+function Loader:open_marker()
+  for _, item in ipairs(self.open_number and self.builder.items or {}) do
+    if item.kind == 'marker' and item.block.compaction_number == self.open_number then
+      self.view.open[item.key] = true
+    end
+  end
+  self.open_number = nil
+end
+
+function Loader:show()
+  self:open_marker()
+  local all = head.rows(session.active, session.figures)
+  vim.list_extend(all, rows.build(self.builder.items, self.view.open))
+  self.view:replace(all)
+  if session.running then
+    self.view:begin_live(session.running)
+  end
+end
+
+---@param figures ullage.Figures
+local function facts(figures)
+  return {
+    active = figures.active,
+    archived = figures.archived,
+    compactions = figures.compactions,
+    used = figures.used,
+  }
+end
+
+---Loads everything. `done` is called once the conversation shows.
+---@param done? fun()
+function Loader:reload(done)
+  self.round = self.round + 1
+  local round, loaded = self.round, {}
+  if not session.active then
+    self.builder = nil
+    self.view:replace(head.rows())
+    return
+  end
+  self.known = facts(session.figures)
+  local function fresh(keep)
+    return function(error, result)
+      if round == self.round and not require('ullage.notices').failed(error) then
+        keep(result)
+        if loaded.transcript and loaded.edits then
+          self:build(loaded)
+          self:show()
+          if done then
+            done()
+            done = nil
+          end
+        end
+      end
+    end
+  end
+  session.request(
+    'context/history',
+    {},
+    fresh(function(result)
+      loaded.edits = result.edits
+    end)
+  )
+  session.request(
+    'context/messages',
+    { scope = 'transcript' },
+    fresh(function(result)
+      loaded.transcript = result
+    end)
+  )
+  -- Comes last: it waits for a run that is under way.
+  session.request(
+    'context/messages',
+    {},
+    fresh(function(result)
+      loaded.shown = result
+      self.context_total = result.total
+    end)
+  )
+end
+
+---What came since, and nothing else.
+function Loader:append()
+  if self.appending then
+    self.again = true
+    return
+  end
+  self.appending = true
+  local round = self.round
+  session.request('context/messages', { offset = self.context_total }, function(error, result)
+    self.appending = false
+    if round == self.round and not error then
+      self:take_new(result)
+    end
+    if self.again then
+      self.again = false
+      self:append()
+    end
+  end)
+end
+
+function Loader:take_new(result)
+  self.context_total = result.total
+  local touched = {}
+  for _, entry in ipairs(result.entries) do
+    if not entry.inserted and entry.index >= self.next_index then
+      self.next_index = entry.index + 1
+      vim.list_extend(touched, self.builder:add(entry))
+    end
+  end
+  self.view:add(touched)
+end
+
+---New figures: what do they mean for the conversation?
+---@param figures ullage.Figures
+function Loader:follow(figures)
+  local before, now = self.known, facts(figures)
+  if not self.builder or vim.deep_equal(before, now) then
+    return
+  end
+  local grown = now.active > (before.active or 0)
+  local same_past = now.archived == before.archived and now.compactions == before.compactions
+  self.known = now
+  if grown and same_past and self.context_total then
+    self:append()
+  elseif not same_past or now.active ~= before.active or now.used < before.used then
+    self:reload()
+  end
+end
+
+return M

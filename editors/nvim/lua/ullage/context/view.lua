@@ -1,0 +1,228 @@
+-- The buffer's rows and its lines, kept in step: whatever changes touches only the lines that it concerns.
+local head = require('ullage.context.head')
+local rows = require('ullage.context.rows')
+
+local M = {}
+
+---@class ullage.View
+---@field buffer integer
+---@field rows ullage.Row[]
+---@field open table<string, boolean> what is unfolded in place, by item key
+---@field live? { row: integer, count: integer, item: ullage.Item, tail: string }
+local View = {}
+View.__index = View
+
+---@type table<integer, ullage.View>
+M.by_buffer = {}
+
+---@param buffer integer
+---@return ullage.View
+function M.new(buffer)
+  local view = setmetatable({ buffer = buffer, rows = {}, open = {} }, View)
+  M.by_buffer[buffer] = view
+  return view
+end
+
+local function texts(list)
+  return vim.tbl_map(function(row)
+    return row.text
+  end, list)
+end
+
+---@param first integer 0-based
+---@param last integer exclusive
+---@param lines string[]
+function View:write(first, last, lines)
+  vim.bo[self.buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(self.buffer, first, last, false, lines)
+  vim.bo[self.buffer].modifiable = false
+  vim.bo[self.buffer].modified = false
+end
+
+---Puts `new` in place of `count` rows from `at` (1-based) on.
+---@param at integer
+---@param count integer
+---@param new ullage.Row[]
+function View:splice(at, count, new)
+  local total, shift = #self.rows, #new - count
+  table.move(self.rows, at + count, total, at + #new)
+  for number = total + shift + 1, total do
+    self.rows[number] = nil
+  end
+  for number, row in ipairs(new) do
+    self.rows[at + number - 1] = row
+  end
+  if self.live and self.live.row > at then
+    self.live.row = self.live.row + shift
+  end
+  self:write(at - 1, at - 1 + count, texts(new))
+end
+
+---Draws the lines again whose colours or figures changed while their text did not.
+function View:redraw()
+  vim.api.nvim__redraw({ buf = self.buffer, valid = false })
+end
+
+-- Renamed in 0.12.
+local diff = vim.text and vim.text.diff or vim.diff
+
+---Makes the buffer show `new`; lines that stay are not touched, so cursors, marks and views keep their places.
+---@param new ullage.Row[]
+function View:replace(new)
+  local before, after = texts(self.rows), texts(new)
+  self.rows, self.live = new, nil
+  local hunks = diff(table.concat(before, '\n') .. '\n', table.concat(after, '\n') .. '\n', { result_type = 'indices' })
+  for number = #hunks, 1, -1 do
+    local start, count, new_start, new_count = unpack(hunks[number])
+    -- A pure insertion is counted from the line before it.
+    local first = count == 0 and start or start - 1
+    self:write(first, first + count, vim.list_slice(after, new_start, new_start + new_count - 1))
+  end
+  self:redraw()
+  self:refold()
+end
+
+---Folds follow rows whose text did not change, too.
+function View:refold()
+  for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
+    vim.api.nvim_win_call(window, function()
+      vim.cmd('silent! normal! zx')
+    end)
+  end
+end
+
+---@param active ullage.Active?
+---@param figures ullage.Figures?
+function View:show_head(active, figures)
+  for number, row in ipairs(head.rows(active, figures)) do
+    local old = self.rows[number]
+    if not old or old.text ~= row.text then
+      self:splice(number, old and 1 or 0, { row })
+    else
+      self.rows[number] = row
+    end
+  end
+end
+
+---Runs `change`; windows whose cursor stands on the last line stay there.
+---@param change fun()
+function View:following(change)
+  local last, followers = vim.api.nvim_buf_line_count(self.buffer), {}
+  for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
+    if vim.api.nvim_win_get_cursor(window)[1] == last and last > head.HEIGHT then
+      followers[#followers + 1] = window
+    end
+  end
+  change()
+  for _, window in ipairs(followers) do
+    vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(self.buffer), 0 })
+  end
+end
+
+---@param item ullage.Item
+---@return integer? row
+function View:row_of(item)
+  -- What is looked for is nearly always new, so from the end.
+  for number = #self.rows, 1, -1 do
+    local row = self.rows[number]
+    if row.kind == 'item' and (row.item == item or row.item.key == item.key) then
+      return number
+    end
+  end
+end
+
+---Adds items at the end, and draws those again that a result has joined.
+---@param touched ullage.Item[]
+function View:add(touched)
+  self:following(function()
+    for _, item in ipairs(touched) do
+      local at = self:row_of(item)
+      self:splice(at or #self.rows + 1, at and 1 or 0, { rows.of(item) })
+    end
+  end)
+end
+
+---Opens or closes what stands behind a row.
+---@param at integer
+function View:toggle(at)
+  local row = self.rows[at]
+  local item = row and row.item
+  if not item or item.kind == 'archived' or item.kind == 'live' then
+    return
+  end
+  while self.rows[at].kind == 'detail' do
+    at = at - 1
+  end
+  if self.open[item.key] then
+    self.open[item.key] = nil
+    local count = 0
+    while self.rows[at + count + 1] and self.rows[at + count + 1].kind == 'detail' do
+      count = count + 1
+    end
+    self:splice(at + 1, count, {})
+  else
+    self.open[item.key] = true
+    self:splice(at + 1, 0, rows.details(item))
+  end
+  return at
+end
+
+---Where a compaction that archives so many messages will put its marker: behind them, the leading ones left out.
+---@param messages integer
+---@return integer row
+function View:cut(messages)
+  local seen, ids = 0, {}
+  for number, row in ipairs(self.rows) do
+    local item = row.kind == 'item' and row.item
+    local message = item and item.entry and not item.archived and item.kind ~= 'marker' and item.entry.message
+    if message and not ids[message.id] then
+      ids[message.id] = true
+      local leading = message.role == 'system' or (message.role == 'user' and seen == 0)
+      seen = seen + (leading and 0 or 1)
+      if seen > messages then
+        return number
+      end
+    end
+    -- A call and its result are two messages on one line.
+    seen = seen + ((message and item.block and item.result) and 1 or 0)
+  end
+  return #self.rows + 1
+end
+
+---@param running ullage.Running
+---@return integer row
+function View:begin_live(running)
+  local at = self:cut(running.messages)
+  local item = { kind = 'live', key = 'live', text = '', tokens = 0, number = running.number, waiting = true }
+  self:splice(at, 0, { rows.of(item) })
+  self.live = { row = at, count = 0, item = item, tail = '' }
+  if running.text ~= '' then
+    self:write_live(running.text)
+  end
+  return at
+end
+
+---A piece of the summary: the last line grows, new ones follow.
+---@param text string
+function View:write_live(text)
+  local live = self.live
+  if not live then
+    return
+  elseif live.item.waiting then
+    live.item.waiting = false
+    self:splice(live.row, 1, { rows.of(live.item) })
+  end
+  local pieces = vim.split(live.tail .. text, '\n', { plain = true })
+  local redone = live.tail_rows or 0
+  local new, tail_rows = {}, 0
+  for _, piece in ipairs(pieces) do
+    local prose = rows.prose(piece, live.item)
+    vim.list_extend(new, prose)
+    tail_rows = #prose
+  end
+  self:splice(live.row + 1 + live.count - redone, redone, new)
+  live.count = live.count - redone + #new
+  live.tail, live.tail_rows = pieces[#pieces], tail_rows
+end
+
+return M

@@ -1,0 +1,35 @@
+-- Errors as values: a kind for programs, one line for the person.
+local M = {}
+
+---@class ullage.Error
+---@field kind string `data.kind` of the protocol, or one of this plugin's own: `InvalidOption`, `ServerNotFound`, `ServerStopped`, `NoSession`
+---@field message string one clear line with its remedy
+---@field code? integer
+local Error = {}
+Error.__index = Error
+Error.__tostring = function(self)
+  return self.message
+end
+
+---@param kind string
+---@param message string
+---@param code? integer
+---@return ullage.Error
+function M.new(kind, message, code)
+  return setmetatable({ kind = kind, message = message, code = code }, Error)
+end
+
+---An error of the wire (`{code, message, data = {kind}}`) as ours.
+---@param wire table
+---@return ullage.Error
+function M.from_wire(wire)
+  local data = type(wire.data) == 'table' and wire.data or {}
+  return M.new(data.kind or 'RpcError', wire.message or 'the server gave no reason', wire.code)
+end
+
+---@return ullage.Error
+function M.no_session()
+  return M.new('NoSession', 'There is no conversation yet. :Ullage import brings one in, :Ullage new starts one.')
+end
+
+return M

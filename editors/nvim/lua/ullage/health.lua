@@ -1,0 +1,105 @@
+-- `:checkhealth ullage`: is all there, and the four steps of the first minute.
+local M = {}
+
+local health = vim.health
+
+local function check_editor()
+  health.start('ullage: Neovim')
+  if vim.fn.has('nvim-0.10') == 1 then
+    health.ok('Neovim ' .. tostring(vim.version()))
+  else
+    health.error('Neovim 0.10 or newer is needed', { 'Update Neovim.' })
+  end
+  local faults = require('ullage.config').faults()
+  if #faults == 0 then
+    health.ok('options are in order')
+  end
+  for _, fault in ipairs(faults) do
+    health.error(fault, { 'Correct it in setup() or vim.g.ullage; :help ullage-options lists them.' })
+  end
+  return #faults == 0
+end
+
+---Whether a program runs, and what it prints.
+local function version(cmd)
+  local fine, result = pcall(function()
+    return vim.system({ cmd[1], '--version' }, { text = true, timeout = 10000 }):wait()
+  end)
+  return fine and result.code == 0 and vim.trim(result.stdout) or nil
+end
+
+local function check_server()
+  health.start('ullage: 1. Server found')
+  local found, missing = require('ullage.server').find()
+  if missing then
+    health.error(missing.message, { require('ullage.server').REMEDY, 'Then :Ullage restart' })
+    return
+  end
+  local client = require('ullage.client')
+  health.ok(
+    ('%s, from %s%s'):format(
+      table.concat(found.cmd, ' '),
+      found.from,
+      version(found.cmd) and (' (' .. version(found.cmd) .. ')') or ''
+    )
+  )
+  if client.state == 'running' then
+    local info = client.get().server_info
+    health.ok('running' .. (info and info.version and (', version ' .. info.version) or ''))
+  elseif client.state == 'stopped' then
+    health.error('stopped: ' .. client.reason, { ':Ullage log shows why', ':Ullage restart starts it again' })
+  else
+    health.info('not running yet; it starts at the first :Ullage or status()')
+  end
+end
+
+local function check_session()
+  health.start('ullage: 2. Import a conversation')
+  local session = require('ullage.session')
+  if session.active then
+    health.ok(('active: %s'):format(session.active.title ~= '' and session.active.title or session.active.id))
+  else
+    health.info(':Ullage import lists those of Claude Code and Codex; :Ullage import {file} takes any transcript')
+  end
+end
+
+local function check_statusline()
+  health.start('ullage: 3. See the statusline')
+  local used = vim.o.statusline:find('ullage', 1, true) or vim.o.winbar:find('ullage', 1, true)
+  if used or package.loaded['lualine.components.ullage'] then
+    health.ok('it shows: ' .. require('ullage').status())
+  else
+    health.info("lualine: sections = { lualine_x = { 'ullage' } }")
+    health.info([[without it: vim.o.statusline = "%f %=%{%v:lua.require'ullage'.statusline()%}"]])
+  end
+end
+
+local function check_compaction()
+  health.start('ullage: 4. Compact it, undo it')
+  local figures = require('ullage.session').figures
+  if figures and figures.compactions > 0 then
+    health.ok(('%d compaction(s) in force; :Ullage undo takes the last one back'):format(figures.compactions))
+  elseif figures and not figures.size then
+    health.warn(
+      ('the window of %s is not known, so nothing is compacted by itself'):format(
+        figures.model ~= '' and figures.model or 'the model'
+      ),
+      {
+        ('Set settings.models["%s"] = { window = … }'):format(figures.model),
+      }
+    )
+  else
+    health.info(':Ullage context shows it, :Ullage compact makes room, :Ullage undo takes that back')
+  end
+end
+
+function M.check()
+  if check_editor() then
+    check_server()
+    check_session()
+    check_statusline()
+    check_compaction()
+  end
+end
+
+return M

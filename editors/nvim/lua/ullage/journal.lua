@@ -1,0 +1,47 @@
+-- What happened, for `:Ullage log`: the newest lines, in memory.
+local M = {}
+
+-- Enough for a day's work; older lines are of no use.
+local KEPT = 500
+---@type string[]
+local lines = {}
+
+---@param text string
+---@param ... any
+function M.write(text, ...)
+  local line = select('#', ...) > 0 and text:format(...) or text
+  lines[#lines + 1] = ('%s  %s'):format(os.date('%H:%M:%S'), (line:gsub('\n', ' ')))
+  if #lines > KEPT then
+    table.remove(lines, 1)
+  end
+end
+
+---@return string[]
+function M.lines()
+  return vim.deepcopy(lines)
+end
+
+---Lines the server wrote to standard error, from Neovim's own log of language servers.
+---@param program string
+---@return string[]
+function M.server_lines(program)
+  local path = vim.lsp.log and vim.lsp.log.get_filename() or vim.lsp.get_log_path()
+  local file = io.open(path, 'r')
+  if not file then
+    return {}
+  end
+  -- The end is what matters, and the log may be huge.
+  local size = file:seek('end')
+  file:seek('set', math.max(0, size - 200000))
+  local found = {}
+  for line in file:lines() do
+    local text = line:find(program, 1, true) and line:match('"stderr"%s+"(.*)"')
+    if text then
+      vim.list_extend(found, vim.split(text:gsub('\\t', '  '):gsub('\\n$', ''), '\\n', { plain = true }))
+    end
+  end
+  file:close()
+  return found
+end
+
+return M

@@ -1,0 +1,139 @@
+-- What is said to the person, and the choices that go with it.
+local events = require('ullage.events')
+local journal = require('ullage.journal')
+
+local M = {}
+
+local LEVELS = { info = vim.log.levels.INFO, warning = vim.log.levels.WARN, error = vim.log.levels.ERROR }
+LEVELS.off = vim.log.levels.OFF
+
+---@class ullage.Choice
+---@field label string
+---@field run fun()
+
+---The last notice that offered something.
+---@type { text: string, choices: ullage.Choice[] }?
+M.offer = nil
+
+---Neovim's own notify writes to the command line, where a line that is too long stops the person with a prompt.
+local function fitted(text)
+  local own = debug.getinfo(vim.notify, 'S').source:find('^@vim/') ~= nil
+  return own and require('ullage.words').fit(text, math.max(vim.v.echospace, 20)) or text
+end
+
+---@param text string
+---@param severity? 'info'|'warning'|'error'
+function M.say(text, severity)
+  severity = severity or 'info'
+  journal.write('%s: %s', severity, text)
+  local level = LEVELS[severity] or LEVELS.info
+  if level >= LEVELS[require('ullage.config').get().notices.level] then
+    vim.notify(fitted(text), level, { title = 'Ullage' })
+  end
+end
+
+---@param text string
+function M.error(text)
+  M.say(text, 'error')
+end
+
+---Says an `ullage.Error`; for callbacks that have nothing better to do with it.
+---@param error ullage.Error?
+---@return boolean failed
+function M.failed(error)
+  if error then
+    -- What could not be done because there was nothing to do is no failure.
+    local harmless = error.kind == 'NothingToCompact' or error.kind == 'NothingToUndo' or error.kind == 'NoSession'
+    M.say(error.message, harmless and 'info' or 'error')
+  end
+  return error ~= nil
+end
+
+local function command(words)
+  return function()
+    vim.cmd('Ullage ' .. words)
+  end
+end
+
+---Experience's choices by kind of notice.
+local CHOICES = {
+  context_warning = function()
+    return {
+      { label = 'Compact now', run = command('compact') },
+      { label = 'Preview', run = command('preview') },
+      { label = 'Not for this session', run = M.mute },
+    }
+  end,
+  compaction_complete = function(notice)
+    return {
+      { label = 'Show', run = command('context') },
+      { label = 'Undo', run = command('undo ' .. (notice.edit_id or '')) },
+    }
+  end,
+  breaker_opened = function()
+    return { { label = 'Show', run = command('context') }, { label = 'Compact now', run = command('compact') } }
+  end,
+  compaction_failed = function()
+    return { { label = 'Try again', run = command('compact') }, { label = 'Show log', run = command('log') } }
+  end,
+}
+CHOICES.context_cleared = CHOICES.compaction_complete
+
+---@type table<string, true> sessions that want to hear no more warnings
+local muted = {}
+
+function M.mute()
+  local active = require('ullage.session').active
+  if active then
+    muted[active.id] = true
+    M.say('No more warnings for this session. It still compacts by itself.')
+  end
+end
+
+---Opens the choices of the last notice.
+function M.choose()
+  if not M.offer then
+    M.say('There is nothing to choose.')
+    return
+  end
+  local options = {
+    prompt = M.offer.text,
+    format_item = function(choice)
+      return choice.label
+    end,
+  }
+  vim.ui.select(M.offer.choices, options, function(choice)
+    if choice then
+      choice.run()
+    end
+  end)
+end
+
+local function is_muted(notice)
+  local active = require('ullage.session').active
+  return notice.kind == 'context_warning' and active and muted[active.id]
+end
+
+local function take(notice)
+  if is_muted(notice) then
+    return
+  end
+  local choices = CHOICES[notice.kind]
+  if not choices then
+    M.say(notice.text, notice.severity)
+    return
+  end
+  M.offer = { text = notice.text, choices = choices(notice) }
+  if require('ullage.config').get().notices.choices == 'prompt' and vim.fn.mode() == 'n' then
+    journal.write('%s: %s', notice.severity, notice.text)
+    M.choose()
+  else
+    M.say(notice.text .. ' (:Ullage choose)', notice.severity)
+  end
+end
+
+function M.setup()
+  events.on('notice', vim.schedule_wrap(take))
+end
+
+return M

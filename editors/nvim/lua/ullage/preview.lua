@@ -1,0 +1,226 @@
+-- `:Ullage preview`: what a compaction would do. Its summary may be edited; `:w` accepts, `q` discards.
+local items = require('ullage.context.items')
+local notices = require('ullage.notices')
+local session = require('ullage.session')
+local words = require('ullage.words')
+
+local M = {}
+
+local NAME = 'ullage://preview'
+local OPENERS = { vsplit = 'vsplit', split = 'botright split', tab = 'tab split', current = '' }
+local TOP = '── Summary: edit it below ── :w accepts ── q discards ──'
+local BOTTOM = '── end of the summary ──'
+local namespace = vim.api.nvim_create_namespace('ullage.preview')
+
+---@class ullage.Preview
+---@field buffer integer
+---@field session_id string
+---@field result table `CompactResult` of the protocol
+---@field top integer extmark above the summary
+---@field bottom integer extmark below it
+
+---@param entries ullage.Entry[]
+local function list(title, entries, tokens)
+  local lines = { ('%s · %s, %s tokens'):format(title, words.count(#entries, 'message'), words.short(tokens)), '' }
+  for _, entry in ipairs(entries) do
+    local pin = entry.pinned and '● ' or '  '
+    lines[#lines + 1] = ('%s%6s  %s'):format(pin, words.short(entry.tokens), items.line_of(entry.message))
+  end
+  return lines
+end
+
+local function sum(entries)
+  local tokens = 0
+  for _, entry in ipairs(entries) do
+    tokens = tokens + entry.tokens
+  end
+  return tokens
+end
+
+---@param result table
+---@param context ullage.Entry[]
+local function stays(result, context)
+  local going = {}
+  for _, entry in ipairs(result.archived) do
+    going[entry.message.id] = true
+  end
+  return vim.tbl_filter(function(entry)
+    return not going[entry.message.id]
+  end, context)
+end
+
+---@param preview ullage.Preview
+---@return integer top 0-based line of the border above the summary
+---@return integer bottom of the one below it
+local function borders(preview)
+  local function line(id)
+    return vim.api.nvim_buf_get_extmark_by_id(preview.buffer, namespace, id, {})[1]
+  end
+  return line(preview.top), line(preview.bottom)
+end
+
+---@param preview ullage.Preview
+---@return string
+local function summary(preview)
+  local top, bottom = borders(preview)
+  return table.concat(vim.api.nvim_buf_get_lines(preview.buffer, top + 1, bottom, false), '\n')
+end
+
+-- How much text a token is, until the server has counted it, bytes.
+local BYTES_A_TOKEN = 4
+
+---`164K → 31K`, about so while the summary differs from the one that was counted.
+---@param preview ullage.Preview
+---@return string text
+---@return string group
+local function sizes(preview)
+  local before, after = preview.result.contextSizeBefore, preview.result.contextSizeAfter
+  local change = #summary(preview) - #preview.result.summary
+  if change == 0 then
+    return words.shrinking(before, after), 'UllageDone'
+  end
+  after = math.max(0, after + math.floor(change / BYTES_A_TOKEN))
+  local text = ('%s → ~%s'):format(words.short(before), words.short(after))
+  if after >= before then
+    return text .. '  the summary is larger than what it replaces', 'UllageCritical'
+  end
+  return text .. '  edited', 'UllageDone'
+end
+
+---@param preview ullage.Preview
+local function show_sizes(preview)
+  local text, group = sizes(preview)
+  local bar = (' %%#%s#%s%%*  %%#UllageMuted#%d messages go%%*'):format(group, text, #preview.result.archived)
+  for _, window in ipairs(vim.fn.win_findbuf(preview.buffer)) do
+    vim.wo[window].winbar = bar
+  end
+end
+
+---Only the summary can be typed in.
+---@param preview ullage.Preview
+local function guard(preview)
+  local top, bottom = borders(preview)
+  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+  vim.bo[preview.buffer].modifiable = line > top and line < bottom
+end
+
+---@param preview ullage.Preview
+local function accept(preview)
+  local text = summary(preview)
+  local params = { sessionId = preview.session_id, previewId = preview.result.previewId }
+  if text ~= preview.result.summary then
+    params.summary = text
+  end
+  -- The compaction's own notice tells what it did.
+  require('ullage.client').request('context/commit', params, function(error)
+    if not notices.failed(error) then
+      vim.bo[preview.buffer].modified = false
+      vim.api.nvim_buf_delete(preview.buffer, { force = true })
+    end
+  end)
+end
+
+---@param preview ullage.Preview
+local function discard(preview)
+  vim.api.nvim_buf_delete(preview.buffer, { force = true })
+  notices.say('Discarded. The context is as it was.')
+end
+
+---@param preview ullage.Preview
+local function colour(preview, heads)
+  local function whole(line, group)
+    return vim.api.nvim_buf_set_extmark(preview.buffer, namespace, line, 0, { line_hl_group = group })
+  end
+  whole(heads.stays, 'UllageTitle')
+  whole(heads.goes, 'UllageTitle')
+  preview.top, preview.bottom = whole(heads.top, 'UllageMarker'), whole(heads.bottom, 'UllageMarker')
+  local last = vim.api.nvim_buf_line_count(preview.buffer)
+  vim.api.nvim_buf_set_extmark(
+    preview.buffer,
+    namespace,
+    heads.goes + 1,
+    0,
+    { end_row = last, hl_group = 'UllageArchived' }
+  )
+end
+
+---@param preview ullage.Preview
+---@param context ullage.Entry[]
+local function fill(preview, context)
+  local staying = stays(preview.result, context)
+  local lines = list('Stays', staying, sum(staying))
+  local heads = { stays = 0, top = #lines + 1 }
+  vim.list_extend(lines, { '', TOP })
+  vim.list_extend(lines, vim.split(preview.result.summary, '\n', { plain = true }))
+  heads.bottom = #lines
+  vim.list_extend(lines, { BOTTOM, '' })
+  heads.goes = #lines
+  vim.list_extend(lines, list('Goes', preview.result.archived, sum(preview.result.archived)))
+  vim.api.nvim_buf_set_lines(preview.buffer, 0, -1, false, lines)
+  colour(preview, heads)
+  return heads
+end
+
+---@param preview ullage.Preview
+local function listen(preview)
+  local function on(event, run)
+    vim.api.nvim_create_autocmd(event, {
+      buffer = preview.buffer,
+      callback = function()
+        run(preview)
+      end,
+    })
+  end
+  on('BufWriteCmd', accept)
+  on({ 'CursorMoved', 'CursorMovedI' }, guard)
+  on({ 'TextChanged', 'TextChangedI' }, show_sizes)
+  vim.keymap.set('n', 'q', function()
+    discard(preview)
+  end, { buffer = preview.buffer, nowait = true, desc = 'Ullage: discard the preview' })
+end
+
+---@param result table
+---@param context ullage.Entry[]
+local function show(result, context)
+  local old = vim.fn.bufnr('^' .. NAME .. '$')
+  if old ~= -1 then
+    vim.api.nvim_buf_delete(old, { force = true })
+  end
+  vim.cmd(OPENERS[require('ullage.config').get().context.open])
+  local buffer = vim.api.nvim_create_buf(true, false)
+  vim.api.nvim_win_set_buf(0, buffer)
+  vim.api.nvim_buf_set_name(buffer, NAME)
+  local preview = { buffer = buffer, session_id = session.active.id, result = result }
+  local heads = fill(preview, context)
+  for name, value in pairs({
+    buftype = 'acwrite',
+    bufhidden = 'wipe',
+    swapfile = false,
+    modified = false,
+    filetype = 'markdown',
+  }) do
+    vim.bo[buffer][name] = value
+  end
+  vim.wo.wrap, vim.wo.linebreak, vim.wo.spell = true, true, false
+  listen(preview)
+  vim.api.nvim_win_set_cursor(0, { heads.top + 2, 0 })
+  vim.cmd('normal! zt')
+  show_sizes(preview)
+end
+
+---Asks the server for a preview and opens it.
+---@param focus string
+function M.open(focus)
+  session.request('context/compact', { dryRun = true, focus = focus }, function(error, result)
+    if notices.failed(error) then
+      return
+    end
+    session.request('context/messages', {}, function(failure, context)
+      if not notices.failed(failure) then
+        show(result, context.entries)
+      end
+    end)
+  end)
+end
+
+return M

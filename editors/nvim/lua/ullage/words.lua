@@ -1,0 +1,119 @@
+-- Figures and times as people read them; the same words as the server's `model/words.py`.
+local M = {}
+
+local function round(number)
+  return math.floor(number + 0.5)
+end
+
+local function trimmed(number)
+  return (('%.1f'):format(number):gsub('%.0$', ''))
+end
+
+---A token figure for tight places: `950`, `4.2K`, `58K`, `1.2M`.
+---@param tokens integer
+---@return string
+function M.short(tokens)
+  if tokens < 1000 then
+    return tostring(round(tokens))
+  elseif tokens < 9950 then
+    return trimmed(tokens / 1000) .. 'K'
+  elseif tokens < 999500 then
+    return round(tokens / 1000) .. 'K'
+  end
+  return trimmed(tokens / 1000000) .. 'M'
+end
+
+---@param before integer
+---@param after integer
+---@return string
+function M.shrinking(before, after)
+  return ('%s → %s'):format(M.short(before), M.short(after))
+end
+
+---@param part integer
+---@param whole integer
+---@return integer
+function M.percent(part, whole)
+  return round(100 * part / whole)
+end
+
+---`12,345`.
+---@param number integer
+---@return string
+function M.grouped(number)
+  local text = tostring(round(number)):reverse():gsub('(%d%d%d)', '%1,'):reverse()
+  return (text:gsub('^,', ''))
+end
+
+---@param count integer
+---@param noun string
+---@return string
+function M.count(count, noun)
+  return ('%s %s%s'):format(M.grouped(count), noun, count == 1 and '' or 's')
+end
+
+local UNITS = { { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }
+
+---`2 hours ago`, for a time in Unix milliseconds.
+---@param timestamp integer
+---@param now? integer Unix seconds
+---@return string
+function M.ago(timestamp, now)
+  local seconds = (now or os.time()) - math.floor(timestamp / 1000)
+  for _, unit in ipairs(UNITS) do
+    if seconds >= unit[1] then
+      return M.count(math.floor(seconds / unit[1]), unit[2]) .. ' ago'
+    end
+  end
+  return seconds < 5 and 'just now' or (seconds .. ' s ago')
+end
+
+---@param text string
+---@param cells integer
+---@return string
+function M.fit(text, cells)
+  if vim.fn.strdisplaywidth(text) <= cells then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, math.max(cells - 1, 0)) .. '…'
+end
+
+---The first line that says something, without the blanks around it.
+---@param text string
+---@return string
+function M.first_line(text)
+  local line = text:match('%S[^\n]*') or ''
+  return (line:gsub('%s+$', ''):gsub('%c', ' '))
+end
+
+---A long line broken at blanks; what has none stays whole.
+---@param line string
+---@param width integer bytes, which is cells for most of what is read here
+---@return string[]
+function M.wrap(line, width)
+  local indent = line:match('^%s*[-*]?%s*'):gsub('[-*]', ' ')
+  local lines, current = {}, ''
+  for word in line:gmatch('%s*%S+') do
+    if #current > 0 and #current + #word > width then
+      lines[#lines + 1] = current
+      current = indent .. word:gsub('^%s+', '')
+    else
+      current = current .. word
+    end
+  end
+  lines[#lines + 1] = current
+  return lines
+end
+
+---JSON's null reaches nested values as |vim.NIL| on some versions and as nil on others.
+---@generic T
+---@param value T
+---@return T?
+function M.value(value)
+  if value == vim.NIL then
+    return nil
+  end
+  return value
+end
+
+return M

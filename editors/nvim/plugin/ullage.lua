@@ -1,0 +1,21 @@
+-- Nothing of the plugin is loaded before it is used.
+if vim.g.loaded_ullage then
+  return
+end
+vim.g.loaded_ullage = 1
+
+if vim.fn.has('nvim-0.10') == 0 then
+  vim.notify_once('ullage needs Neovim 0.10 or newer', vim.log.levels.ERROR)
+  return
+end
+
+vim.api.nvim_create_user_command('Ullage', function(call)
+  require('ullage.command').run(call)
+end, {
+  nargs = '*',
+  range = true,
+  desc = 'Context of the active conversation: see, compact, undo',
+  complete = function(lead, line, position)
+    return require('ullage.command').complete(lead, line, position)
+  end,
+})

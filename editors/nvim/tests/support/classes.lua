@@ -1,0 +1,114 @@
+-- Reads LuaCATS classes and judges values by them, as far as the generated ones go: exact classes, aliases of words or
+-- classes, lists, tables and one level of inline objects.
+local Classes = {}
+Classes.__index = Classes
+
+local PLAIN = { string = 'string', boolean = 'boolean', number = 'number', integer = 'number' }
+
+---@param path string
+function Classes.read(path)
+  local self = setmetatable({ fields = {}, aliases = {} }, Classes)
+  local current
+  for line in io.lines(path) do
+    current = line:match('^%-%-%-@class %(exact%) (%S+)') or current
+    local alias, meaning = line:match('^%-%-%-@alias (%S+) (.+)$')
+    local name, optional, kind = line:match('^%-%-%-@field ([%w_]+)(%??) (.+)$')
+    if alias then
+      self.aliases[alias] = meaning
+    elseif name then
+      self.fields[current][name] = { kind = Classes.first_type(kind), optional = optional == '?' }
+    elseif line:find('^%-%-%-@class') then
+      self.fields[current] = {}
+    end
+  end
+  return self
+end
+
+---The type at the start of what stands after a field's name; a description may follow.
+function Classes.first_type(text)
+  return text:match('^%b{}') or text:match('^table%b<>[^%s]*') or text:match('^%S+')
+end
+
+---@return string[] faults none if the value is of the type
+function Classes:faults(value, kind, path)
+  path = path or ''
+  local found
+  for _, alternative in ipairs(self:alternatives(kind)) do
+    local faults = self:faults_of_one(value, alternative, path)
+    if #faults == 0 then
+      return {}
+    end
+    -- Of several, the one whose tag fits tells most: it has the fewest faults.
+    found = (not found or #faults < #found) and faults or found
+  end
+  return found
+end
+
+---The parts of a union, aliases resolved. What stands in brackets stays whole.
+function Classes:alternatives(kind)
+  kind = self.aliases[kind] or kind
+  local whole = kind:match('^table%b<>') or kind:match('^%b{}')
+  local rest = whole and kind:sub(#whole + 1) or kind
+  local parts = { whole }
+  for part in rest:gmatch('[^|]+') do
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
+local function is_any()
+  return true
+end
+
+function Classes:faults_of_one(value, kind, path)
+  if kind == 'any' or (kind == 'vim.NIL' and value == vim.NIL) then
+    return {}
+  elseif kind:find('%[%]$') then
+    return self:faults_of_each(value, kind:sub(1, -3), path, vim.islist)
+  elseif kind:find('^table<string, ') then
+    return self:faults_of_each(value, kind:match('^table<string, (.+)>$'), path, is_any)
+  elseif kind:find('^{') then
+    local name, inner = kind:match('^{ ([%w_]+): (%S+) }$')
+    return self:faults_of_fields(value, { [name] = { kind = inner } }, path)
+  elseif self.fields[kind] then
+    return self:faults_of_fields(value, self.fields[kind], path)
+  elseif self.aliases[kind] then
+    return self:faults(value, kind, path)
+  end
+  local fits = kind == vim.inspect(value) or type(value) == PLAIN[kind]
+  return fits and (kind ~= 'integer' or value % 1 == 0) and {} or { path .. ' is no ' .. kind }
+end
+
+function Classes:faults_of_each(value, kind, path, is_right)
+  if type(value) ~= 'table' or not is_right(value) then
+    return { path .. ' is no table of ' .. kind }
+  end
+  local faults = {}
+  for key, each in pairs(value) do
+    vim.list_extend(faults, self:faults(each, kind, ('%s[%s]'):format(path, key)))
+  end
+  return faults
+end
+
+function Classes:faults_of_fields(value, fields, path)
+  if type(value) ~= 'table' then
+    return { path .. ' is no object' }
+  end
+  local prefix = path == '' and '' or path .. '.'
+  local faults = {}
+  for name in pairs(value) do
+    if not fields[name] then
+      faults[#faults + 1] = prefix .. name .. ' is in no class'
+    end
+  end
+  for name, field in pairs(fields) do
+    if value[name] ~= nil then
+      vim.list_extend(faults, self:faults(value[name], field.kind, prefix .. name))
+    elseif not field.optional then
+      faults[#faults + 1] = prefix .. name .. ' is missing'
+    end
+  end
+  return faults
+end
+
+return Classes

@@ -1,0 +1,45 @@
+/** The table of commands: one line each. */
+import * as vscode from 'vscode';
+
+import * as archive from './commands/archive';
+import * as compaction from './commands/compaction';
+import { guarded, type Command } from './commands/guard';
+import * as messages from './commands/messages';
+import * as server from './commands/server';
+import * as sessions from './commands/sessions';
+import * as transfer from './commands/transfer';
+import type { Ullage } from './ullage';
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  'ullage.compactContext': compaction.compact,
+  'ullage.compactWithFocus': compaction.compactWithFocus,
+  'ullage.cancelCompaction': compaction.cancel,
+  'ullage.previewCompaction': compaction.preview,
+  'ullage.acceptPreview': compaction.acceptPreview,
+  'ullage.discardPreview': compaction.discardPreview,
+  'ullage.undoCompaction': archive.undo,
+  'ullage.restoreCheckpoint': archive.restore,
+  'ullage.searchArchive': archive.search,
+  'ullage.showContext': sessions.showContext,
+  'ullage.newSession': sessions.create,
+  'ullage.switchSession': sessions.switchTo,
+  'ullage.forkSession': sessions.fork,
+  'ullage.setWindow': sessions.setWindow,
+  'ullage.importTranscript': transfer.importTranscript,
+  'ullage.exportSession': transfer.exportSession,
+  'ullage.pinMessage': messages.pin,
+  'ullage.unpinMessage': messages.unpin,
+  'ullage.restartServer': server.restart,
+  'ullage.setUpServer': server.setUp,
+  'ullage.showProblem': server.showProblem,
+  'ullage.openServerSetting': server.openSetting,
+  'ullage.showLogs': server.showLogs,
+  'ullage.copyDiagnostics': server.copyDiagnostics,
+};
+
+export function registerCommands(ullage: Ullage): vscode.Disposable {
+  const entries = Object.entries(COMMANDS);
+  return vscode.Disposable.from(
+    ...entries.map(([id, command]) => vscode.commands.registerCommand(id, guarded(ullage, command))),
+  );
+}

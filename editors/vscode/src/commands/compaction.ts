@@ -1,0 +1,55 @@
+/** Commands that compact, or show what compacting would do. */
+import * as vscode from 'vscode';
+
+import { ContextCommit, ContextCompact, SessionCancel, type CompactParams, type CompactResult } from '../protocol.gen';
+import type { Ullage } from '../ullage';
+import { activeSession, withProgress, type Command } from './guard';
+import { contextEntries } from './messages';
+
+export const compact: Command = (ullage) => run(ullage, 'Compacting', { sessionId: activeSession(ullage) });
+
+export const compactWithFocus: Command = async (ullage) => {
+  const sessionId = activeSession(ullage);
+  const focus = await vscode.window.showInputBox({
+    title: 'Compact Context with Focus',
+    prompt: 'What should the summary keep above all?',
+    placeHolder: 'the failing token refresh and what was tried',
+  });
+  if (focus) await run(ullage, 'Compacting', { sessionId, focus });
+};
+
+export const cancel: Command = async (ullage) => {
+  await ullage.connection.notify(SessionCancel, { sessionId: activeSession(ullage) });
+};
+
+export const preview: Command = async (ullage) => {
+  const sessionId = activeSession(ullage);
+  const result = await run(ullage, 'Previewing a compaction', { sessionId, dryRun: true });
+  const entries = await contextEntries(ullage, sessionId);
+  await ullage.preview.show(sessionId, { result, entries, title: ullage.sessions.title });
+};
+
+export const acceptPreview: Command = async (ullage) => {
+  const decision = await ullage.preview.decision();
+  await withProgress('Compacting', (_, token) => ullage.sessions.request(ContextCommit, decision, token));
+  await ullage.preview.close();
+  await ullage.sessions.refreshEdits(decision.sessionId);
+};
+
+export const discardPreview: Command = (ullage) => ullage.preview.close();
+
+/** What it did is told by the compaction's own notice. */
+async function run(ullage: Ullage, title: string, params: CompactParams): Promise<CompactResult> {
+  const result = await withProgress(title, async (report, token) => {
+    const listening = ullage.sessions.onDidChangeCompaction((state) => {
+      if (state?.text) report(`Writing the summary: ${state.text.length.toLocaleString('en-US')} characters`);
+    });
+    try {
+      return await ullage.sessions.request(ContextCompact, params, token);
+    } finally {
+      listening.dispose();
+    }
+  });
+  await ullage.sessions.refreshEdits(params.sessionId);
+  return result;
+}

@@ -1,0 +1,74 @@
+/** What all commands share: the session they work on, progress, and how a failure is told. */
+import * as vscode from 'vscode';
+
+import { errorKind, errorText, isCancelled, NotConnected } from '../errors';
+import type { Ullage } from '../ullage';
+
+/** A command: what it does with `Ullage` and with the arguments that VS Code passes. */
+export type Command = (ullage: Ullage, ...args: readonly unknown[]) => Promise<unknown>;
+
+/** There is no active session to work on. */
+class NoSession extends Error {}
+
+/** The active session's id. Throws when there is none. */
+export function activeSession(ullage: Ullage): string {
+  const id = ullage.sessions.activeSessionId;
+  if (id === undefined) throw new NoSession('No session is open.');
+  return id;
+}
+
+/** Runs work under a notification with Cancel. */
+export function withProgress<T>(
+  title: string,
+  work: (report: (message: string) => void, token: vscode.CancellationToken) => Promise<T>,
+): Thenable<T> {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  return vscode.window.withProgress(options, (progress, token) =>
+    work((message) => { progress.report({ message }); }, token),
+  );
+}
+
+/** The command as VS Code runs it: no failure is left untold, and none is told as a stack. */
+export function guarded(ullage: Ullage, command: Command): (...args: readonly unknown[]) => Promise<void> {
+  return async (...args) => {
+    try {
+      await command(ullage, ...args);
+    } catch (error) {
+      await tell(ullage, error);
+    }
+  };
+}
+
+async function tell(ullage: Ullage, error: unknown): Promise<void> {
+  if (isCancelled(error)) return;
+  const text = errorText(error);
+  if (error instanceof NoSession) return offerSession(text);
+  if (error instanceof NotConnected) return offer(text, [['Restart', 'ullage.restartServer'], ['Show log', 'ullage.showLogs']]);
+  switch (errorKind(error)) {
+    case 'NothingToCompact':
+    case 'NothingToUndo':
+      void vscode.window.showInformationMessage(text);
+      return;
+    case 'PreviewExpired':
+      return offer(text, [['Preview again', 'ullage.previewCompaction']]);
+    case 'WindowUnknown':
+      return offer(text, [['Set the limit', 'ullage.setWindow']]);
+    default:
+      ullage.log.error(error instanceof Error ? (error.stack ?? text) : text);
+      return offer(text, [['Show log', 'ullage.showLogs']]);
+  }
+}
+
+function offerSession(text: string): Promise<void> {
+  return offer(text, [
+    ['Import Transcript…', 'ullage.importTranscript'],
+    ['New Session', 'ullage.newSession'],
+    ['Switch Session…', 'ullage.switchSession'],
+  ]);
+}
+
+async function offer(text: string, choices: readonly (readonly [string, string])[]): Promise<void> {
+  const chosen = await vscode.window.showErrorMessage(text, ...choices.map(([title]) => title));
+  const choice = choices.find(([title]) => title === chosen);
+  if (choice) await vscode.commands.executeCommand(choice[1]);
+}

@@ -1,0 +1,42 @@
+/** Commands on single messages. */
+import * as vscode from 'vscode';
+
+import { short } from '../figures';
+import { messageLine } from '../messageText';
+import { ContextMessages, ContextPin, type Entry } from '../protocol.gen';
+import type { Ullage } from '../ullage';
+import { activeSession, type Command } from './guard';
+
+/** Every message of the context as the model would be sent it. */
+export async function contextEntries(ullage: Ullage, sessionId: string): Promise<readonly Entry[]> {
+  const { entries } = await ullage.sessions.request(ContextMessages, { sessionId });
+  return entries;
+}
+
+export const pin: Command = (ullage) => choose(ullage, true);
+export const unpin: Command = (ullage) => choose(ullage, false);
+
+async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
+  const sessionId = activeSession(ullage);
+  const entries = await contextEntries(ullage, sessionId);
+  const items = entries.filter((entry) => entry.pinned !== pinned && !entry.inserted).map(asItem).reverse();
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: pinned ? 'Pin a message: it stays verbatim through every compaction' : 'Unpin a message',
+    placeHolder: items.length > 0 ? 'Newest first' : pinned ? 'Every message is pinned' : 'No message is pinned',
+    matchOnDescription: true,
+  });
+  if (!chosen) return;
+  const { pinned: all } = await ullage.sessions.request(ContextPin, { sessionId, messageId: chosen.messageId, pinned });
+  ullage.pinsChanged.fire();
+  void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} #${chosen.index}. Pinned now: ${all.length}.`);
+}
+
+function asItem(entry: Entry): vscode.QuickPickItem & { readonly messageId: string; readonly index: number } {
+  const icon = entry.pinned ? '$(pinned) ' : '';
+  return {
+    label: `${icon}${messageLine(entry)}`,
+    description: `${short(entry.tokens)} tokens`,
+    messageId: entry.message.id,
+    index: entry.index,
+  };
+}

@@ -1,0 +1,108 @@
+/** Commands on whole sessions. */
+import * as vscode from 'vscode';
+
+import { ago, messages } from '../figures';
+import { SessionFork, SessionList, SessionLoad, SessionNew, type ListedSession } from '../protocol.gen';
+import type { Ullage } from '../ullage';
+import { activeSession, type Command } from './guard';
+
+export const showContext: Command = async () => {
+  await vscode.commands.executeCommand('ullage.context.focus');
+};
+
+export const create: Command = async (ullage) => {
+  const title = await vscode.window.showInputBox({ title: 'New Session', prompt: 'A title; may be empty', placeHolder: 'fix-login' });
+  if (title === undefined) return;
+  await ullage.sessions.activate(await ullage.sessions.request(SessionNew, { title, cwd: folder() }));
+};
+
+export const fork: Command = async (ullage) => {
+  const sessionId = activeSession(ullage);
+  const value = `${ullage.sessions.title} (fork)`.trim();
+  const title = await vscode.window.showInputBox({ title: 'Fork Session', prompt: 'A title for the fork', value });
+  if (title === undefined) return;
+  await ullage.sessions.activate(await ullage.sessions.request(SessionFork, { sessionId, title }));
+};
+
+export const switchTo: Command = async (ullage) => {
+  const sessions = await allSessions(ullage);
+  const own = folder();
+  const rank = (session: ListedSession): number => (own && session.cwd === own ? 0 : 1);
+  const items = [...sessions].sort((a, b) => rank(a) - rank(b)).map((session) => asItem(session, ullage.sessions.activeSessionId));
+  const chosen = await vscode.window.showQuickPick([...items, ...OTHERS], {
+    title: 'Switch Session',
+    placeHolder: 'Sessions of this folder first, then last changed first',
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (chosen?.command) await vscode.commands.executeCommand(chosen.command);
+  if (chosen?.sessionId) await ullage.sessions.activate(await ullage.sessions.request(SessionLoad, { sessionId: chosen.sessionId }));
+};
+
+/** Where no window is known: says which model it is, or how much it takes. */
+export const setWindow: Command = async (ullage) => {
+  const model = ullage.sessions.usage?.meta.model ?? '';
+  if (!model) return askModel();
+  const typed = await vscode.window.showInputBox({
+    title: `The window of ${model}`,
+    prompt: 'Input tokens the model accepts',
+    placeHolder: '128000',
+    validateInput: (value) => (/^[1-9][\d_,]*$/.test(value.trim()) ? undefined : 'A whole number of tokens, for example 128000'),
+  });
+  if (!typed) return;
+  const settings = vscode.workspace.getConfiguration('ullage');
+  const models = settings.get<Record<string, Record<string, unknown>>>('models', {});
+  const window = Number(typed.replace(/[_,\s]/g, ''));
+  await settings.update('models', { ...models, [model]: { ...models[model], window } }, vscode.ConfigurationTarget.Global);
+};
+
+async function askModel(): Promise<void> {
+  const model = await vscode.window.showInputBox({
+    title: 'Which model is this conversation for?',
+    prompt: 'Assumed for sessions that do not name one (setting ullage.model)',
+    placeHolder: 'claude-sonnet-4-5',
+  });
+  if (!model) return;
+  await vscode.workspace.getConfiguration('ullage').update('model', model.trim(), vscode.ConfigurationTarget.Global);
+}
+
+/** The open folder; empty without one. */
+export function folder(): string {
+  return vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+}
+
+/** Pages of the list to read at most; who has more sessions finds them by search. */
+const MAX_PAGES = 20;
+
+async function allSessions(ullage: Ullage): Promise<readonly ListedSession[]> {
+  const sessions: ListedSession[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const found = await ullage.sessions.request(SessionList, cursor === undefined ? {} : { cursor });
+    sessions.push(...found.sessions);
+    cursor = found.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return sessions;
+}
+
+interface SessionItem extends vscode.QuickPickItem {
+  readonly sessionId?: string;
+  readonly command?: string;
+}
+
+const OTHERS: readonly SessionItem[] = [
+  { label: '', kind: vscode.QuickPickItemKind.Separator },
+  { label: '$(add) New Session', command: 'ullage.newSession' },
+  { label: '$(cloud-download) Import Transcript…', command: 'ullage.importTranscript' },
+];
+
+function asItem({ sessionId, title, cwd, updatedAt, _meta }: ListedSession, active: string | undefined): SessionItem {
+  const { model, messages: count } = _meta.ullage;
+  return {
+    label: `${sessionId === active ? '$(check) ' : ''}${title || 'Untitled session'}`,
+    description: [model, messages(count), ago(Date.parse(updatedAt), Date.now())].filter(Boolean).join(' · '),
+    detail: cwd,
+    sessionId,
+  };
+}

@@ -1,0 +1,193 @@
+/** The preview while it is open: an editable document in memory, its title buttons and its live line. */
+import * as vscode from 'vscode';
+
+import { shrinking } from './figures';
+import { previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, type PreviewContent } from './previewText';
+import type { CompactResult } from './protocol.gen';
+
+export const PREVIEW_SCHEME = 'ullage-preview';
+
+interface OpenPreview {
+  readonly uri: vscode.Uri;
+  readonly sessionId: string;
+  readonly result: CompactResult;
+}
+
+/** What the person decided on. `summary` is theirs if they changed it. */
+export interface Decision {
+  readonly sessionId: string;
+  readonly previewId: string;
+  readonly summary?: string;
+}
+
+export class Preview implements vscode.Disposable {
+  readonly #files = new MemoryFiles();
+  readonly #lensesChanged = new vscode.EventEmitter<void>();
+  readonly #disposables: vscode.Disposable;
+  #open: OpenPreview | undefined;
+
+  constructor() {
+    const lenses: vscode.CodeLensProvider = {
+      onDidChangeCodeLenses: this.#lensesChanged.event,
+      provideCodeLenses: (document) => this.#lenses(document),
+    };
+    this.#disposables = vscode.Disposable.from(
+      this.#lensesChanged,
+      this.#files,
+      vscode.workspace.registerFileSystemProvider(PREVIEW_SCHEME, this.#files, { isCaseSensitive: true }),
+      vscode.languages.registerCodeLensProvider({ scheme: PREVIEW_SCHEME }, lenses),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (document.uri.scheme === PREVIEW_SCHEME) this.#lensesChanged.fire();
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => { this.#forgetClosed(closed); }),
+    );
+    // A window that was reloaded shows previews whose text and server are gone.
+    void vscode.window.tabGroups.close(tabs((uri) => uri.scheme === PREVIEW_SCHEME));
+  }
+
+  /** Shows a preview in place of the one before. */
+  async show(sessionId: string, content: PreviewContent): Promise<void> {
+    await this.close();
+    const { result } = content;
+    const name = shrinking(result.contextSizeBefore, result.contextSizeAfter);
+    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${result.previewId ?? ''}/${name}.md` });
+    this.#files.put(uri, previewDocument(content));
+    this.#setOpen({ uri, sessionId, result });
+    await reveal(uri);
+  }
+
+  /** What to commit. Throws an Error fit for the person when the document does not say. */
+  async decision(): Promise<Decision> {
+    const open = this.#open;
+    if (!open?.result.previewId) throw new Error('No preview is open. Run Preview Compaction first.');
+    const document = await vscode.workspace.openTextDocument(open.uri);
+    const summary = summaryOf(document.getText());
+    if (summary === undefined) throw new Error('A mark around the summary is missing; undo that edit, then accept.');
+    const { sessionId, result } = open;
+    const decision = { sessionId, previewId: open.result.previewId };
+    return summary === result.summary.trim() ? decision : { ...decision, summary };
+  }
+
+  /** Closes the document without a question: nothing in it is worth keeping. */
+  async close(): Promise<void> {
+    const open = this.#open;
+    if (!open) return;
+    this.#setOpen(undefined);
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === open.uri.toString());
+    if (document?.isDirty) await document.save();
+    await vscode.window.tabGroups.close(tabsOf(open.uri));
+    this.#files.remove(open.uri);
+  }
+
+  dispose(): void {
+    this.#disposables.dispose();
+  }
+
+  #setOpen(open: OpenPreview | undefined): void {
+    this.#open = open;
+    void vscode.commands.executeCommand('setContext', 'ullage.hasPreview', open !== undefined);
+  }
+
+  #forgetClosed(closed: readonly vscode.Tab[]): void {
+    const open = this.#open;
+    const isOurs = (tab: vscode.Tab): boolean =>
+      tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === open?.uri.toString();
+    if (!open || !closed.some(isOurs) || tabsOf(open.uri).length > 0) return;
+    this.#setOpen(undefined);
+    this.#files.remove(open.uri);
+  }
+
+  #lenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const open = this.#open;
+    if (open?.uri.toString() !== document.uri.toString()) return [];
+    const line = previewLine(open.result, summaryOf(document.getText()));
+    const places = [0, headingLine(document)].map((at) => new vscode.Range(at, 0, at, 0));
+    return places.flatMap((place) => [
+      new vscode.CodeLens(place, { title: line, command: '' }),
+      new vscode.CodeLens(place, { title: '$(check) Accept', command: 'ullage.acceptPreview' }),
+      new vscode.CodeLens(place, { title: '$(discard) Discard', command: 'ullage.discardPreview' }),
+    ]);
+  }
+}
+
+/** Shows the document with the summary in sight and the cursor in it. */
+async function reveal(uri: vscode.Uri): Promise<void> {
+  const editor = await vscode.window.showTextDocument(uri, { preview: false });
+  const heading = headingLine(editor.document);
+  const start = new vscode.Position(heading + 4, 0);
+  editor.selection = new vscode.Selection(start, start);
+  editor.revealRange(new vscode.Range(Math.max(0, heading - 4), 0, heading, 0), vscode.TextEditorRevealType.AtTop);
+}
+
+/** The line of the summary's heading, two above its first mark; the top when the mark is gone. */
+function headingLine(document: vscode.TextDocument): number {
+  const mark = document.getText().indexOf(SUMMARY_BEGIN);
+  return mark < 0 ? 0 : Math.max(0, document.positionAt(mark).line - 2);
+}
+
+function tabsOf(uri: vscode.Uri): vscode.Tab[] {
+  return tabs((other) => other.toString() === uri.toString());
+}
+
+function tabs(wanted: (uri: vscode.Uri) => boolean): vscode.Tab[] {
+  const all = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return all.filter((tab) => tab.input instanceof vscode.TabInputText && wanted(tab.input.uri));
+}
+
+/** A file system of a few texts that live as long as the window. */
+class MemoryFiles implements vscode.FileSystemProvider, vscode.Disposable {
+  readonly #texts = new Map<string, { readonly bytes: Uint8Array; readonly mtime: number }>();
+  readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+  readonly onDidChangeFile = this.#changed.event;
+
+  put(uri: vscode.Uri, text: string): void {
+    this.writeFile(uri, new TextEncoder().encode(text));
+  }
+
+  remove(uri: vscode.Uri): void {
+    this.#texts.delete(uri.toString());
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+
+  watch(): vscode.Disposable {
+    return new vscode.Disposable(() => undefined);
+  }
+
+  stat(uri: vscode.Uri): vscode.FileStat {
+    const { bytes, mtime } = this.#get(uri);
+    return { type: vscode.FileType.File, ctime: 0, mtime, size: bytes.length };
+  }
+
+  readFile(uri: vscode.Uri): Uint8Array {
+    return this.#get(uri).bytes;
+  }
+
+  writeFile(uri: vscode.Uri, bytes: Uint8Array): void {
+    this.#texts.set(uri.toString(), { bytes, mtime: Date.now() });
+  }
+
+  delete(uri: vscode.Uri): void {
+    this.remove(uri);
+  }
+
+  readDirectory(): [string, vscode.FileType][] {
+    return [];
+  }
+
+  createDirectory(): void {
+    throw vscode.FileSystemError.NoPermissions();
+  }
+
+  rename(): void {
+    throw vscode.FileSystemError.NoPermissions();
+  }
+
+  #get(uri: vscode.Uri): { readonly bytes: Uint8Array; readonly mtime: number } {
+    const text = this.#texts.get(uri.toString());
+    if (!text) throw vscode.FileSystemError.FileNotFound(uri);
+    return text;
+  }
+}

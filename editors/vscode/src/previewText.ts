@@ -1,0 +1,70 @@
+/** The preview's document: what stays, the summary between two marks, what goes. Pure functions of text. */
+import { full, messages, percent, short } from './figures';
+import { messageStart } from './messageText';
+import type { CompactResult, Entry } from './protocol.gen';
+
+export const SUMMARY_BEGIN = '<!-- The summary: edit it down to the next mark. -->';
+export const SUMMARY_END = '<!-- End of the summary. -->';
+
+/** What a preview shows. `entries` are the messages of the context as it is. */
+export interface PreviewContent {
+  readonly result: CompactResult;
+  readonly entries: readonly Entry[];
+  readonly title: string;
+}
+
+export function previewDocument({ result, entries, title }: PreviewContent): string {
+  const gone = new Set(result.archived.map((entry) => entry.message.id));
+  const stays = entries.filter((entry) => !gone.has(entry.message.id));
+  return [
+    `# Compaction of ${title || 'this session'}: ${short(result.contextSizeBefore)} → ${short(result.contextSizeAfter)}`,
+    'Nothing has changed yet. Accept (✓) or Discard in the title bar; what goes can be brought back with Undo.',
+    `## Stays: ${messages(stays.length)}, ${full(sum(stays))} tokens`,
+    list(stays),
+    '## Summary, in place of what goes',
+    SUMMARY_BEGIN,
+    result.summary,
+    SUMMARY_END,
+    `## Goes: ${messages(result.archived.length)}, ${full(result.contextSizeBefore - result.contextSizeAfter)} tokens freed`,
+    list(result.archived),
+    '',
+  ].join('\n\n');
+}
+
+/** The summary in a document, as it was edited; undefined when a mark is gone. */
+export function summaryOf(document: string): string | undefined {
+  const begin = document.indexOf(SUMMARY_BEGIN);
+  const end = document.lastIndexOf(SUMMARY_END);
+  if (begin < 0 || end < begin + SUMMARY_BEGIN.length) return undefined;
+  return document.slice(begin + SUMMARY_BEGIN.length, end).trim();
+}
+
+/** The context's size with another summary, at the usual four characters a token: near, not exact. */
+export function sizeWith(result: CompactResult, summary: string): number {
+  return Math.max(0, result.contextSizeAfter + Math.round((summary.length - result.summary.length) / 4));
+}
+
+/** The line over the document, live while it is edited. */
+export function previewLine(result: CompactResult, summary: string | undefined): string {
+  if (summary === undefined) return 'A mark around the summary is missing: undo that edit to accept';
+  const after = sizeWith(result, summary);
+  const near = summary === result.summary ? '' : '~';
+  const line = `${short(result.contextSizeBefore)} → ${near}${short(after)}`;
+  if (after >= result.contextSizeBefore) return `${line}: the summary is larger than what it replaces`;
+  return `${line} (${percent(result.contextSizeBefore - after, result.contextSizeBefore)}% less)`;
+}
+
+function list(entries: readonly Entry[]): string {
+  if (entries.length === 0) return 'Nothing.';
+  return entries.map(line).join('\n');
+}
+
+/** Without `#` before the number: an editor would take `#161` for a colour. */
+function line(entry: Entry): string {
+  const pinned = entry.pinned ? '📌 ' : '';
+  return `- ${entry.index} ${entry.message.role} (${short(entry.tokens)}) ${pinned}${messageStart(entry.message, 60)}`;
+}
+
+function sum(entries: readonly Entry[]): number {
+  return entries.reduce((tokens, entry) => tokens + entry.tokens, 0);
+}

@@ -1,0 +1,24 @@
+/**
+ * Lets a test outside of VS Code ask through Ullage's own client: a line {id, method, params} on a local socket is
+ * answered with {id, sentAt, result | error}. `sentAt` is when the request left, Unix milliseconds.
+ */
+const fs = require('node:fs');
+const net = require('node:net');
+const readline = require('node:readline');
+const vscode = require('vscode');
+
+exports.activate = async (context) => {
+  const { request } = await vscode.extensions.getExtension('ullage.ullage').activate();
+  const file = process.env.ULLAGE_DRIVER_SOCKET;
+  fs.rmSync(file, { force: true });
+  const server = net.createServer((socket) => {
+    readline.createInterface({ input: socket }).on('line', async (line) => {
+      const { id, method, params } = JSON.parse(line);
+      const sentAt = performance.timeOrigin + performance.now();
+      const answer = await request({ name: method }, params).then((result) => ({ result }), (error) => ({ error: String(error) }));
+      socket.write(`${JSON.stringify({ id, sentAt, ...answer })}\n`);
+    });
+  });
+  server.listen(file);
+  context.subscriptions.push({ dispose: () => server.close() });
+};

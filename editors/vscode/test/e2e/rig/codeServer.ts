@@ -1,0 +1,126 @@
+/** A VS Code of its own for one test file: nothing of the person's settings, extensions or sessions is read or written. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { START_PATIENCE, until } from './patience.ts';
+import { given } from './places.ts';
+
+const QUIET = {
+  'workbench.startupEditor': 'none',
+  'workbench.enableExperiments': false,
+  'workbench.tips.enabled': false,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'telemetry.telemetryLevel': 'off',
+  'extensions.autoUpdate': false,
+  'extensions.autoCheckUpdates': false,
+  'update.mode': 'none',
+  'chat.disableAIFeatures': true,
+  'git.enabled': false,
+};
+
+export interface Setup {
+  readonly extensions: readonly string[];
+  /** User settings beside those that keep the workbench quiet. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export class CodeServer {
+  readonly home: string;
+  readonly workspace: string;
+  readonly url: string;
+  readonly #process: ChildProcess;
+
+  private constructor(home: string, url: string, process: ChildProcess) {
+    this.home = home;
+    this.workspace = path.join(home, 'workspace');
+    this.url = url;
+    this.#process = process;
+  }
+
+  static async start(setup: Setup): Promise<CodeServer> {
+    const home = mkdtempSync(path.join(tmpdir(), 'ullage-vscode-'));
+    const port = await freePort();
+    const flags = folders(home, setup);
+    const env = environment(home, setup);
+    for (const extension of setup.extensions) install(extension, flags, env);
+    const log = openSync(path.join(home, 'code-server.log'), 'w');
+    const address = `127.0.0.1:${port}`;
+    const process = spawn(
+      given('ULLAGE_NODE'),
+      [given('ULLAGE_CODE_SERVER'), ...flags, '--bind-addr', address, '--auth', 'none', '--disable-telemetry',
+        '--disable-update-check', '--disable-workspace-trust', '--disable-getting-started-override', path.join(home, 'workspace')],
+      { env, stdio: ['ignore', log, log] },
+    );
+    const server = new CodeServer(home, `http://${address}`, process);
+    await until('code-server to listen', () => server.#listens(), START_PATIENCE);
+    return server;
+  }
+
+  get pid(): number {
+    if (this.#process.pid === undefined) throw new Error('code-server did not start');
+    return this.#process.pid;
+  }
+
+  /** Keeps the logs of a run that failed. */
+  saveLogs(to: string): void {
+    mkdirSync(to, { recursive: true });
+    const kept = ['code-server.log', 'user/logs'].map((name) => path.join(this.home, name)).filter((file) => existsSync(file));
+    for (const file of kept) cpSync(file, path.join(to, path.basename(file)), { recursive: true });
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
+    if (this.#process.exitCode === null && this.#process.kill('SIGTERM')) await ended;
+    // The extension host and the language server outlive it by a second or two, and still write.
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
+  }
+
+  async #listens(): Promise<boolean> {
+    if (this.#process.exitCode !== null) throw new Error(`code-server ended with ${this.#process.exitCode}`);
+    return fetch(`${this.url}/healthz`).then((answer) => answer.ok, () => false);
+  }
+}
+
+function folders(home: string, setup: Setup): readonly string[] {
+  const user = path.join(home, 'user');
+  const settings = JSON.stringify({ ...QUIET, ...setup.settings });
+  // Settings of a machine's scope are read only from Machine/ in a window of the web.
+  for (const scope of ['User', 'Machine']) {
+    mkdirSync(path.join(user, scope), { recursive: true });
+    writeFileSync(path.join(user, scope, 'settings.json'), settings);
+  }
+  mkdirSync(path.join(home, 'workspace'));
+  return ['--user-data-dir', user, '--extensions-dir', path.join(home, 'extensions')];
+}
+
+function environment(home: string, setup: Setup): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('VSCODE_') && !name.startsWith('ULLAGE_'));
+  const xdg = ['CONFIG', 'DATA', 'STATE', 'CACHE'].map((name) => [`XDG_${name}_HOME`, path.join(home, name.toLowerCase())]);
+  return {
+    ...Object.fromEntries(own),
+    ...Object.fromEntries(xdg),
+    HOME: home,
+    // Nobody answers there: the workbench must not look for a marketplace.
+    EXTENSIONS_GALLERY: '{"serviceUrl":"http://127.0.0.1:9/"}',
+    ...setup.environment,
+  };
+}
+
+function install(extension: string, flags: readonly string[], env: NodeJS.ProcessEnv): void {
+  const arguments_ = [given('ULLAGE_CODE_SERVER'), ...flags, '--install-extension', extension];
+  const { status, stdout, stderr } = spawnSync(given('ULLAGE_NODE'), arguments_, { env, encoding: 'utf8', timeout: START_PATIENCE });
+  if (status !== 0) throw new Error(`could not install ${extension}:\n${stdout}${stderr}`);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo;
+      server.close(() => { resolve(port); });
+    });
+  });
+}

@@ -1,0 +1,41 @@
+/** The processes of a test, found through /proc from the one it started itself. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: readonly string[];
+}
+
+/** Everything that `root` started, directly or not. */
+export function descendants(root: number): readonly Process[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(read).filter((process) => process !== undefined);
+  const found: Process[] = [];
+  let parents = new Set([root]);
+  while (parents.size > 0) {
+    const children = all.filter(({ parent }) => parents.has(parent));
+    found.push(...children);
+    parents = new Set(children.map(({ pid }) => pid));
+  }
+  return found;
+}
+
+/** The `ullage lsp` under `root`. */
+export function serverUnder(root: number): number | undefined {
+  return descendants(root).find(({ command }) => isPython(command) && command.includes('lsp'))?.pid;
+}
+
+function isPython(command: readonly string[]): boolean {
+  return command.length > 1 && /python[\d.]*$/.test(command[0] ?? '') && /ullage$/.test(command[1] ?? '');
+}
+
+function read(pid: string): Process | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold anything, spaces too.
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    return { pid: Number(pid), parent, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean) };
+  } catch {
+    return undefined; // It ended meanwhile.
+  }
+}

@@ -1,0 +1,190 @@
+/** The workbench as a person uses it: palette, status bar, toasts, pickers, the Context view. */
+import { cpSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { chromium, type BrowserContext, type FrameLocator, type Locator, type Page } from 'playwright-core';
+
+import { CodeServer, type Setup } from './codeServer.ts';
+import { Driver } from './driver.ts';
+import { PATIENCE, START_PATIENCE, until } from './patience.ts';
+import { driverVsix, given, images, output, vsix } from './places.ts';
+import { serverUnder } from './processes.ts';
+
+const CHROMIUM = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync'];
+const STATUS = 'ullage.ullage.ullage.status';
+const QUICK_INPUT = '.quick-input-widget:not([style*="display: none"])';
+
+export class Workbench {
+  readonly page: Page;
+  readonly status: Locator;
+  readonly #server: CodeServer;
+  readonly #browser: BrowserContext;
+  readonly #name: string;
+  #driver: Driver | undefined;
+
+  private constructor(name: string, server: CodeServer, browser: BrowserContext, page: Page) {
+    this.#name = name;
+    this.#server = server;
+    this.#browser = browser;
+    this.page = page;
+    this.status = page.locator(`[id="${STATUS}"]`);
+  }
+
+  /** A workbench with the extension installed, up to the status item. `name` is the folder of its screenshots. */
+  static async open(name: string, setup: Partial<Setup> = {}): Promise<Workbench> {
+    const socket = path.join(output, `${name}-${process.pid}.sock`);
+    mkdirSync(path.join(output, name), { recursive: true });
+    const server = await CodeServer.start({
+      extensions: setup.extensions ?? [vsix, driverVsix],
+      settings: setup.settings ?? {},
+      environment: { ULLAGE_DRIVER_SOCKET: socket, ...setup.environment },
+    });
+    const browser = await chromium.launchPersistentContext(path.join(server.home, 'browser'), {
+      executablePath: given('ULLAGE_CHROMIUM'),
+      viewport: { width: 1280, height: 800 },
+      args: CHROMIUM,
+    });
+    const page = browser.pages()[0] ?? (await browser.newPage());
+    page.setDefaultTimeout(PATIENCE);
+    const workbench = new Workbench(name, server, browser, page);
+    await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${server.url}/?folder=${encodeURIComponent(server.workspace)}`);
+    await workbench.status.waitFor({ timeout: START_PATIENCE });
+    return workbench;
+  }
+
+  get workspace(): string {
+    return this.#server.workspace;
+  }
+
+  /** The process of the `ullage lsp` that this workbench's extension runs. */
+  get serverProcess(): number | undefined {
+    return serverUnder(this.#server.pid);
+  }
+
+  /** The door to the server through the extension's own client. */
+  async driver(): Promise<Driver> {
+    this.#driver ??= await Driver.connect(path.join(output, `${this.#name}-${process.pid}.sock`));
+    return this.#driver;
+  }
+
+  /** Ends everything. Logs and a last picture are kept if `failed`. */
+  async close(failed: boolean): Promise<void> {
+    if (failed) await this.shot('failed').catch(() => undefined);
+    if (failed) this.#server.saveLogs(path.join(output, this.#name, 'logs'));
+    this.#driver?.close();
+    await this.#browser.close();
+    await this.#server.stop();
+  }
+
+  // Status bar
+
+  /** Waits until the status item reads so; its whole text. */
+  async reads(pattern: RegExp, patience = PATIENCE): Promise<string> {
+    let text = '';
+    const look = async (): Promise<boolean> => pattern.test((text = await this.statusText()));
+    await until(`the status bar to read ${pattern}`, look, patience).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it reads ${JSON.stringify(text)}`);
+    });
+    return text;
+  }
+
+  async statusText(): Promise<string> {
+    return ((await this.status.textContent()) ?? '').trim();
+  }
+
+  /** The colour of the item as VS Code names it. */
+  async statusKind(): Promise<'warning' | 'error' | 'normal'> {
+    const classes = (await this.status.getAttribute('class')) ?? '';
+    return /warning-kind/.test(classes) ? 'warning' : /error-kind/.test(classes) ? 'error' : 'normal';
+  }
+
+  // Palette and pickers
+
+  /** Runs a command of ours by its title, as a person does. */
+  async run(title: string): Promise<void> {
+    const row = await this.findCommand(title);
+    await row.click();
+  }
+
+  /** The palette's row of a command of ours. */
+  async findCommand(title: string): Promise<Locator> {
+    await this.page.keyboard.press('Escape');
+    await this.page.keyboard.press('F1');
+    const input = this.quickInput.locator('input').first();
+    await input.waitFor();
+    await input.fill(`>Ullage: ${title}`);
+    const row = this.picks.filter({ has: this.page.getByText(`Ullage: ${title}`, { exact: true }) }).first();
+    await row.waitFor();
+    return row;
+  }
+
+  get quickInput(): Locator {
+    return this.page.locator(QUICK_INPUT);
+  }
+
+  /** The rows of the open picker. */
+  get picks(): Locator {
+    return this.quickInput.locator('.monaco-list-row');
+  }
+
+  /** Chooses the first row of the open picker that holds this text. */
+  async pick(text: string | RegExp): Promise<void> {
+    await this.picks.filter({ hasText: text }).first().click();
+  }
+
+  /** Answers the open input box. */
+  async answer(text: string): Promise<void> {
+    const input = this.quickInput.locator('input').first();
+    await input.waitFor();
+    await input.fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  // Toasts and dialogs
+
+  /** Waits for a toast; its buttons can be found in it. */
+  async toast(text: string | RegExp): Promise<Locator> {
+    const toast = this.page.locator('.notification-toast', { hasText: text }).first();
+    await toast.waitFor();
+    return toast;
+  }
+
+  async clearToasts(): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.quickInput.locator('input').first().fill('>Notifications: Clear All Notifications');
+    await this.picks.filter({ hasText: 'Notifications: Clear All Notifications' }).first().click();
+    await this.page.locator('.notification-toast').first().waitFor({ state: 'hidden' });
+  }
+
+  /** Presses a button of the open modal dialog. */
+  async confirm(button: string | RegExp): Promise<void> {
+    await this.page.locator('.monaco-dialog-box').getByRole('button', { name: button }).click();
+  }
+
+  // The Context view
+
+  /** The page inside the Context view's webview. */
+  get context(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready[name], iframe.webview').frameLocator('iframe#active-frame');
+  }
+
+  /** Selects all text of the focused editor and replaces it. */
+  async replaceText(text: string): Promise<void> {
+    await this.page.keyboard.press('Control+A');
+    await this.page.keyboard.insertText(text);
+  }
+
+  /** A picture into the folder of this run; with `--update-screenshots` the named ones go to the README's images. */
+  async shot(name: string, image?: string): Promise<void> {
+    const file = path.join(output, this.#name, `${name}.png`);
+    // A toast that slides in would be caught half-way. A spinner never ends: only what does is waited for.
+    await this.page.evaluate(() => {
+      const ending = document.getAnimations().filter((one) => Number.isFinite(one.effect?.getComputedTiming().endTime));
+      return Promise.allSettled(ending.map((animation) => animation.finished));
+    });
+    await this.page.screenshot({ path: file });
+    if (image && process.env['ULLAGE_UPDATE_SCREENSHOTS']) cpSync(file, path.join(images, image));
+  }
+}

@@ -1,0 +1,120 @@
+import * as path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Memento } from 'vscode';
+
+import { ContextCompact, ContextUndo, SessionImport, SessionNew, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
+import { Sessions, type CompactionDone } from '../../src/sessions';
+import { statusView } from '../../src/statusText';
+import { example, exampleNames, repository, running } from './samples';
+import { hasServer, RealServer } from './server';
+import { EventEmitter } from './vscode';
+
+function memory(): Memento {
+  const values = new Map<string, unknown>();
+  return {
+    keys: () => [...values.keys()],
+    get: (key: string, fallback?: unknown) => values.get(key) ?? fallback,
+    update: (key: string, value: unknown) => Promise.resolve(void values.set(key, value)),
+  } as Memento;
+}
+
+test.each(exampleNames('update.'))('%s is taken in', (name) => {
+  const updates = new EventEmitter<SessionNotification>();
+  const remembered = memory();
+  const note = example(name) as SessionNotification;
+  void remembered.update('ullage.activeSession', note.sessionId);
+  const sessions = new Sessions({ onDidUpdate: updates.event, request: () => Promise.reject(new Error('not asked')) }, remembered);
+  const done: CompactionDone[] = [];
+  sessions.onDidCompact((one) => done.push(one));
+  updates.fire(note);
+  const { update } = note;
+  if (update.sessionUpdate === 'usage_update') expect(sessions.usage).toMatchObject({ used: update.used, size: update.size });
+  if (update.sessionUpdate === 'session_info_update') expect(sessions.usage).toMatchObject({ used: 7, size: null });
+  if (update.sessionUpdate === 'compaction_update') {
+    expect(sessions.compaction !== undefined).toBe(update.status === 'in_progress');
+    expect(done.length).toBe(update.status === 'completed' ? 1 : 0);
+  }
+  sessions.dispose();
+});
+
+describe.skipIf(!hasServer)('with a real server', () => {
+  const settings = { models: { 'claude-sonnet-4-5': { window: 200_000 } } };
+  let server: RealServer;
+  let sessions: Sessions;
+  let remembered: Memento;
+
+  beforeEach(async () => {
+    server = new RealServer();
+    remembered = memory();
+    await server.start(settings);
+    sessions = new Sessions(server, remembered);
+  });
+  afterEach(async () => {
+    sessions.dispose();
+    await server.stop();
+  });
+
+  async function importSample(): Promise<ImportResult> {
+    const done = await sessions.request(SessionImport, { path: path.join(repository, 'server/ullage/cli/data/sample.jsonl') });
+    await sessions.activate(done.session);
+    return done;
+  }
+
+  test('an imported conversation is shown with its figures', async () => {
+    await importSample();
+    expect(sessions.usage).toMatchObject({ title: 'Add token refresh to the login service', size: 200_000 });
+    const view = statusView({ health: running, usage: sessions.usage, compaction: sessions.compaction, done: undefined });
+    expect(view.text).toMatch(/^◔ ~?19% · 38K\/200K/);
+  });
+
+  test('a compaction is followed from its begin to its end, and undone again', async () => {
+    const { session } = await importSample();
+    const states: (string | undefined)[] = [];
+    const ends: CompactionDone[] = [];
+    sessions.onDidChangeCompaction((state) => states.push(state?.text));
+    sessions.onDidCompact((done) => ends.push(done));
+    const result = await sessions.request(ContextCompact, { sessionId: session.sessionId });
+    await expect.poll(() => ends).toEqual([
+      { sessionId: session.sessionId, before: result.contextSizeBefore, after: result.contextSizeAfter },
+    ]);
+    expect(states[0]).toBe('');
+    expect(states.at(-2)).toBe(result.summary);
+    expect(states.at(-1)).toBeUndefined();
+    await sessions.refreshEdits(session.sessionId);
+    expect(sessions.lastEdit?.id).toBe(result.editId);
+    await sessions.request(ContextUndo, { sessionId: session.sessionId });
+    await sessions.refreshEdits(session.sessionId);
+    expect(sessions.lastEdit).toBeUndefined();
+    await expect.poll(() => sessions.usage?.used).toBe(result.contextSizeBefore);
+  });
+
+  test("another session's figures are kept but not shown", async () => {
+    const { session } = await importSample();
+    const shown: string[] = [];
+    const other = await sessions.request(SessionNew, { title: 'other', model: 'gpt-4o' });
+    sessions.onDidChangeUsage((usage) => shown.push(usage.sessionId));
+    await sessions.request(SessionImport, { text: '[{"role":"user","content":"Hello"}]' });
+    expect(sessions.activeSessionId).toBe(session.sessionId);
+    expect(shown).not.toContain(other.sessionId);
+  });
+
+  test('after a crash the session is there again, as it was', async () => {
+    await importSample();
+    const before = sessions.usage;
+    await server.kill();
+    await server.start(settings);
+    await sessions.reload();
+    expect(sessions.usage).toMatchObject({ sessionId: before?.sessionId, used: before?.used, title: before?.title });
+  });
+
+  test('a remembered session that is gone is forgotten', async () => {
+    await remembered.update('ullage.activeSession', 's_gone');
+    const later = new Sessions(server, remembered);
+    expect(later.activeSessionId).toBe('s_gone');
+    await later.reload();
+    expect(later.activeSessionId).toBeUndefined();
+    expect(remembered.get('ullage.activeSession')).toBeUndefined();
+    later.dispose();
+  });
+});

@@ -1,0 +1,13 @@
+/** Unit tests: pure functions as they are, the rest with a mocked `vscode` and, where it matters, a real server. */
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/unit/**/*.test.ts', 'src/**/*.test.ts'],
+    // The client needs a real `vscode`; what is tested of it here is its errors, which are those of JSON-RPC.
+    alias: [
+      { find: /^vscode$/, replacement: new URL('test/unit/vscode.ts', import.meta.url).pathname },
+      { find: 'vscode-languageclient/node', replacement: 'vscode-jsonrpc/node' },
+    ],
+  },
+});

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Builds editors/vscode/ullage.vsix and the tests' own extension with the Node.js on PATH, after installing what that takes.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$root/editors/vscode"
+
+# `npm ci` refuses a lock file that leaves out the registry and the packages of other platforms; this follows it too.
+modules() { need "npm: what the extension is built with" npm install --no-save --no-audit --no-fund; }
+
+once node_modules/.ready "$(sha256sum package-lock.json)" modules
+need "building the extension" npm run package
+mkdir -p test-results
+(cd test/e2e/driver && need "building the test extension" \
+  ../../../node_modules/.bin/vsce package --no-dependencies --skip-license --allow-missing-repository -o ../../../test-results/driver.vsix)

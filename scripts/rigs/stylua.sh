@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Formats the Neovim plugin's Lua, or with --check names the files that are not formatted: with stylua if it is on
+# PATH, else with npm's build of it, which --get installs first. Status 3: there is none.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+package=@johnnymorganz/stylua@2.5.2
+home=$rigs/stylua
+folder=$root/editors/nvim
+
+get() {
+  cd "$home"
+  echo '{"private": true}' >package.json
+  need "npm: $package" npm install --no-audit --no-fund "$package"
+}
+
+case ${1:-} in
+  --get) command -v stylua >/dev/null || once "$home/.ready" "$package" get ;;
+  *)
+    if command -v stylua >/dev/null; then
+      exec stylua "$@" "$folder"
+    elif [ -e "$home/.ready" ]; then
+      exec node "$root/scripts/rigs/stylua.mjs" "$home" "$folder" "$@"
+    fi
+    say "There is no stylua; ./scripts/rigs/stylua.sh --get installs it."
+    exit 3
+    ;;
+esac

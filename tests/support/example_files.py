@@ -1,0 +1,20 @@
+"""The committed examples in `protocol/examples/`: where they are, and which struct each of them is."""
+
+from pathlib import Path
+from typing import Any
+
+from ullage.api.error_object import ErrorObject
+from ullage.api.methods import METHODS
+from ullage.api.notification import SessionNotification
+from ullage.model.settings import Settings
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
+
+
+def type_of(name: str) -> Any:
+    """The struct that an example by this name is."""
+    first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
+    if first in ("update", "error", "settings"):
+        return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]
+    method = next(method for method in METHODS if name.startswith(f"{method.name.replace('/', '.')}."))
+    return {"params": method.params, "result": method.result}[last]

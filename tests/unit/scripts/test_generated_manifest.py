@@ -1,0 +1,61 @@
+"""The settings in the extension's manifest."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from generators.manifest import configuration, with_settings
+from ullage.api.schema import settings_schema
+
+COMMITTED = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "package.json"
+MANIFEST = """{
+  "name":   "kept as it is",
+  "contributes": {
+    "configuration": {"title": "old", "properties": {"old": {"default": "}"}}},
+    "commands": [ ]
+  }
+}
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    manifest = folder / "package.json"
+    manifest.write_text(text)
+    return with_settings(manifest)
+
+
+def test_only_the_region_changes(tmp_path: Path) -> None:
+    text = written(tmp_path, MANIFEST)
+    before, after = MANIFEST.split('{"title": "old", "properties": {"old": {"default": "}"}}}')
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert json.loads(text)["contributes"]["configuration"] == json.loads(json.dumps(configuration()))
+
+
+def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
+    once = written(tmp_path, MANIFEST)
+    assert written(tmp_path, once) == once
+
+
+@pytest.mark.parametrize("regions", [0, 2])
+def test_a_manifest_without_one_clear_place_is_refused(regions: int, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=rf"it has {regions}"):
+        written(tmp_path, '{\n  "x": 1,\n' + '  "configuration": {},\n' * regions + '  "y": 2\n}\n')
+
+
+def test_every_setting_of_the_server_is_there_in_its_order_with_its_default() -> None:
+    properties = configuration()["properties"]
+    served = settings_schema()["properties"]
+    ours = [name for name in properties if name.removeprefix("ullage.") in served]
+    assert ours == [f"ullage.{name}" for name in served]
+    assert [properties[name]["default"] for name in ours] == [value["default"] for value in served.values()]
+    assert [value["order"] for value in properties.values()] == list(range(len(properties)))
+
+
+def test_what_names_a_program_to_run_is_not_read_from_a_folder_that_is_not_trusted() -> None:
+    manifest = json.loads(COMMITTED.read_text())
+    restricted = manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    properties = manifest["contributes"]["configuration"]["properties"]
+    assert restricted == [name for name, value in properties.items() if value["scope"] == "machine-overridable"]
+    assert "ullage.server.path" in restricted

@@ -1,0 +1,87 @@
+"""What the generators make of a struct: when a member may be missing, when it may be null, what stands in its place."""
+
+import re
+
+import pytest
+
+from generators import lua
+from generators.typescript import typescript
+from ullage.api.codes import CODES
+from ullage.api.methods import METHODS
+
+TYPESCRIPT = typescript()
+LUA = lua.types()
+
+
+def members(name: str) -> dict[str, str]:
+    """A TypeScript interface's members by name, `?` included."""
+    body = re.search(rf"^export interface {name} {{\n(.*?)^}}", TYPESCRIPT, re.MULTILINE | re.DOTALL)
+    assert body, name
+    return dict(re.findall(r"^  readonly (\S+): (.+);$", body[1], re.MULTILINE))
+
+
+def fields(name: str) -> dict[str, str]:
+    """A Lua class's fields by name, `?` included."""
+    body = re.search(rf"^---@class \(exact\) ullage\.{name}\n((?:---@field .*\n)*)", LUA, re.MULTILINE)
+    assert body, name
+    return dict(re.findall(r"^---@field (\S+) (.+)$", body[1], re.MULTILINE))
+
+
+def test_params_may_leave_out_what_has_a_default_and_never_need_null() -> None:
+    assert members("CommitParams") == {"sessionId": "string", "previewId": "string", "summary?": "string"}
+
+
+def test_settings_may_leave_out_everything_and_set_null_where_that_is_a_value() -> None:
+    context = members("ContextSettings")
+    assert all(name.endswith("?") for name in context)
+    assert (context["reserve?"], context["warnAt?"]) == ("number | null", "number")
+
+
+def test_results_leave_out_nothing_and_say_null() -> None:
+    result = members("CompactResult")
+    assert not any(name.endswith("?") for name in result)
+    assert result["editId"] == "string | null"
+
+
+def test_results_that_omit_defaults_leave_out_and_never_say_null() -> None:
+    assert members("EditInfo")["partOf?"] == "string"
+
+
+def test_what_is_unset_is_left_out() -> None:
+    assert members("Notice")["description?"] == "string"
+
+
+def test_a_generic_struct_is_written_out_where_it_is_used() -> None:
+    assert members("UsageResult")["_meta"] == "{ readonly ullage: UsageMeta }"
+    assert fields("UsageResult")["_meta"] == "{ ullage: ullage.UsageMeta }"
+
+
+def test_a_union_has_its_own_name_and_its_parts_their_tag() -> None:
+    assert members("SessionNotification")["update"] == "Update"
+    assert members("MessageInput")["content"] == "string | readonly Block[]"
+    assert members("ToolUseBlock")["type"] == '"tool_use"'
+    assert fields("MessageInput")["content"] == "string|ullage.Block[]"
+
+
+def test_luas_null_is_a_value_of_its_own_that_may_also_be_missing() -> None:
+    assert fields("CompactResult")["editId?"] == "string|vim.NIL"
+
+
+def test_a_missing_members_meaning_is_told() -> None:
+    assert "/** @default 10 */\n  readonly limit?: number;" in TYPESCRIPT
+    assert fields("SearchParams")["limit?"] == "integer Default 10."
+
+
+@pytest.mark.parametrize("text", [TYPESCRIPT, lua.values()], ids=["TypeScript", "Lua"])
+def test_every_method_and_error_code_is_there(text: str) -> None:
+    for method in METHODS:
+        assert len(re.findall(f"""["']ullage/{method.name}["']""", text)) == 1
+    for kind, code in CODES.items():
+        assert re.search(rf"^  {kind.__name__}(:| =) {code},$", text, re.MULTILINE), kind
+
+
+def test_both_languages_have_the_same_types() -> None:
+    ours = set(re.findall(r"^export (?:interface|type) (\w+)", TYPESCRIPT, re.MULTILINE))
+    theirs = set(re.findall(r"^---@(?:class \(exact\)|alias) ullage\.(\w+)", LUA, re.MULTILINE))
+    of_typescript_alone = {"Method<P,", "Method", "NotificationMethod", "ErrorKind"}
+    assert ours - of_typescript_alone == theirs | {"Nothing"}
