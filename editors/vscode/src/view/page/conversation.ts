@@ -180,6 +180,10 @@ export class Conversation {
     },
     undo: (editId) => this.#host.send({ type: 'undo', editId }),
     copy: (text) => this.#host.send({ type: 'copy', text }),
+    keepOpen: (key, open) => {
+      if (open) this.#expanded.add(key);
+      else this.#expanded.delete(key);
+    },
   };
 
   #toggle(row: Row): void {

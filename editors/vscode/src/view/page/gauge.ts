@@ -29,7 +29,7 @@ export class Gauge {
 
   constructor(actions: GaugeActions) {
     this.#actions = actions;
-    const line = h('div.gauge-line', {}, this.#share, this.#words, this.#level);
+    const line = h('div.gauge-line', {}, this.#share, this.#level, this.#words);
     this.element = h('div.gauge', {}, line, this.#bar, this.#parts, this.#list, this.#source);
   }
 

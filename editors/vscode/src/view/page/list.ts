@@ -45,6 +45,8 @@ export class VirtualList<R extends ListRow> {
   #active: string | undefined;
   #sticks = true;
   #frame = 0;
+  /** Where this list itself scrolled to last: only what differs from it is the person's scrolling. */
+  #scrolledTo = -1;
   /** The rows in the document. */
   #shown: Window = { start: 0, end: 0 };
 
@@ -81,8 +83,7 @@ export class VirtualList<R extends ListRow> {
     this.#rows = rows;
     for (let i = from; i < rows.length; i += 1) this.#heights.push(this.#heightOf(rows[i] as R));
     this.#render();
-    if (this.#sticks) this.scrollToEnd();
-    else if (anchor && from <= anchorRow) this.restore(anchor);
+    if (!this.#sticks && anchor && from <= anchorRow) this.restore(anchor);
   }
 
   /** Draws one row again, if it is in the document. */
@@ -107,12 +108,9 @@ export class VirtualList<R extends ListRow> {
   }
 
   scrollToEnd(): void {
-    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-      const end = Math.max(0, this.#scroller.scrollHeight - this.#scroller.clientHeight);
-      if (Math.abs(this.#scroller.scrollTop - end) < 1) break;
-      this.#scrollTo(end);
-    }
     this.#sticks = true;
+    this.#setTop(this.#scroller.scrollHeight);
+    this.#render();
   }
 
   /** Brings a row into view, makes it the tab stop and, if asked, focuses it. */
@@ -140,13 +138,18 @@ export class VirtualList<R extends ListRow> {
   }
 
   #scrollTo(top: number): void {
-    this.#scroller.scrollTop = top;
+    this.#setTop(top);
     this.#noteEnd();
     this.#render();
   }
 
+  #setTop(top: number): void {
+    this.#scroller.scrollTop = top;
+    this.#scrolledTo = this.#scroller.scrollTop;
+  }
+
   #scrolled(): void {
-    this.#noteEnd();
+    if (Math.abs(this.#scroller.scrollTop - this.#scrolledTo) >= 1) this.#noteEnd();
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
@@ -169,7 +172,8 @@ export class VirtualList<R extends ListRow> {
       this.#shown = this.#window();
       const moved = this.#measure(this.#place());
       this.#pad();
-      if (moved !== 0 && !this.#sticks) this.#scroller.scrollTop += moved;
+      if (this.#sticks) this.#setTop(this.#scroller.scrollHeight);
+      else if (moved !== 0) this.#setTop(this.#scroller.scrollTop + moved);
       const next = this.#window();
       if (next.start >= this.#shown.start && next.end <= this.#shown.end) break;
     }
@@ -257,8 +261,7 @@ export class VirtualList<R extends ListRow> {
     const places: number[] = [];
     for (let i = this.#shown.start; i < this.#shown.end; i += 1) places.push(i);
     const moved = this.#measure(places);
-    if (this.#sticks) return this.scrollToEnd();
-    if (moved !== 0) this.#scroller.scrollTop += moved;
+    if (moved !== 0 && !this.#sticks) this.#setTop(this.#scroller.scrollTop + moved);
     this.#render();
   }
 

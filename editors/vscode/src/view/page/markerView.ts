@@ -1,6 +1,6 @@
 /** A compaction marker: one line, opening to summary, ledger, figures, undo and copy. */
 import { full, messages } from '../../figures';
-import type { Ledger, Marker } from '../messages';
+import type { Marker } from '../messages';
 import { button, type Child, h } from './dom';
 import { icon } from './icons';
 import { renderMarkdown } from './markdownView';
@@ -33,7 +33,7 @@ function drawBody(row: MarkerRow, context: RowContext): HTMLElement {
     {},
     h('div.figures', {}, figures(marker)),
     h('div.prose', {}, renderMarkdown(marker.summary)),
-    ...drawLedger(marker.ledger),
+    ...drawLedger(row, context),
     context.asking === row.key ? drawQuestion(row, context) : drawActions(row, context),
   );
 }
@@ -44,7 +44,9 @@ function figures(marker: Marker): string {
   return `${messages(marker.messagesArchived)} archived, ${saved} tokens saved; ${writer}`;
 }
 
-function drawLedger(ledger: Ledger): Child[] {
+function drawLedger({ key, marker: { ledger } }: MarkerRow, context: RowContext): Child[] {
+  const drawList = <T>(title: string, entries: readonly T[], line: (entry: T) => Child[]): Child =>
+    entries.length > 0 && drawDetails(`${key} ${title}`, title, entries.map((entry) => h('li', {}, ...line(entry))), context);
   return [
     drawList('Files', ledger.files, (file) => [h('code', {}, file.path), note(file.action, file.times)]),
     drawList('Commands', ledger.commands, (run) => [
@@ -58,10 +60,11 @@ function drawLedger(ledger: Ledger): Child[] {
 
 const OUTCOMES: Readonly<Record<string, string>> = { passed: '✓', failed: '✗', unknown: '·' };
 
-function drawList<T>(title: string, entries: readonly T[], line: (entry: T) => Child[]): Child {
-  if (entries.length === 0) return undefined;
-  const lines = entries.map((entry) => h('li', {}, ...line(entry)));
-  return h('details.ledger', {}, h('summary', {}, title, ' ', h('span.count', {}, String(entries.length))), h('ul', {}, ...lines));
+function drawDetails(key: string, title: string, lines: readonly HTMLElement[], context: RowContext): HTMLElement {
+  const summary = h('summary', {}, title, ' ', h('span.count', {}, String(lines.length)));
+  const element = h<HTMLDetailsElement>('details.ledger', { open: context.expanded.has(key) }, summary, h('ul', {}, ...lines));
+  element.addEventListener('toggle', () => context.actions.keepOpen(key, element.open));
+  return element;
 }
 
 function note(text: string, times: number): HTMLElement {

@@ -14,8 +14,8 @@ export type Details = ReadonlyMap<string, readonly Part[]>;
 export function drawParts(row: MessageRow, details: Details | undefined): HTMLElement[] {
   const results = new Map(row.results.flatMap((item) => resultsOf(item, details)));
   return (details?.get(row.item.id) ?? row.item.parts).map((part) => {
-    if (part.kind === 'tool_use') return drawToolUse(part, results.get(part.id), details !== undefined);
-    if (part.kind === 'tool_result') return drawToolResult({ part, item: row.item, alone: row.item.parts.length === 1 }, details !== undefined);
+    if (part.kind === 'tool_use') return drawToolUse(part, results.get(part.id), row.itemized, details !== undefined);
+    if (part.kind === 'tool_result') return drawToolResult({ part, item: row.item }, details !== undefined);
     return drawPart(part, row.item, details !== undefined);
   });
 }
@@ -23,20 +23,19 @@ export function drawParts(row: MessageRow, details: Details | undefined): HTMLEl
 interface Result {
   readonly part: Extract<Part, { kind: 'tool_result' }>;
   readonly item: Item;
-  /** The message holds this result alone, so the message's tokens are the result's. */
-  readonly alone: boolean;
 }
 
 function resultsOf(item: Item, details: Details | undefined): [string, Result][] {
   const parts = details?.get(item.id) ?? item.parts;
-  return parts.flatMap((part) => (part.kind === 'tool_result' ? [[part.id, { part, item, alone: parts.length === 1 }]] : []));
+  return parts.flatMap((part) => (part.kind === 'tool_result' ? [[part.id, { part, item }]] : []));
 }
 
-function drawToolUse(part: Extract<Part, { kind: 'tool_use' }>, result: Result | undefined, open: boolean): HTMLElement {
+function drawToolUse(part: Extract<Part, { kind: 'tool_use' }>, result: Result | undefined, itemized: boolean, open: boolean): HTMLElement {
   const line = h('div.tool-line', {}, icon('tool'), h('span.tool-name', {}, part.name));
   if (!open) line.append(' ', h('span.tool-argument', { title: part.argument }, part.argument));
   const tool = h('div.tool', {}, line);
   if (open && part.argument !== '') tool.append(h('pre.contents', { tabindex: 0 }, part.argument));
+  if (result && itemized && !result.item.archived) line.append(h('span.tool-tokens', {}, short(result.item.tokens)));
   if (result) addResult(tool, line, result, open);
   return tool;
 }
@@ -50,9 +49,8 @@ function drawToolResult(result: Result, open: boolean): HTMLElement {
 }
 
 function addResult(tool: HTMLElement, line: HTMLElement, result: Result, open: boolean): void {
-  const { part, item, alone } = result;
-  if (item.replaced !== null) line.append(' ', h('span.badge', { title: `In the context stands: ${item.replaced}` }, clearedWord(item.replaced)));
-  if (alone && !item.archived) line.append(' ', h('span.tool-tokens', {}, short(item.tokens)));
+  const { part, item } = result;
+  if (item.replaced !== null) line.append(h('span.badge', { title: `In the context stands: ${item.replaced}` }, clearedWord(item.replaced)));
   if (part.failed && !open) tool.append(h('div.outcome', {}, `✗ ${outcomeLine(part.text, true)}`));
   if (open && part.text !== '') tool.append(h(`pre.contents${part.failed ? '.failed' : ''}`, { tabindex: 0 }, part.text), ...more(part));
 }

@@ -15,6 +15,8 @@ export interface RowActions {
   keepCompacted(key: string): void;
   undo(editId: string): void;
   copy(text: string): void;
+  /** Keeps whether something inside a row is open. */
+  keepOpen(key: string, open: boolean): void;
 }
 
 /** What a row's look depends on beside the row. */
@@ -22,7 +24,7 @@ export interface RowContext {
   readonly actions: RowActions;
   readonly usage: Usage | undefined;
   readonly now: number;
-  /** Opened message and marker rows. */
+  /** Opened message and marker rows, and what is open inside them. */
   readonly expanded: ReadonlySet<string>;
   readonly details: Details;
   /** The marker whose undo waits for a yes. */
@@ -78,6 +80,7 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
   );
   element.classList.toggle('archived', row.item.archived);
   element.classList.toggle('in-group', row.inGroup);
+  element.classList.toggle('tools-only', row.toolsOnly);
   element.classList.toggle('pinned', row.pinned);
   element.classList.toggle('open', open);
   return element;

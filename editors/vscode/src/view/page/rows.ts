@@ -27,7 +27,11 @@ export interface MessageRow {
   readonly results: readonly Item[];
   /** Inside an opened group. */
   readonly inGroup: boolean;
+  /** Of all its messages; with `itemized`, of the first alone, and each result has a figure of its own. */
   readonly tokens: number;
+  readonly itemized: boolean;
+  /** Nothing but tool calls: nobody speaks. */
+  readonly toolsOnly: boolean;
   readonly pinned: boolean;
 }
 
@@ -122,13 +126,16 @@ function messageRows(run: readonly Item[], inGroup: boolean): Row[] {
 
 function messageRow(item: Item, results: readonly Item[], inGroup: boolean): MessageRow {
   const all = [item, ...results];
+  const itemized = item.parts.length > 1 && results.every((result) => result.parts.length === 1);
   return {
     kind: 'message',
     key: item.id,
     item,
     results,
     inGroup,
-    tokens: all.reduce((sum, each) => sum + each.tokens, 0),
+    tokens: itemized ? item.tokens : all.reduce((sum, each) => sum + each.tokens, 0),
+    itemized,
+    toolsOnly: item.parts.length > 0 && item.parts.every((part) => part.kind === 'tool_use' || part.kind === 'tool_result'),
     pinned: all.some((each) => each.pinned),
   };
 }

@@ -55,7 +55,7 @@ export function sourceWords(usage: Usage, now: number): string {
 /** Where the level is worth a word; colour alone tells nobody. */
 export function levelWord(usage: Usage): string {
   if (usage.level === 'warning') return 'Nearly full';
-  return usage.level === 'critical' ? 'Full' : '';
+  return usage.level === 'critical' ? 'Due for compaction' : '';
 }
 
 /** `Compacted #1 · 2 hours ago · 150K → 28K · automatic`, in its parts. */
@@ -68,7 +68,9 @@ export function undoWords(marker: Marker, usage: Usage | undefined): string {
   const tokens = Math.max(0, marker.before - marker.after);
   const back = `Brings back ${messages(marker.messagesArchived)}, ${short(tokens)} tokens`;
   if (!usage || usage.size === null) return `${back}.`;
-  return `${back}; the context will be at ${percent(usage.used + tokens, usage.size)} %.`;
+  const then = usage.used + tokens;
+  const again = usage.compactAt !== null && then >= usage.compactAt ? ' That is beyond the mark: the next message compacts it again.' : '';
+  return `${back}; the context will be at ${percent(then, usage.size)} %.${again}`;
 }
 
 /** What a screen reader says of a row. */
