@@ -4,7 +4,7 @@ import { defineConfig } from 'eslint/config';
 import ts from 'typescript-eslint';
 
 export default defineConfig(
-  { ignores: ['dist/', 'node_modules/', '**/*.gen.ts', '**/*.mjs', 'test/e2e/', 'vitest.config.ts'] },
+  { ignores: ['dist/', 'node_modules/', '**/*.gen.ts', '**/*.mjs', 'test/e2e/', 'test-results/', 'media/', 'vitest.config.ts'] },
   js.configs.recommended,
   ts.configs.strictTypeChecked,
   {
@@ -14,6 +14,7 @@ export default defineConfig(
       'max-lines': ['error', 400],
       'max-lines-per-function': ['error', 50],
       '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
     },
   },

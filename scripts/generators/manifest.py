@@ -19,6 +19,13 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
         "default": "",
         "scope": "machine-overridable",
     },
+    "server.python": {
+        "markdownDescription": "Python 3.11 or newer that runs the server this extension brings along. Empty: the "
+        "active environment's, then `python3` on `PATH`.",
+        "type": "string",
+        "default": "",
+        "scope": "machine-overridable",
+    },
     "trace.server": {
         "description": "How much of the talk with the server goes to the log.",
         "type": "string",

@@ -73,7 +73,8 @@ export class Connection implements vscode.Disposable {
   async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
     await this.#queue;
     if (!this.#client) throw new NotConnected(describe(this.#state));
-    return this.#client.sendRequest<R>(method.name, params, token);
+    // An absent token must not be passed: it would be sent as a second parameter.
+    return this.#client.sendRequest<R>(method.name, params, ...(token ? [token] : []));
   }
 
   async notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {

@@ -28,9 +28,9 @@ const KINDS: Readonly<Record<string, string>> = {
   shorten: 'shortening of large parts',
 };
 
-/** `compaction, 2 hours ago, automatic`. */
+/** `automatic compaction, 2 hours ago`. */
 export function describeEdit({ kind, timestamp, trigger }: EditInfo, now: number): string {
-  return `${KINDS[kind] ?? kind}, ${ago(timestamp, now)}, ${trigger}`;
+  return `${trigger} ${KINDS[kind] ?? kind}, ${ago(timestamp, now)}`;
 }
 
 /** What taking edits back does: `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */

@@ -4,6 +4,7 @@ import type * as vscode from 'vscode';
 import { registerCommands } from './commands';
 import type { Method } from './protocol.gen';
 import { Ullage } from './ullage';
+import { registerContextView } from './view/contextView';
 
 let ullage: Ullage | undefined;
 
@@ -15,7 +16,7 @@ export interface Api {
 /** Returns at once: the server starts on its own time, and a failure to start takes no command away. */
 export function activate(context: vscode.ExtensionContext): Api {
   const own = (ullage = new Ullage(context));
-  context.subscriptions.push(own, registerCommands(own));
+  context.subscriptions.push(own, registerCommands(own), registerContextView(context, own.sessions));
   own.run(own.connection.restart());
   return { request: (method, params) => own.connection.request(method, params) };
 }

@@ -11,8 +11,12 @@ export function messageMarkdown(message: Message): string {
 
 /** `#12 assistant  first words…` */
 export function messageLine(entry: Entry, length = 80): string {
-  const { message } = entry;
-  return `#${entry.index} ${message.role}  ${oneLine(messageMarkdown(message), length)}`;
+  return `#${entry.index} ${entry.message.role}  ${messageStart(entry.message, length)}`;
+}
+
+/** How it begins, on one line. */
+export function messageStart(message: Message, length: number): string {
+  return oneLine(messageMarkdown(message), length);
 }
 
 function blockText(block: Block): string {
@@ -22,7 +26,7 @@ function blockText(block: Block): string {
     case 'thinking':
       return `> ${block.thinking.replaceAll('\n', '\n> ')}`;
     case 'tool_use':
-      return `⚒ ${block.name} ${JSON.stringify(block.input)}`;
+      return [`⚒ ${block.name}`, ...Object.entries(block.input).map(argument)].join('\n');
     case 'tool_result':
       return (block.content ?? []).map(blockText).join('\n');
     case 'image':
@@ -32,4 +36,9 @@ function blockText(block: Block): string {
     case 'context_compaction':
       return `◈ Compacted #${block.compaction_number}\n${block.summary}`;
   }
+}
+
+/** Text as it is, so that its lines can be read; anything else as JSON. */
+function argument([name, value]: readonly [string, unknown]): string {
+  return `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

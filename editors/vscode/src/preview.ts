@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 
 import { shrinking } from './figures';
-import { previewDocument, previewLine, summaryOf, type PreviewContent } from './previewText';
+import { previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, type PreviewContent } from './previewText';
 import type { CompactResult } from './protocol.gen';
 
 export const PREVIEW_SCHEME = 'ullage-preview';
@@ -53,7 +53,7 @@ export class Preview implements vscode.Disposable {
     const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${result.previewId ?? ''}/${name}.md` });
     this.#files.put(uri, previewDocument(content));
     this.#setOpen({ uri, sessionId, result });
-    await vscode.window.showTextDocument(uri, { preview: false });
+    await reveal(uri);
   }
 
   /** What to commit. Throws an Error fit for the person when the document does not say. */
@@ -100,14 +100,29 @@ export class Preview implements vscode.Disposable {
   #lenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const open = this.#open;
     if (open?.uri.toString() !== document.uri.toString()) return [];
-    const top = new vscode.Range(0, 0, 0, 0);
     const line = previewLine(open.result, summaryOf(document.getText()));
-    return [
-      new vscode.CodeLens(top, { title: line, command: '' }),
-      new vscode.CodeLens(top, { title: '$(check) Accept', command: 'ullage.acceptPreview' }),
-      new vscode.CodeLens(top, { title: '$(discard) Discard', command: 'ullage.discardPreview' }),
-    ];
+    const places = [0, headingLine(document)].map((at) => new vscode.Range(at, 0, at, 0));
+    return places.flatMap((place) => [
+      new vscode.CodeLens(place, { title: line, command: '' }),
+      new vscode.CodeLens(place, { title: '$(check) Accept', command: 'ullage.acceptPreview' }),
+      new vscode.CodeLens(place, { title: '$(discard) Discard', command: 'ullage.discardPreview' }),
+    ]);
   }
+}
+
+/** Shows the document with the summary in sight and the cursor in it. */
+async function reveal(uri: vscode.Uri): Promise<void> {
+  const editor = await vscode.window.showTextDocument(uri, { preview: false });
+  const heading = headingLine(editor.document);
+  const start = new vscode.Position(heading + 4, 0);
+  editor.selection = new vscode.Selection(start, start);
+  editor.revealRange(new vscode.Range(Math.max(0, heading - 4), 0, heading, 0), vscode.TextEditorRevealType.AtTop);
+}
+
+/** The line of the summary's heading, two above its first mark; the top when the mark is gone. */
+function headingLine(document: vscode.TextDocument): number {
+  const mark = document.getText().indexOf(SUMMARY_BEGIN);
+  return mark < 0 ? 0 : Math.max(0, document.positionAt(mark).line - 2);
 }
 
 function tabsOf(uri: vscode.Uri): vscode.Tab[] {

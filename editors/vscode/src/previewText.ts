@@ -1,6 +1,6 @@
 /** The preview's document: what stays, the summary between two marks, what goes. Pure functions of text. */
 import { full, messages, percent, short } from './figures';
-import { messageLine } from './messageText';
+import { messageStart } from './messageText';
 import type { CompactResult, Entry } from './protocol.gen';
 
 export const SUMMARY_BEGIN = '<!-- The summary: edit it down to the next mark. -->';
@@ -56,11 +56,13 @@ export function previewLine(result: CompactResult, summary: string | undefined):
 
 function list(entries: readonly Entry[]): string {
   if (entries.length === 0) return 'Nothing.';
-  return entries.map((entry) => `- ${short(entry.tokens).padStart(4)}  ${mark(entry)}${messageLine(entry)}`).join('\n');
+  return entries.map(line).join('\n');
 }
 
-function mark(entry: Entry): string {
-  return entry.pinned ? '📌 ' : '';
+/** Without `#` before the number: an editor would take `#161` for a colour. */
+function line(entry: Entry): string {
+  const pinned = entry.pinned ? '📌 ' : '';
+  return `- ${entry.index} ${entry.message.role} (${short(entry.tokens)}) ${pinned}${messageStart(entry.message, 60)}`;
 }
 
 function sum(entries: readonly Entry[]): number {

@@ -46,12 +46,14 @@ export class ServerLocator {
 
   /** Makes the private environment, showing progress with Cancel. Throws an Error fit for the person. */
   async setUp(): Promise<void> {
+    const chosen = vscode.workspace.getConfiguration('ullage').get<string>('server.python', '');
     const active = vscode.workspace.isTrusted ? await activeInterpreter() : undefined;
+    const pythons = chosen ? [chosen] : interpreters(active);
     const options = { location: vscode.ProgressLocation.Notification, title: 'Setting up Ullage', cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
       const abort = new AbortController();
       token.onCancellationRequested(() => { abort.abort(); });
-      await this.#environment.make(interpreters(active), abort.signal, (message) => { progress.report({ message }); });
+      await this.#environment.make(pythons, abort.signal, (message) => { progress.report({ message }); });
     });
   }
 }

@@ -19,6 +19,7 @@ export class Ullage implements vscode.Disposable {
   readonly sessions: Sessions;
   readonly version: string;
   readonly #disposables: vscode.Disposable;
+  #offered = false;
 
   constructor(context: vscode.ExtensionContext) {
     const packageJson = context.extension.packageJSON as { readonly version: string };
@@ -32,6 +33,7 @@ export class Ullage implements vscode.Disposable {
       this.connection.onDidChangeHealth(({ kind }) => {
         setContext('serverRunning', kind === 'running');
         if (kind === 'running') this.run(this.sessions.reload());
+        if (kind === 'missing') this.run(this.#offerFix());
       }),
       this.sessions.onDidChangeSession((id) => { setContext('hasSession', id !== undefined); }),
       this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
@@ -52,6 +54,15 @@ export class Ullage implements vscode.Disposable {
 
   dispose(): void {
     this.#disposables.dispose();
+  }
+
+  /** Said once: the status bar goes on saying it. */
+  async #offerFix(): Promise<void> {
+    if (this.#offered) return;
+    this.#offered = true;
+    const text = "Ullage's server is not set up yet.";
+    const chosen = await vscode.window.showWarningMessage(text, 'Set it up for me', 'Other ways…');
+    if (chosen) await vscode.commands.executeCommand(chosen === 'Other ways…' ? 'ullage.showProblem' : 'ullage.setUpServer');
   }
 
   #configure(change: vscode.ConfigurationChangeEvent): void {

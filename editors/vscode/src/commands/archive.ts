@@ -27,7 +27,7 @@ export const undo: Command = async (ullage, editId) => {
     void vscode.window.showInformationMessage('Nothing to undo: no compaction is in force.');
     return;
   }
-  const question = `Undo the ${describeEdit(step.edit, Date.now())}?`;
+  const question = `Undo this? The ${describeEdit(step.edit, Date.now())}`;
   if (!(await confirm(ullage, sessionId, question, [step], 'Undo'))) return;
   await revert(ullage, sessionId, () => ullage.sessions.request(ContextUndo, { sessionId, editId: step.edit.id }));
 };
@@ -93,6 +93,7 @@ type HitItem = vscode.QuickPickItem & { readonly hit: SearchHit };
 async function pickHit(ullage: Ullage, sessionId: string): Promise<SearchHit | undefined> {
   const pick = vscode.window.createQuickPick<HitItem>();
   pick.title = 'Search everything ever said in this session';
+  pick.matchOnDetail = true;
   pick.placeholder = 'Words to find, archived or not';
   let source = new vscode.CancellationTokenSource();
   pick.onDidChangeValue((value) => {
@@ -134,6 +135,6 @@ async function find(
 
 /** What the server found is shown whether or not the editor's own filter would find it. */
 function asItem(hit: SearchHit): HitItem {
-  const snippet = oneLine(hit.snippet.replaceAll('**', ''), 140);
-  return { label: snippet, description: `#${hit.index} ${hit.role}`, alwaysShow: true, hit };
+  const detail = oneLine(hit.snippet.replaceAll('**', ''), 200);
+  return { label: `#${hit.index} ${hit.role}`, detail, alwaysShow: true, hit };
 }

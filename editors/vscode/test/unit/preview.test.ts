@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+
+import { previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/previewText';
+import type { CompactResult, MessagesResult } from '../../src/protocol.gen';
+import { example } from './samples';
+
+const result = example('context.compact.preview.result.json') as CompactResult;
+const { entries } = example('context.messages.anthropic.result.json') as MessagesResult;
+const document = previewDocument({ result, entries: [...entries, ...result.archived], title: 'fix-login' });
+
+test('what stays comes first, then the summary, then what goes', () => {
+  const places = ['## Stays: 1 message', SUMMARY_BEGIN, '## Goes: 6 messages'].map((text) => document.indexOf(text));
+  expect(places.every((place) => place >= 0)).toBe(true);
+  expect([...places].sort((a, b) => a - b)).toEqual(places);
+});
+
+test('the summary is read back as it was written, and as it was edited', () => {
+  expect(summaryOf(document)).toBe(result.summary);
+  expect(summaryOf(document.replace(result.summary, 'Mine.'))).toBe('Mine.');
+});
+
+test('a summary that holds the mark itself is read to the last one', () => {
+  const edited = document.replace(result.summary, 'a <!-- End of the summary. --> b');
+  expect(summaryOf(edited)).toBe('a <!-- End of the summary. --> b');
+});
+
+test('without its marks the summary is not guessed', () => {
+  expect(summaryOf(document.replace(SUMMARY_BEGIN, ''))).toBeUndefined();
+  expect(previewLine(result, undefined)).toContain('mark');
+});
+
+test('the live line follows the edit, and warns when the context would grow', () => {
+  expect(previewLine(result, result.summary)).toBe('718 → 337 (53% less)');
+  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ~437 (39% less)');
+  expect(previewLine(result, 'x'.repeat(8_000))).toContain('larger than what it replaces');
+  expect(sizeWith(result, '')).toBeGreaterThanOrEqual(0);
+});

@@ -1,0 +1,60 @@
+/** Values for tests. */
+import { readdirSync, readFileSync } from 'node:fs';
+import * as path from 'node:path';
+
+import type { Health } from '../../src/health';
+import type { EditInfo, UsageMeta } from '../../src/protocol.gen';
+import type { CompactionState, UsageState } from '../../src/session';
+
+export const repository = path.resolve(import.meta.dirname, '../../../..');
+const examples = path.join(repository, 'protocol/examples');
+
+/** Names of the golden messages that begin so. */
+export function exampleNames(prefix: string): readonly string[] {
+  return readdirSync(examples).filter((name) => name.startsWith(prefix));
+}
+
+/** A golden message; the caller says what it is. */
+export function example(name: string): unknown {
+  return JSON.parse(readFileSync(path.join(examples, name), 'utf8'));
+}
+
+export const running: Health = { kind: 'running', version: '0.1.0' };
+
+const meta: UsageMeta = {
+  source: 'reported',
+  level: 'normal',
+  usable: 108_000,
+  warnAt: 86_400,
+  compactAt: 97_200,
+  breakdown: { system_prompt: 1_200, tools: 6_104, messages: 31_010, tool_results: 19_318, summary: 800 },
+  totals: {},
+  model: 'claude-sonnet-4-5',
+  messagesActive: 12,
+  messagesArchived: 33,
+  compactions: 1,
+  oldestTimestamp: 0,
+  reportedAt: 1_000_000,
+  pendingMessages: 0,
+  errorShare: 0.04,
+};
+
+export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {
+  const base = { sessionId: 's_1', title: 'fix-login', used: 58_432, size: 128_000, at: 0 };
+  return { ...base, ...changes, meta: { ...meta, ...changes.meta } };
+}
+
+export const compaction: CompactionState = {
+  sessionId: 's_1',
+  compactionId: 'e_1',
+  number: 1,
+  trigger: 'manual',
+  messages: 45,
+  sizeBefore: 164_000,
+  text: '',
+};
+
+export function edit(changes: Partial<EditInfo> = {}): EditInfo {
+  const base = { id: 'e_1', kind: 'compaction', timestamp: 0, trigger: 'automatic', tokensSaved: 122_000 } as const;
+  return { reverted: false, ...base, ...changes };
+}
