@@ -199,11 +199,14 @@ export class VirtualList<R extends ListRow> {
     for (let i = start; i < end; i += 1) {
       const row = this.#rows[i] as R;
       const known = this.#drawn.get(row.key);
-      const element = known?.row === row ? known.element : this.#draw(row);
-      if (known?.element !== element) fresh.push(i);
-      if (element === next) next = next.nextElementSibling;
-      else this.#content.insertBefore(element, next);
-      element.classList.remove('away');
+      if (known?.row === row && known.element === next) next = next.nextElementSibling;
+      else if (known?.row === row) this.#content.insertBefore(known.element, next);
+      else {
+        if (known?.element === next) next = next?.nextElementSibling ?? null;
+        this.#content.insertBefore(this.#draw(row), next);
+        fresh.push(i);
+      }
+      this.#drawn.get(row.key)?.element.classList.remove('away');
     }
     return fresh;
   }

@@ -179,9 +179,12 @@ export class Workbench {
   /** A picture into the folder of this run; with `--update-screenshots` the named ones go to the README's images. */
   async shot(name: string, image?: string): Promise<void> {
     const file = path.join(output, this.#name, `${name}.png`);
-    // A toast that slides in would be caught half-way; its animation takes a third of a second.
-    await this.page.evaluate(() => Promise.allSettled(document.getAnimations().map((animation) => animation.finished)));
-    await this.page.screenshot({ path: file, animations: 'disabled' });
+    // A toast that slides in would be caught half-way. A spinner never ends: only what does is waited for.
+    await this.page.evaluate(() => {
+      const ending = document.getAnimations().filter((one) => Number.isFinite(one.effect?.getComputedTiming().endTime));
+      return Promise.allSettled(ending.map((animation) => animation.finished));
+    });
+    await this.page.screenshot({ path: file });
     if (image && process.env['ULLAGE_UPDATE_SCREENSHOTS']) cpSync(file, path.join(images, image));
   }
 }

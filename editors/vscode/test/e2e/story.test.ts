@@ -1,0 +1,317 @@
+/** One person's hour with Ullage in a real VS Code. The tests go on from each other, in this order. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+
+import { pacedProgram } from './rig/paced.ts';
+import { until } from './rig/patience.ts';
+import { sample, transcripts } from './rig/places.ts';
+import { Workbench } from './rig/workbench.ts';
+
+// In this window the sample stands in the warning's range; keeping tool results whole leaves it there.
+const SETTINGS = {
+  'ullage.models': { 'claude-sonnet-4-5': { window: 60_000 } },
+  'ullage.context.excludeTools': ['read_file', 'write_file', 'edit_file', 'run'],
+};
+const RECORDED = path.join(transcripts, 'claude_code_spotter/tool_heavy.jsonl');
+const FULL = /~64% · compacts at 41K/;
+
+let vscode: Workbench;
+let failed = false;
+
+before(async () => {
+  vscode = await Workbench.open('story', { settings: SETTINGS, environment: { ULLAGE_SERVER: pacedProgram() } });
+});
+afterEach(async (context) => {
+  if (!('passed' in context) || context.passed) return;
+  failed = true;
+  await vscode.shot(`failed: ${context.name}`.replace(/[^\w:]+/g, ' '));
+});
+after(async () => { await vscode.close(failed); });
+
+async function importFile(file: string): Promise<void> {
+  await vscode.run('Import Transcript…');
+  await vscode.pick('Choose a file');
+  await vscode.page.getByText('Import Transcript', { exact: true }).first().waitFor();
+  await vscode.answer(file);
+}
+
+describe('the first session', () => {
+  test('without a session the status bar says only the name', async () => {
+    await vscode.reads(/^Ullage$/);
+    assert.equal(await vscode.statusKind(), 'normal');
+    await vscode.shot('no session');
+  });
+
+  test('a new session of an unknown model says that its limit is unknown, and asks for it on a click', async () => {
+    await vscode.run('New Session');
+    await vscode.answer('first steps');
+    await vscode.reads(/0 · limit unknown/);
+    await vscode.status.click();
+    await vscode.answer('claude-sonnet-4-5');
+    await vscode.reads(/0% · 0\/60K/);
+  });
+
+  test('a recorded conversation is imported and its figures are shown', { skip: !existsSync(RECORDED) && 'no recorded transcripts here' }, async () => {
+    await importFile(RECORDED);
+    await vscode.toast(/Imported \d+ messages \(claude/i);
+    await vscode.reads(/\d+% · [\d.]+K\/\d+K|\d+% · compacts at \d+K/);
+    await vscode.shot('recorded');
+    await vscode.clearToasts();
+  });
+});
+
+describe('a conversation that fills its window', () => {
+  test('is imported, shown in the warning colour, and told of once', async () => {
+    await importFile(sample);
+    await vscode.toast('Imported 203 messages (ullage).');
+    await vscode.toast(/Context 85% full \(38K of 45K usable\)\. Compacts by itself at 41K\./);
+    await vscode.reads(FULL);
+    assert.equal(await vscode.statusKind(), 'warning');
+    await vscode.shot('warning', 'warning.png');
+  });
+
+  test('explains its figures on hover', async () => {
+    await vscode.clearToasts();
+    await vscode.status.hover();
+    const hover = vscode.page.locator('.monaco-hover', { hasText: 'tool results' });
+    await hover.waitFor();
+    const text = await hover.innerText();
+    for (const word of ['Add token refresh to the login service', 'claude-sonnet-4-5', '38,164 of 60,000 tokens', 'Estimated', 'Compact now', 'Preview', 'Show context'])
+      assert.ok(text.includes(word), `${word} is not in ${text}`);
+    await vscode.shot('hover', 'hover.png');
+    await vscode.page.mouse.move(600, 300);
+  });
+
+  test('shows its messages in the Context view', async () => {
+    await vscode.run('Show Context');
+    await vscode.context.getByRole('treeitem').first().waitFor();
+    await vscode.context.getByText('64%').first().waitFor();
+    await vscode.shot('context', 'context.png');
+  });
+});
+
+describe('compacting', () => {
+  test('from the palette, its summary streams into the Context view', async () => {
+    await vscode.run('Compact Context');
+    await vscode.reads(/Compacting… 1\d\d messages/);
+    const lengths = new Set<number>();
+    await until('three stages of the summary', async () => {
+      lengths.add((await vscode.context.locator('.writing .prose, .writing').first().innerText().catch(() => '')).length);
+      return lengths.size > 3;
+    });
+    await vscode.shot('streaming', 'streaming.png');
+    await vscode.toast(/Compacted 1\d\d messages: 38K → [\d.]+K\. Everything is kept; undo any time\./);
+    await vscode.reads(/✓ 38K → [\d.]+K/);
+    await vscode.reads(/~\d+% · [\d.]+K\/60K/);
+    assert.equal(await vscode.statusKind(), 'normal');
+  });
+
+  test('leaves a marker that opens to the summary', async () => {
+    const marker = vscode.context.locator('.marker', { hasText: 'Compacted #1' });
+    await marker.locator('.marker-head').click();
+    await marker.getByText('Constraints').first().waitFor();
+    await vscode.clearToasts();
+    await vscode.shot('compacted', 'compacted.png');
+  });
+
+  test('is undone, having said what comes back', async () => {
+    await vscode.run('Undo Compaction');
+    const dialog = vscode.page.locator('.monaco-dialog-box');
+    await dialog.getByText(/Brings back 1\d\d messages, \d+K tokens; the context will be at 64 %/).waitFor();
+    await vscode.shot('undo', 'undo.png');
+    await vscode.confirm('Undo');
+    await vscode.toast(/Undone: [\d.]+K → 38K/);
+    await vscode.reads(FULL);
+    await vscode.clearToasts();
+  });
+});
+
+describe('previewing', () => {
+  test('is discarded without a trace', async () => {
+    await vscode.run('Preview Compaction');
+    await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
+    await vscode.run('Discard Preview');
+    await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
+    await vscode.reads(FULL);
+  });
+
+  test('takes an edited summary and accepts it', async () => {
+    await vscode.run('Preview Compaction');
+    await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
+    await vscode.shot('preview', 'preview.png');
+    await typeAfter('edit it down to the next mark', 'The eleventh refresh within a minute gets 429.');
+    await vscode.page.locator('.codelens-decoration', { hasText: /38K → ~/ }).first().waitFor();
+    await vscode.run('Accept Preview');
+    await vscode.toast(/Compacted 1\d\d messages: 38K → /);
+    await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
+    const { edits } = await history();
+    assert.match(edits.at(-1)?.summary ?? '', /The eleventh refresh within a minute gets 429\./);
+  });
+
+  test('and the toast takes it back', async () => {
+    const toast = await vscode.toast(/Compacted 1\d\d messages/);
+    await toast.getByRole('button', { name: 'Undo' }).click();
+    await vscode.confirm('Undo');
+    await vscode.reads(FULL);
+    await vscode.clearToasts();
+  });
+});
+
+describe('the other commands', () => {
+  test('Compact Context with Focus… asks for it', async () => {
+    await vscode.run('Compact Context with Focus…');
+    await vscode.answer('the refresh limit');
+    await vscode.toast(/Compacted 1\d\d messages/);
+    await vscode.reads(/~\d+% · [\d.]+K\/60K/);
+    await vscode.clearToasts();
+  });
+
+  test('Search Archive… finds what is no longer in the context, and shows it', async () => {
+    await vscode.run('Search Archive…');
+    await vscode.quickInput.locator('input').first().fill('revocable');
+    await vscode.picks.filter({ hasText: 'revocable' }).first().waitFor();
+    await vscode.shot('search', 'search.png');
+    await vscode.pick('revocable');
+    await vscode.page.locator('.monaco-editor', { hasText: 'revocable' }).first().waitFor();
+    await vscode.page.keyboard.press('Control+F4');
+  });
+
+  test('Restore Checkpoint… goes back to before every compaction', async () => {
+    await vscode.run('Restore Checkpoint…');
+    await vscode.pick('Before every compaction');
+    await vscode.confirm('Restore');
+    await vscode.reads(FULL);
+    await vscode.clearToasts();
+  });
+
+  test('Pin Message… and Unpin Message… say how many are pinned', async () => {
+    await vscode.run('Pin Message…');
+    await vscode.picks.first().click();
+    await vscode.toast(/Pinned #\d+\. Pinned now: 1\./);
+    await vscode.run('Unpin Message…');
+    await vscode.picks.first().click();
+    await vscode.toast(/Unpinned #\d+\. Pinned now: 0\./);
+    await vscode.clearToasts();
+  });
+
+  test('Export Session… writes a file that can be read again', async () => {
+    const file = path.join(vscode.workspace, 'exported.jsonl');
+    await vscode.run('Export Session…');
+    await vscode.pick('everything ever said');
+    await vscode.page.getByText('Export Session', { exact: true }).first().waitFor();
+    await vscode.answer(file);
+    await vscode.toast('Exported to');
+    assert.match(readFileSync(file, 'utf8'), /Add token refresh to the login service/);
+    await vscode.clearToasts();
+  });
+
+  test('Fork Session goes on in a copy, and Switch Session… returns', async () => {
+    await vscode.run('Fork Session');
+    await vscode.answer('another way');
+    await until('the fork to be listed', async () => (await titles()).includes('another way'));
+    await vscode.reads(FULL);
+    await vscode.run('Switch Session…');
+    await vscode.picks.filter({ hasText: 'first steps' }).first().waitFor();
+    await vscode.shot('switch', 'switch.png');
+    await vscode.pick('first steps');
+    await vscode.reads(/0% · 0\/60K/);
+    await vscode.run('Switch Session…');
+    await vscode.pick('Add token refresh');
+    await vscode.reads(FULL);
+  });
+
+  test('Copy Diagnostics puts no word of the conversation on the clipboard', async () => {
+    await vscode.run('Copy Diagnostics');
+    await vscode.toast('Diagnostics are on the clipboard.');
+    const text = await vscode.page.evaluate(() => navigator.clipboard.readText());
+    assert.match(text, /## Ullage/);
+    assert.match(text, /"used": 38164/);
+    assert.doesNotMatch(text, /token refresh/i);
+    await vscode.clearToasts();
+  });
+
+  test('Show Logs opens the output', async () => {
+    await vscode.run('Show Logs');
+    await vscode.page.locator('.output-view, [id="workbench.panel.output"]').first().waitFor();
+    await vscode.page.getByText(/Server: .*ullage/).first().waitFor();
+    await vscode.shot('logs');
+    await vscode.page.keyboard.press('Control+J');
+  });
+});
+
+describe('when the server goes', () => {
+  test('Restart Server starts another one', async () => {
+    const before = vscode.serverProcess;
+    assert.ok(before);
+    await vscode.run('Restart Server');
+    await until('another process', () => vscode.serverProcess !== undefined && vscode.serverProcess !== before);
+    await vscode.reads(FULL);
+  });
+
+  test('killed, it comes back by itself with nothing lost', async () => {
+    const before = await everything();
+    const pid = await until('the server', () => vscode.serverProcess);
+    process.kill(pid, 'SIGKILL');
+    await until('another process', () => vscode.serverProcess !== undefined && vscode.serverProcess !== pid);
+    await vscode.reads(FULL);
+    assert.deepEqual(await everything(), before);
+    await vscode.shot('recovered');
+  });
+});
+
+describe('a conversation that goes on', () => {
+  test('is compacted by itself when it reaches the mark', async () => {
+    const driver = await vscode.driver();
+    const sessionId = await activeId();
+    const text = 'The device list should show when each device was last seen, in words. '.repeat(220);
+    await driver.ask('ullage/session/append', { sessionId, messages: [{ role: 'user', content: text }] });
+    await vscode.toast(/Compacted 1\d\d messages: 41K → [\d.]+K\. Everything is kept; undo any time\./);
+    await vscode.reads(/~\d+% · [\d.]+K\/60K/);
+    await vscode.shot('automatic');
+  });
+});
+
+interface History {
+  readonly edits: readonly { readonly id: string; readonly summary: string | null }[];
+}
+
+async function activeId(): Promise<string> {
+  const driver = await vscode.driver();
+  const { result } = await driver.ask<{ sessions: readonly { sessionId: string; title: string }[] }>('ullage/session/list', {});
+  const session = result.sessions.find(({ title }) => title.startsWith('Add token refresh'));
+  assert.ok(session);
+  return session.sessionId;
+}
+
+async function titles(): Promise<readonly string[]> {
+  const { result } = await (await vscode.driver()).ask<{ sessions: readonly { title: string }[] }>('ullage/session/list', {});
+  return result.sessions.map(({ title }) => title);
+}
+
+async function history(): Promise<History> {
+  return (await (await vscode.driver()).ask<History>('ullage/context/history', { sessionId: await activeId() })).result;
+}
+
+/** The whole transcript, every edit and the figures of the session. */
+async function everything(): Promise<unknown> {
+  const driver = await vscode.driver();
+  const sessionId = await activeId();
+  const { result } = await driver.ask('ullage/context/messages', { sessionId, scope: 'transcript' });
+  const usage = await driver.ask<{ used: number }>('ullage/context/get', { sessionId });
+  return { transcript: result, used: usage.result.used, edits: (await history()).edits };
+}
+
+/** In the editor: behind the line that holds `mark`, one more line. */
+async function typeAfter(mark: string, line: string): Promise<void> {
+  const { keyboard } = vscode.page;
+  await vscode.page.locator('.monaco-editor .view-lines').first().click();
+  await keyboard.press('Control+F');
+  await vscode.page.locator('.find-widget.visible textarea').first().fill(mark);
+  await keyboard.press('Enter');
+  await keyboard.press('Escape');
+  await keyboard.press('End');
+  await keyboard.press('Enter');
+  await keyboard.insertText(line);
+}

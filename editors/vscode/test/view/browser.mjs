@@ -1,0 +1,74 @@
+/** The page alone in Chromium, as VS Code would load it: same HTML, same policy, theme colours as custom properties. */
+import { createServer } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import * as esbuild from 'esbuild';
+import { chromium } from 'playwright-core';
+
+import { installStub } from './stub.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** A side bar as people have it, and a wide one. Pixels. */
+export const NARROW = { width: 340, height: 760 };
+export const WIDE = { width: 560, height: 820 };
+
+export function readTheme(name) {
+  return JSON.parse(readFileSync(new URL(`themes/${name}.json`, import.meta.url), 'utf8'));
+}
+
+/** Builds the page, serves it and opens a browser. `open` gives a page with the stub in it. */
+export async function launch() {
+  const files = await bundle();
+  const server = createServer((request, response) => {
+    const [type, body] = files[request.url] ?? files['/'];
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${server.address().port}/`;
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--font-render-hinting=none'] });
+  return {
+    async open({ theme = 'dark', viewport = NARROW, ...stub }) {
+      const context = await browser.newContext({ viewport, deviceScaleFactor: 2 });
+      const page = await context.newPage();
+      const errors = [];
+      page.on('pageerror', (error) => errors.push(String(error)));
+      page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+      await page.addInitScript(installStub, stub);
+      await page.addInitScript(applyTheme, readTheme(theme));
+      await page.goto(origin);
+      await page.waitForSelector('.row');
+      return { page, errors, close: () => context.close() };
+    },
+    async close() {
+      await browser.close();
+      server.close();
+    },
+  };
+}
+
+/** Runs in the page. VS Code sets its variables the same way, on the root element. */
+function applyTheme({ kind, variables }) {
+  const apply = () => {
+    for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);
+    document.body?.classList.add(kind);
+  };
+  document.addEventListener('DOMContentLoaded', apply);
+  if (document.documentElement) apply();
+}
+
+async function bundle() {
+  const build = (entry, options) => esbuild.build({ entryPoints: [`${ROOT}${entry}`], bundle: true, write: false, logLevel: 'silent', ...options });
+  const [page, html] = await Promise.all([
+    build('src/view/page/main.ts', { format: 'iife', target: 'es2022', minify: true }),
+    build('src/view/html.ts', { format: 'esm', platform: 'node' }),
+  ]);
+  const { pageHtml } = await import(`data:text/javascript;base64,${Buffer.from(html.outputFiles[0].contents).toString('base64')}`);
+  return {
+    '/': ['text/html', pageHtml({ script: '/contextView.js', style: '/contextView.css', source: "'self'", nonce: 'measure', language: 'en' })],
+    '/contextView.js': ['text/javascript', page.outputFiles[0].text],
+    '/contextView.css': ['text/css', readFileSync(`${ROOT}media/contextView.css`, 'utf8')],
+    '/favicon.ico': ['text/plain', ''],
+  };
+}
