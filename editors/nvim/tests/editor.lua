@@ -8,11 +8,13 @@ local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)
 M.ROOT = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here)))
 M.SAMPLE = M.ROOT .. '/server/ullage/cli/data/sample.jsonl'
 
----@param window? integer of the sample's model, tokens
-function M.start(window)
+---@param options? { window?: integer, bare?: boolean } the model's window in tokens; without a statusline
+function M.start(options)
+  options = options or {}
   local child = MiniTest.new_child_neovim()
+  vim.env.ULLAGE_BARE = options.bare and '1' or nil
   vim.env.ULLAGE_STORE = vim.fn.tempname() .. '.db'
-  vim.env.ULLAGE_WINDOW = tostring(window or 63000)
+  vim.env.ULLAGE_WINDOW = options.window and tostring(options.window) or nil
   child.start({ '--clean', '-u', here .. '/init.lua' })
   child.o.lines, child.o.columns = 30, 110
   child.cmd('runtime plugin/ullage.lua')

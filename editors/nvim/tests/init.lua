@@ -9,11 +9,12 @@ if not vim.env.ULLAGE_BARE then
   vim.o.statusline = "%f%=%{%v:lua.require'ullage'.statusline()%} "
 end
 vim.o.swapfile = false
+local window = tonumber(vim.env.ULLAGE_WINDOW)
 vim.g.ullage = {
   store = vim.env.ULLAGE_STORE,
-  -- Cheap edits would make room before a warning can be looked at.
   settings = {
-    context = { clearAt = 0.95 },
-    models = { ['claude-sonnet-4-5'] = { window = tonumber(vim.env.ULLAGE_WINDOW or '63000') } },
+    -- By itself the sample stays just above the warning, where cheap edits would make room before it is looked at.
+    context = window == nil and { clearAt = 0.95 } or nil,
+    models = { ['claude-sonnet-4-5'] = { window = window or 63000 } },
   },
 }

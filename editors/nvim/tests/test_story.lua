@@ -33,9 +33,7 @@ local function append(tokens)
 end
 
 T['nothing is loaded before it is used'] = function()
-  vim.env.ULLAGE_BARE = '1'
-  child = editor.start()
-  vim.env.ULLAGE_BARE = nil
+  child = editor.start({ bare = true })
   eq(child.lua_get("vim.tbl_filter(function(name) return name:find('^ullage') end, vim.tbl_keys(package.loaded))"), {})
   eq(child.lua_get('#vim.lsp.get_clients()'), 0)
 end
@@ -92,7 +90,7 @@ T['the autocommand carries the figures'] = function()
 end
 
 T['a full context compacts by itself, with progress'] = function()
-  child = editor.start(32000)
+  child = editor.start({ window = 32000 })
   child.lua([[
     _G.progress = {}
     vim.api.nvim_create_autocmd('LspProgress', { callback = function(event)
@@ -142,7 +140,7 @@ T['an edited summary is what stays'] = function()
   has('~', child.wo.winbar)
   child.cmd('write')
   editor.wait_said(child, 'Compacted ')
-  eq(child.fn.bufexists('ullage://preview'), 0)
+  editor.wait(child, "vim.fn.bufexists('ullage://preview') == 0")
   editor.open_context(child)
   editor.wait(child, "vim.fn.search('Compacted #1', 'nw') > 0")
   child.fn.cursor(editor.line_with(child, '◈ Compacted #1'), 1)
@@ -221,7 +219,7 @@ T['a message is pinned and unpinned where the cursor is'] = function()
 end
 
 T['a search finds what is archived and leads there'] = function()
-  child = editor.start(32000)
+  child = editor.start({ window = 32000 })
   editor.import(child)
   editor.wait_said(child, 'Compacted ')
   child.cmd('Ullage search nested transaction')
@@ -285,7 +283,7 @@ T['a killed server comes back with nothing lost'] = function()
 end
 
 T['a server that cannot stay up is left alone and says why'] = function()
-  child = editor.start()
+  child = editor.start({ bare = true })
   child.lua([[
     require('ullage').setup({ cmd = { 'false' }, recovery = { attempts = 1 } })
     require('ullage').start()
@@ -296,7 +294,7 @@ T['a server that cannot stay up is left alone and says why'] = function()
 end
 
 T['a server that is not there is named with its remedy'] = function()
-  child = editor.start()
+  child = editor.start({ bare = true })
   child.lua([[require('ullage').setup({ cmd = { '/no/such/ullage' } })]])
   child.cmd('Ullage compact')
   editor.wait_said(child, '/no/such/ullage (option cmd) cannot be run. Install it with')
