@@ -9,36 +9,29 @@ import { ViewHost } from './viewHost';
 
 export const VIEW_ID = 'ullage.context';
 
-/** The registered view. `refresh` reads the transcript again, after a change that no update tells of (a pin). */
-export interface ContextView extends vscode.Disposable {
-  refresh(): void;
-}
-
 export interface ContextViewOptions {
   /** Whether a model is configured to chat with; no, if left out. */
   readonly canPrompt?: () => boolean;
 }
 
-/** Puts the view in its place. Its page is made when it is shown, and goes when it is hidden; what was open in it stays. */
+/** Puts the view in its place. */
 export function registerContextView(context: vscode.ExtensionContext, model: SessionModel, options: ContextViewOptions = {}): ContextView {
-  const provider = new Provider(context.extensionUri, model, options.canPrompt ?? (() => false));
-  const registered = vscode.window.registerWebviewViewProvider(VIEW_ID, provider, { webviewOptions: { retainContextWhenHidden: false } });
-  return {
-    refresh: () => { provider.refresh(); },
-    dispose: () => { vscode.Disposable.from(registered, provider).dispose(); },
-  };
+  return new ContextView(context.extensionUri, model, options.canPrompt ?? (() => false));
 }
 
-class Provider implements vscode.WebviewViewProvider, vscode.Disposable {
+/** The registered view. Its page is made when it is shown and goes when it is hidden; what was open in it stays. */
+export class ContextView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #root: vscode.Uri;
   readonly #model: SessionModel;
   readonly #canPrompt: () => boolean;
+  readonly #registered: vscode.Disposable;
   #host: ViewHost | undefined;
 
   constructor(root: vscode.Uri, model: SessionModel, canPrompt: () => boolean) {
     this.#root = root;
     this.#model = model;
     this.#canPrompt = canPrompt;
+    this.#registered = vscode.window.registerWebviewViewProvider(VIEW_ID, this, { webviewOptions: { retainContextWhenHidden: false } });
   }
 
   resolveWebviewView(view: vscode.WebviewView): void {
@@ -60,11 +53,13 @@ class Provider implements vscode.WebviewViewProvider, vscode.Disposable {
     });
   }
 
+  /** Reads the transcript again, after a change that no update tells of (a pin). */
   refresh(): void {
     this.#host?.refresh();
   }
 
   dispose(): void {
+    this.#registered.dispose();
     this.#host?.dispose();
   }
 }

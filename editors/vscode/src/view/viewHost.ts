@@ -28,7 +28,7 @@ export class ViewHost implements vscode.Disposable {
   #reader: TranscriptReader | undefined;
   #generation = 0;
   #shape = '';
-  #refreshing: Promise<void> | undefined;
+  #following = false;
   #stale = false;
   #edited = false;
   #reveal: string | null = null;
@@ -82,14 +82,16 @@ export class ViewHost implements vscode.Disposable {
   /** Brings the page up to date. One round runs at a time; what comes meanwhile is taken by one more round. */
   #follow(): void {
     this.#stale = true;
-    this.#refreshing ??= this.#rounds().finally(() => { this.#refreshing = undefined; });
+    if (!this.#following) void this.#rounds();
   }
 
   async #rounds(): Promise<void> {
+    this.#following = true;
     while (this.#stale && !this.#disposed) {
       this.#stale = false;
       await this.#guarded(() => this.#round());
     }
+    this.#following = false;
   }
 
   async #round(): Promise<void> {
@@ -253,9 +255,9 @@ function toUsage({ used, size, meta }: UsageState): Usage {
     model,
     messagesActive,
     messagesArchived,
-    reportedAt: meta.reportedAt ?? null,
-    pendingMessages: meta.pendingMessages ?? 0,
-    errorShare: meta.errorShare ?? null,
+    reportedAt: meta.reportedAt,
+    pendingMessages: meta.pendingMessages,
+    errorShare: meta.errorShare,
   };
 }
 

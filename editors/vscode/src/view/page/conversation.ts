@@ -227,15 +227,20 @@ export class Conversation {
     event.preventDefault();
     switch (act.act) {
       case 'move':
-        return this.#list.activate(place + act.by, true);
+        this.#list.activate(place + act.by, true);
+        return;
       case 'first':
-        return this.#list.activate(0, true);
+        this.#list.activate(0, true);
+        return;
       case 'last':
-        return this.#list.activate(this.#transcript.rows.length - 1, true);
+        this.#list.activate(this.#transcript.rows.length - 1, true);
+        return;
       case 'search':
-        return this.#host.search();
+        this.#host.search();
+        return;
       default:
-        return this.#actOn(row, act.act);
+        this.#actOn(row, act.act);
+        return;
     }
   }
 

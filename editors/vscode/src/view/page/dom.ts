@@ -1,12 +1,13 @@
 /** Small functions that build DOM. Text only ever becomes text nodes; nothing here parses HTML. */
 
 export type Child = Node | string | undefined | false;
+type Tag = keyof HTMLElementTagNameMap;
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** An element: `h('button.pin', {title: 'Pin'}, 'text')`. `true` sets an empty attribute, `false` and undefined none. */
-export function h<T extends HTMLElement = HTMLElement>(spec: string, attributes: Attributes = {}, ...children: readonly Child[]): T {
-  const [tag = 'div', ...classes] = spec.split('.');
-  const element = document.createElement(tag) as T;
+export function h<K extends Tag>(spec: K | `${K}.${string}`, attributes: Attributes = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
+  const [tag, ...classes] = spec.split('.');
+  const element = document.createElement(tag as K);
   if (classes.length > 0) element.className = classes.join(' ');
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== false) element.setAttribute(name, value === true ? '' : String(value));
@@ -25,8 +26,8 @@ export function replace(element: Element, ...children: readonly Child[]): void {
 }
 
 /** A button with words; `act` runs on click and on the keyboard's own ways to press it. */
-export function button(spec: string, attributes: Attributes, act: () => void, ...children: readonly Child[]): HTMLButtonElement {
-  const element = h<HTMLButtonElement>(`button${spec}`, { type: 'button', ...attributes }, ...children);
+export function button(spec: '' | `.${string}`, attributes: Attributes, act: () => void, ...children: readonly Child[]): HTMLButtonElement {
+  const element = h(`button${spec}` as 'button', { type: 'button', ...attributes }, ...children);
   element.addEventListener('click', (event) => {
     event.stopPropagation();
     act();

@@ -206,7 +206,7 @@ export class VirtualList<R extends ListRow> {
       if (known?.row === row && known.element === next) next = next.nextElementSibling;
       else if (known?.row === row) this.#content.insertBefore(known.element, next);
       else {
-        if (known?.element === next) next = next?.nextElementSibling ?? null;
+        if (known && known.element === next) next = next.nextElementSibling;
         this.#content.insertBefore(this.#draw(row), next);
         fresh.push(i);
       }

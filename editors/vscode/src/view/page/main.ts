@@ -20,6 +20,5 @@ const page = new Page(document.body, {
 
 window.addEventListener('message', (event: MessageEvent<unknown>) => {
   if (isHostMessage(event.data)) page.receive(event.data);
-  else console.error('Ullage: a message of no known shape', event.data);
 });
 api.postMessage({ type: 'ready' });

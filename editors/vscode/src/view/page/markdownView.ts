@@ -12,7 +12,7 @@ function renderBlock(block: Block): HTMLElement {
   switch (block.kind) {
     case 'heading':
       // Below the view's own headings, whatever depth the summary uses.
-      return h(`h${Math.min(6, block.level + 2)}.md-heading`, {}, ...renderInlines(block.inlines));
+      return h('div.md-heading', { role: 'heading', 'aria-level': Math.min(6, block.level + 2) }, ...renderInlines(block.inlines));
     case 'paragraph':
       return h('p.md-paragraph', {}, ...renderInlines(block.inlines));
     case 'item':

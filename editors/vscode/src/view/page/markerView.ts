@@ -62,7 +62,7 @@ const OUTCOMES: Readonly<Record<string, string>> = { passed: '✓', failed: '✗
 
 function drawDetails(key: string, title: string, lines: readonly HTMLElement[], context: RowContext): HTMLElement {
   const summary = h('summary', {}, title, ' ', h('span.count', {}, String(lines.length)));
-  const element = h<HTMLDetailsElement>('details.ledger', { open: context.expanded.has(key) }, summary, h('ul', {}, ...lines));
+  const element = h('details.ledger', { open: context.expanded.has(key) }, summary, h('ul', {}, ...lines));
   element.addEventListener('toggle', () => context.actions.keepOpen(key, element.open));
   return element;
 }

@@ -66,23 +66,31 @@ export class Page {
   receive(message: HostMessage): void {
     switch (message.type) {
       case 'session':
-        return this.#showSession(message);
+        this.#showSession(message);
+        return;
       case 'entries':
-        return this.#conversation.addEntries(message);
+        this.#conversation.addEntries(message);
+        return;
       case 'detail':
-        return this.#conversation.addDetail(message);
+        this.#conversation.addDetail(message);
+        return;
       case 'usage':
         setText(this.#model, message.usage.model);
         this.#conversation.setUsage(message.usage);
-        return this.#gauge.show(message.usage);
+        this.#gauge.show(message.usage);
+        return;
       case 'history':
-        return this.#history.show(message.edits);
+        this.#history.show(message.edits);
+        return;
       case 'pinned':
-        return this.#conversation.setPinned(message.ids);
+        this.#conversation.setPinned(message.ids);
+        return;
       case 'hits':
-        return this.#search.show(message);
+        this.#search.show(message);
+        return;
       default:
-        return this.#tell(message);
+        this.#tell(message);
+        return;
     }
   }
 
@@ -90,14 +98,18 @@ export class Page {
     switch (message.type) {
       case 'compacting':
         this.#writing.begin(message);
-        return setText(this.#polite, 'Compacting the context');
+        setText(this.#polite, 'Compacting the context');
+        return;
       case 'chunk':
-        return this.#writing.add(message.text);
+        this.#writing.add(message.text);
+        return;
       case 'compacted':
         this.#writing.end();
-        return message.status === 'cancelled' ? setText(this.#polite, 'Compaction cancelled') : undefined;
+        if (message.status === 'cancelled') setText(this.#polite, 'Compaction cancelled');
+        return;
       case 'notice':
-        return this.#showNotice(message);
+        this.#showNotice(message);
+        return;
     }
   }
 
@@ -109,7 +121,10 @@ export class Page {
     setText(this.#title, message.title || 'Untitled session');
     this.#title.title = message.title;
     this.#prompt.enable(message.canPrompt);
-    if (same) return this.#conversation.reopen(message.generation, message.total, message.reveal);
+    if (same) {
+      this.#conversation.reopen(message.generation, message.total, message.reveal);
+      return;
+    }
     const kept = this.#host.kept;
     this.#search.clear();
     this.#writing.end();

@@ -5,7 +5,7 @@ import { NO_MODEL } from './words';
 
 export class PromptBox {
   readonly element: HTMLElement;
-  readonly #input = h<HTMLTextAreaElement>('textarea.prompt-input', { rows: 1, placeholder: 'Ask…', 'aria-label': 'Ask the model', 'aria-describedby': 'no-model' });
+  readonly #input = h('textarea.prompt-input', { rows: 1, placeholder: 'Ask…', 'aria-label': 'Ask the model', 'aria-describedby': 'no-model' });
   readonly #send: HTMLButtonElement;
   readonly #words = h('p.no-model', { id: 'no-model' }, NO_MODEL);
   readonly #ask: (text: string) => void;

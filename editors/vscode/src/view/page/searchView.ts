@@ -14,7 +14,7 @@ export interface SearchActions {
 export class SearchView {
   readonly element: HTMLElement;
   readonly #actions: SearchActions;
-  readonly #input = h<HTMLInputElement>('input.search-input', { type: 'search', placeholder: 'Search this session, archived messages too', 'aria-label': 'Search this session', spellcheck: 'false' });
+  readonly #input = h('input.search-input', { type: 'search', placeholder: 'Search this session, archived messages too', 'aria-label': 'Search this session', spellcheck: 'false' });
   readonly #hits = h('div.hits');
   #timer: ReturnType<typeof setTimeout> | undefined;
 
