@@ -2,39 +2,47 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Never
 
 import pytest
 
-from support.editors import EDITORS, NEOVIMS, neovim
+from support.editors import EDITORS, NEOVIMS, SERVER, has_neovim_plugins, neovim, neovim_environment
 
 VITEST = EDITORS / "vscode" / "node_modules" / ".bin" / "vitest"
-# The server that the tests talk to is this one.
-PROGRAM = Path(sys.executable).with_name("ullage")
+LUA = EDITORS / "nvim" / "tests"
 # They take seconds; a machine that is busy with all other tests takes longer.
 SECONDS = 120
 
 
-def run(*command: str) -> None:
-    env = {**os.environ, "ULLAGE_PROGRAM": str(PROGRAM)}
-    done = subprocess.run(
-        command, cwd=EDITORS / "vscode", env=env, capture_output=True, text=True, check=False, timeout=SECONDS
-    )
+def run(*command: str, env: Mapping[str, str]) -> None:
+    folder = EDITORS / "vscode"
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert done.returncode == 0, f"{done.stdout[-10_000:]}\n{done.stderr[-10_000:]}"
+
+
+@pytest.fixture(params=NEOVIMS)
+def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> str:
+    program = neovim(request.param)
+    if program is None:
+        lacking(f"Neovim {request.param}")
+    return str(program)
 
 
 def test_the_vs_code_extension(lacking: Callable[[str], Never]) -> None:
     if not VITEST.exists():
         lacking("vitest of editors/vscode (npm ci)")
-    run(str(VITEST), "run")
+    run(str(VITEST), "run", env={**os.environ, "ULLAGE_PROGRAM": str(SERVER)})
 
 
-@pytest.mark.parametrize("version", NEOVIMS)
-def test_neovims_generated_types(version: str, lacking: Callable[[str], Never]) -> None:
-    program = neovim(version)
-    if program is None:
-        lacking(f"Neovim {version}")
-    run(str(program), "--clean", "-l", str(EDITORS / "nvim" / "tests" / "generated_types.lua"))
+@pytest.mark.parametrize("file", ["test_units.lua", "test_golden.lua"])
+def test_the_neovim_plugin(nvim: str, file: str, tmp_path: Path, lacking: Callable[[str], Never]) -> None:
+    if not has_neovim_plugins():
+        lacking("mini.test for Neovim")
+    options = ("--clean", "--headless", "-u", str(LUA / "init.lua"), "-l", str(LUA / "run.lua"))
+    run(nvim, *options, file, env=neovim_environment(tmp_path))
+
+
+def test_neovims_generated_types(nvim: str, tmp_path: Path) -> None:
+    run(nvim, "--clean", "-l", str(LUA / "generated_types.lua"), env=neovim_environment(tmp_path))
