@@ -14,7 +14,7 @@ export default defineConfig(
       'max-lines': ['error', 400],
       'max-lines-per-function': ['error', 50],
       '@typescript-eslint/no-explicit-any': 'error',
-      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
     },
   },

@@ -17,6 +17,14 @@ from ullage.model.settings import Settings
 
 _HEAD = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.\n"
 _SPACE = "ullage."
+_PLAIN: Mapping[type[kinds.Type], str] = {
+    kinds.NoneType: "vim.NIL",
+    kinds.BoolType: "boolean",
+    kinds.IntType: "integer",
+    kinds.FloatType: "number",
+    kinds.StrType: "string",
+    kinds.AnyType: "any",
+}
 
 
 def types() -> str:
@@ -67,26 +75,8 @@ def _field(member: wire.Member) -> str:
     return f"---@field {member.name}{mark} {kind} {doc}".rstrip() + "\n"
 
 
-def _type(kind: kinds.Type | str) -> str:  # noqa: PLR0911 - one line for each kind of type
-    match kind:
-        case str():
-            return _SPACE + kind
-        case kinds.Metadata(type=inner):
-            return _type(inner)
-        case kinds.NoneType():
-            return "vim.NIL"
-        case kinds.BoolType():
-            return "boolean"
-        case kinds.IntType():
-            return "integer"
-        case kinds.FloatType():
-            return "number"
-        case kinds.StrType():
-            return "string"
-        case kinds.AnyType():
-            return "any"
-        case _:
-            return _composed(kind)
+def _type(kind: kinds.Type | str) -> str:
+    return _SPACE + kind if isinstance(kind, str) else _PLAIN.get(type(kind)) or _composed(kind)
 
 
 def _composed(kind: kinds.Type) -> str:

@@ -13,8 +13,8 @@ _SPACE = "ullage."
 # What the server never hears of. What names a program to run is also in the manifest's `restrictedConfigurations`.
 _CLIENT: Mapping[str, Mapping[str, Any]] = {
     "server.path": {
-        "markdownDescription": "The `ullage` program to run. Empty: `ULLAGE_SERVER`, then `ullage` of the active Python "
-        "environment or on `PATH`, then the one this extension brings along.",
+        "markdownDescription": "The `ullage` program to run. Empty: `ULLAGE_SERVER`, then `ullage` of the active "
+        "Python environment or on `PATH`, then the one this extension brings along.",
         "type": "string",
         "default": "",
         "scope": "machine-overridable",

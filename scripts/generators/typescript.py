@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import inspect as kinds
 
@@ -15,6 +15,14 @@ from ullage.api.schema import PREFIXES
 from ullage.api.table import AnyMethod
 
 _WIDTH = 120
+_PLAIN: Mapping[type[kinds.Type], str] = {
+    kinds.NoneType: "null",
+    kinds.BoolType: "boolean",
+    kinds.IntType: "number",
+    kinds.FloatType: "number",
+    kinds.StrType: "string",
+    kinds.AnyType: "unknown",
+}
 _HEAD = """\
 // Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
 
@@ -70,24 +78,8 @@ def _member(member: wire.Member) -> str:
     return f"{doc}  readonly {member.name}{mark}: {_type(member.type)};\n"
 
 
-def _type(kind: kinds.Type | str) -> str:  # noqa: PLR0911 - one line for each kind of type
-    match kind:
-        case str():
-            return kind
-        case kinds.Metadata(type=inner):
-            return _type(inner)
-        case kinds.NoneType():
-            return "null"
-        case kinds.BoolType():
-            return "boolean"
-        case kinds.IntType() | kinds.FloatType():
-            return "number"
-        case kinds.StrType():
-            return "string"
-        case kinds.AnyType():
-            return "unknown"
-        case _:
-            return _composed(kind)
+def _type(kind: kinds.Type | str) -> str:
+    return kind if isinstance(kind, str) else _PLAIN.get(type(kind)) or _composed(kind)
 
 
 def _composed(kind: kinds.Type) -> str:

@@ -66,7 +66,7 @@ def declarations() -> tuple[Declaration, ...]:
         _choice(kind) if isinstance(kind, kinds.EnumType) else _interface(kind, kind.cls in sent)
         for kind in _named(wire_types())
     ]
-    found.extend(Union(name=name, of=_names(get_args(union))) for name, union in UNIONS.items())
+    found.extend(_union(name, get_args(union)) for name, union in UNIONS.items())
     return tuple(sorted(found, key=lambda declaration: declaration.name))
 
 
@@ -142,10 +142,11 @@ def _choice(kind: kinds.EnumType) -> Choice:
 def _member(field: kinds.Field, omits_defaults: bool, sent: bool) -> Member:
     default = _default(field)
     optional = not field.required and (default is UNSET or omits_defaults or sent)
+    kind = field.type.type if isinstance(field.type, kinds.Metadata) else field.type
     never_null = omits_defaults and default is None
     return Member(
         name=field.encode_name,
-        type=_without_null(field.type) if never_null else field.type,
+        type=_without_null(kind) if never_null else kind,
         optional=optional,
         default=default,
         doc=_field_doc(field.type),
@@ -169,8 +170,6 @@ def _field_doc(kind: kinds.Type) -> str:
 
 def _without_null(kind: kinds.Type) -> kinds.Type:
     match kind:
-        case kinds.Metadata(type=inner):
-            return _without_null(inner)
         case kinds.UnionType(types=types):
             rest = tuple(each for each in types if not isinstance(each, kinds.NoneType))
             return rest[0] if len(rest) == 1 else kinds.UnionType(rest)
@@ -183,8 +182,8 @@ def _omits_defaults(kind: kinds.StructType) -> bool:
     return origin.__struct_config__.omit_defaults
 
 
-def _names(types: Iterable[type]) -> tuple[str, ...]:
-    return tuple(kind.__name__ for kind in types)
+def _union(name: str, types: Iterable[type]) -> Union:
+    return Union(name=name, of=tuple(kind.__name__ for kind in types))
 
 
 def _doc(kind: type) -> str:

@@ -123,7 +123,7 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     session_id = imported["session"]["sessionId"]
     assert imported["messages"] == 203
     listed = ullage("sessions", "--store", store, "--json").json["sessions"]
-    assert [session["session_id"] for session in listed] == [session_id]
+    assert [session["sessionId"] for session in listed] == [session_id]
 
     compacted = ullage("compact", session_id, "--store", store, "--budget", "9000", "--json").json
     assert compacted["used"] <= 9_000

@@ -100,15 +100,15 @@ async def test_search_finds_what_was_archived() -> None:
 
 async def test_sessions_are_listed_by_folder_and_gone_once_deleted() -> None:
     client = build_test_client()
-    first = await client.call("session/new", cwd="/work/a", title="A")
+    first = await client.call("session/new", cwd="/projects/a", title="A")
     client.clock.advance(seconds=1)
-    await client.call("session/new", cwd="/work/b", title="B")
+    await client.call("session/new", cwd="/projects/b", title="B")
     listed = await client.call("session/list")
     assert [session["title"] for session in listed["sessions"]] == ["B", "A"]
     assert "nextCursor" not in listed
-    assert len((await client.call("session/list", cwd="/work/a"))["sessions"]) == 1
+    assert len((await client.call("session/list", cwd="/projects/a"))["sessions"]) == 1
     await client.call("session/delete", sessionId=first["sessionId"])
-    assert (await client.call("session/list", cwd="/work/a"))["sessions"] == []
+    assert (await client.call("session/list", cwd="/projects/a"))["sessions"] == []
     with pytest.raises(SessionNotFound):
         await client.call("context/get", sessionId=first["sessionId"])
 

@@ -52,7 +52,7 @@ async def test_the_warning_comes_once_above_80_percent() -> None:
 async def test_after_a_compaction_the_warning_comes_again() -> None:
     client = build_test_client()
     session_id = await fill_until_compacted(client)
-    for number in range(20, 23):
+    for number in range(20, 26):
         await exchange(client, session_id, number)
     assert len(warnings(client.recorder.take())) == 1
 

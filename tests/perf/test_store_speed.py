@@ -73,3 +73,14 @@ def test_only_the_first_search_of_a_large_session_takes_long(tmp_path: Path) -> 
         report("next search, ms", second * 1e3)
         report("search for words in every message, ms", common * 1e3)
         assert second < first / 20
+
+
+def test_finding_a_message_by_its_id_costs_the_same_in_a_large_session(tmp_path: Path) -> None:
+    times: dict[int, float] = {}
+    for size in (SMALL, LARGE):
+        with filled_store(tmp_path / f"{size}.db", size) as store:
+            found = [timed(lambda store=store, n=n: store.find_message("s", f"m{n}")) for n in range(SMALL)]
+            missed = [timed(lambda store=store, n=n: store.find_message("s", f"x{n}")) for n in range(SMALL)]
+            times[size] = statistics.median(found) + statistics.median(missed)
+        report(f"find a message among {size}, ms", times[size] * 1e3)
+    assert times[LARGE] <= 2 * times[SMALL]

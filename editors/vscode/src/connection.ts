@@ -1,15 +1,7 @@
 /** The server's life: found, started, restarted when it dies, stopped. Everything happens one after another. */
 import * as vscode from 'vscode';
-import {
-  CloseAction,
-  ErrorAction,
-  LanguageClient,
-  RevealOutputChannelOn,
-  type ClientCapabilities,
-  type LanguageClientOptions,
-  type StaticFeature,
-} from 'vscode-languageclient/node';
 
+import { settings, UllageClient } from './client';
 import { errorText, NotConnected } from './errors';
 import { describe, type Health } from './health';
 import { isFound, type Found } from './locate';
@@ -30,7 +22,7 @@ export class Connection implements vscode.Disposable {
 
   readonly #locator: ServerLocator;
   readonly #log: vscode.LogOutputChannel;
-  #client: LanguageClient | undefined;
+  #client: UllageClient | undefined;
   #place: Found | undefined;
   #state: Health = { kind: 'starting' };
   #crashes: number[] = [];
@@ -66,8 +58,12 @@ export class Connection implements vscode.Disposable {
   setUp(): Promise<void> {
     return this.#enqueue(async () => {
       await this.#stop();
-      await this.#install();
-      await this.#start({ kind: 'starting' });
+      try {
+        await this.#install();
+      } finally {
+        // Whatever there was before can still be there.
+        await this.#start({ kind: 'starting' });
+      }
     });
   }
 
@@ -106,21 +102,24 @@ export class Connection implements vscode.Disposable {
 
   async #start(begin: Health): Promise<void> {
     this.#setHealth(begin);
-    if (this.#locator.isOutdated) await this.#install();
+    // Without the network the renewal fails; another program may still be found.
+    if (this.#locator.isOutdated) await this.#install().catch((error: unknown) => { this.#log.error(errorText(error)); });
     const place = await this.#locator.find();
     if (!isFound(place)) {
       this.#setHealth({ kind: 'missing', reason: place.reason, fixable: this.#locator.canSetUp });
       return;
     }
     this.#place = place;
-    const client = this.#makeClient(place);
+    const client = new UllageClient(place.command, this.#log, (dead) => { this.#onDeath(dead); });
+    client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
     try {
       await within(START_TIMEOUT, client.start());
       this.#client = client;
       this.#setHealth({ kind: 'running', version: client.initializeResult?.serverInfo?.version ?? 'unknown' });
     } catch (error) {
+      const why = (await client.lastWords()) || errorText(error);
       await client.dispose().catch((failure: unknown) => { this.#log.warn(errorText(failure)); });
-      this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${errorText(error)}` });
+      this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${why}` });
     }
   }
 
@@ -142,30 +141,8 @@ export class Connection implements vscode.Disposable {
     await client?.dispose().catch((error: unknown) => { this.#log.warn(errorText(error)); });
   }
 
-  #makeClient(place: Found): LanguageClient {
-    const options: LanguageClientOptions = {
-      documentSelector: [],
-      outputChannel: this.#log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: settings,
-      initializationFailedHandler: () => false,
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          this.#onDeath(client);
-          return { action: CloseAction.DoNotRestart, handled: true };
-        },
-      },
-    };
-    const server = { command: place.command, args: ['lsp'] };
-    const client = new LanguageClient('ullage', 'Ullage', server, options);
-    client.registerFeature(new Announcement());
-    client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
-    return client;
-  }
-
   /** The process ended without being asked to. One that dies while it starts is told by the failed start. */
-  #onDeath(client: LanguageClient): void {
+  #onDeath(client: UllageClient): void {
     if (client !== this.#client) return;
     this.#client = undefined;
     const now = Date.now();
@@ -186,22 +163,6 @@ export class Connection implements vscode.Disposable {
   }
 }
 
-/** Tells the server that this client understands its updates. */
-class Announcement implements StaticFeature {
-  fillClientCapabilities(capabilities: ClientCapabilities): void {
-    capabilities.experimental = { ullage: true };
-  }
-  initialize(): void {
-    // Nothing depends on what the server can do.
-  }
-  getState(): { kind: 'static' } {
-    return { kind: 'static' };
-  }
-  clear(): void {
-    // Holds nothing.
-  }
-}
-
 /** The work's result. Throws when it takes longer, ms. */
 async function within<T>(limit: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -209,9 +170,4 @@ async function within<T>(limit: number, work: Promise<T>): Promise<T> {
     timer = setTimeout(() => { reject(new Error(`no answer within ${limit / 1_000} s`)); }, limit);
   });
   return Promise.race([work, late]).finally(() => { clearTimeout(timer); });
-}
-
-/** The editor's settings as the server reads them. */
-function settings(): vscode.WorkspaceConfiguration {
-  return vscode.workspace.getConfiguration('ullage');
 }

@@ -4,6 +4,8 @@ import * as vscode from 'vscode';
 import type { Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';
 
+/** Sessions whose last notice is kept until they are shown. */
+const MAX_WAITING = 20;
 const MUTED = 'ullage.mutedSessions';
 
 interface Action {
@@ -15,12 +17,17 @@ export class Notices implements vscode.Disposable {
   readonly #sessions: Sessions;
   readonly #memory: vscode.Memento;
   readonly #subscription: vscode.Disposable;
+  /** The last notice of sessions that are not shown. That of an import comes before the import's answer. */
+  readonly #waiting = new Map<string, SessionNotification>();
   readonly #actions: Readonly<Record<string, readonly Action[]>>;
 
   constructor(sessions: Sessions, memory: vscode.Memento) {
     this.#sessions = sessions;
     this.#memory = memory;
-    this.#subscription = sessions.onDidUpdate((note) => { this.#take(note); });
+    this.#subscription = vscode.Disposable.from(
+      sessions.onDidUpdate((note) => { this.#take(note); }),
+      sessions.onDidChangeSession((id) => { this.#takeWaiting(id ?? ''); }),
+    );
     const show = command('Show', 'ullage.showContext');
     const undo: Action = {
       title: 'Undo',
@@ -43,13 +50,31 @@ export class Notices implements vscode.Disposable {
     this.#subscription.dispose();
   }
 
-  #take({ sessionId, update }: SessionNotification): void {
-    if (update.sessionUpdate !== 'notice' || sessionId !== this.#sessions.activeSessionId) return;
+  #take(note: SessionNotification): void {
+    const { sessionId, update } = note;
+    if (update.sessionUpdate !== 'notice') return;
+    if (sessionId !== this.#sessions.activeSessionId) {
+      this.#keep(note);
+      return;
+    }
     const kind = update._meta?.ullage.kind ?? '';
     // The status bar shows that it runs; a toast would only be in the way.
     if (kind === 'auto_compacting') return;
     if (kind === 'context_warning' && this.#muted.includes(sessionId)) return;
     void this.#show(sessionId, update, this.#actions[kind] ?? []);
+  }
+
+  #keep(note: SessionNotification): void {
+    this.#waiting.delete(note.sessionId);
+    const [oldest] = this.#waiting.keys();
+    if (oldest !== undefined && this.#waiting.size >= MAX_WAITING) this.#waiting.delete(oldest);
+    this.#waiting.set(note.sessionId, note);
+  }
+
+  #takeWaiting(sessionId: string): void {
+    const note = this.#waiting.get(sessionId);
+    this.#waiting.delete(sessionId);
+    if (note) this.#take(note);
   }
 
   async #show(sessionId: string, notice: Notice, actions: readonly Action[]): Promise<void> {

@@ -5,8 +5,9 @@ from typing import Any
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.content import read_blocks, read_tools
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, JsonObject, as_list, as_object, as_objects, as_text
+from ullage.formats.parsing import Document
 from ullage.formats.usage import convert_usage
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 
 NAME = "anthropic-messages"

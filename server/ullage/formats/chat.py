@@ -5,8 +5,9 @@ from typing import Any, cast
 
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.content import read_blocks
-from ullage.formats.parsing import JsonObject, as_list, as_object, as_objects, as_text, parse_json, to_json
+from ullage.formats.parsing import parse_json, to_json
 from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
 
 _ROLES = {

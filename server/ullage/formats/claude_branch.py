@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.formats.parsing import JsonObject, as_object, as_objects, as_text
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 
 
 class Entry(Struct, frozen=True, kw_only=True):

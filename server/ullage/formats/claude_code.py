@@ -11,9 +11,10 @@ from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.claude_branch import Branch, Entry, find_branch
 from ullage.formats.content import read_blocks
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, as_count, as_object, as_text, as_timestamp
+from ullage.formats.parsing import Document, as_count, as_timestamp
 from ullage.formats.usage import convert_usage
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import as_object, as_text
 from ullage.model.message import Role
 
 NAME = "claude-code"

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.codex_turn import CodexTurn
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, JsonObject, Line, as_list, as_object, as_objects, as_text, as_timestamp
+from ullage.formats.parsing import Document, Line, as_timestamp
 from ullage.formats.runs import choose_run
 from ullage.formats.usage import convert_usage
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 NAME = "codex-log"
 _OWN_EVENTS = {

@@ -7,9 +7,10 @@ account (`token_count`), `compacted` is a compaction.
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.imported import ImportedTranscript
 from ullage.formats.items import ItemReader
-from ullage.formats.parsing import Document, JsonObject, Line, as_object, as_text, as_timestamp
+from ullage.formats.parsing import Document, Line, as_timestamp
 from ullage.formats.usage import convert_usage
 from ullage.model.blocks import TextBlock
+from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
 

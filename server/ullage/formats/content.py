@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ullage.formats.parsing import JsonObject, as_list, as_object, as_objects, as_text, to_json
+from ullage.formats.parsing import to_json
 from ullage.model.blocks import (
     Block,
     ImageBlock,
@@ -13,6 +13,7 @@ from ullage.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import ToolDefinition
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import read_arguments, read_parts
-from ullage.formats.parsing import JsonObject, as_text, to_json
+from ullage.formats.parsing import to_json
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role
 
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call"}

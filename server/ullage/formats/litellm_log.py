@@ -7,8 +7,9 @@ was sent, and the calls were read out of the answer's text, which `raw_response`
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import ChatReader, read_functions
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, JsonObject, as_list, as_object, as_objects, as_text, as_timestamp
+from ullage.formats.parsing import Document, as_timestamp
 from ullage.formats.usage import convert_usage
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 NAME = "litellm-log"
 

@@ -7,8 +7,9 @@ provider's whole response, of which the account and the time are taken.
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import ChatReader
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, as_list, as_object, as_text, as_timestamp
+from ullage.formats.parsing import Document, as_timestamp
 from ullage.formats.usage import convert_usage
+from ullage.model.json_values import as_list, as_object, as_text
 
 NAME = "mini-swe-agent"
 

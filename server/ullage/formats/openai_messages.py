@@ -6,8 +6,9 @@ from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import ChatReader, read_functions
 from ullage.formats.imported import ImportedTranscript
 from ullage.formats.items import ITEM_TYPES, ItemReader
-from ullage.formats.parsing import Document, JsonObject, as_object, as_objects, as_text
+from ullage.formats.parsing import Document
 from ullage.model.blocks import TextBlock
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role
 
 NAME = "openai-messages"

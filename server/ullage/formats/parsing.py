@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-JsonObject = dict[str, Any]
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
+
 # A lone surrogate can only come from such an escape, so that only texts with one are searched for them.
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 # What msgspec, which writes the log, can write.
@@ -108,26 +109,6 @@ def _clean_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean_text(key): _clean_value(item) for key, item in as_object(cast("Any", value)).items()}
     return value
-
-
-def as_object(value: Any) -> JsonObject:
-    """The value if it is a JSON object, otherwise an empty one."""
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, otherwise an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def as_objects(value: Any) -> list[JsonObject]:
-    """The JSON objects of a list."""
-    return [cast("JsonObject", item) for item in as_list(value) if isinstance(item, dict)]
-
-
-def as_text(value: Any) -> str:
-    """The value if it is a string, otherwise an empty one."""
-    return value if isinstance(value, str) else ""
 
 
 def as_count(value: Any) -> int:

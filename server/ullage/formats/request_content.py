@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from ullage.formats.chat import read_image_url
-from ullage.formats.parsing import as_list, as_object, clean_text, to_json
+from ullage.formats.parsing import clean_text, to_json
 from ullage.model.blocks import (
     Block,
     CompactionBlock,
@@ -17,6 +17,7 @@ from ullage.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from ullage.model.json_values import as_list, as_object
 from ullage.model.marker import render_marker
 from ullage.model.message import Role
 

@@ -6,7 +6,8 @@
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import ChatReader
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, as_list, as_object, as_text
+from ullage.formats.parsing import Document
+from ullage.model.json_values import as_list, as_object, as_text
 
 NAME = "swe-agent"
 

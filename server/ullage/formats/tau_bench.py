@@ -5,8 +5,9 @@ from typing import Any
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import ChatReader
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, JsonObject, as_list, as_objects
+from ullage.formats.parsing import Document
 from ullage.formats.runs import choose_run
+from ullage.model.json_values import JsonObject, as_list, as_objects
 
 NAME = "tau-bench"
 

@@ -9,9 +9,10 @@ from typing import Any
 from ullage.formats.builder import TranscriptBuilder
 from ullage.formats.chat import read_arguments, read_parts
 from ullage.formats.imported import ImportedTranscript
-from ullage.formats.parsing import Document, JsonObject, as_count, as_list, as_object, as_objects, as_text, as_timestamp
+from ullage.formats.parsing import Document, as_count, as_timestamp
 from ullage.formats.usage import convert_usage, exclude_cache
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
 

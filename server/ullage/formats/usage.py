@@ -7,7 +7,8 @@ include it. So the whole prompt comes out right only if the kind of account is k
 from collections.abc import Mapping
 from typing import Any
 
-from ullage.formats.parsing import as_count, as_object
+from ullage.formats.parsing import as_count
+from ullage.model.json_values import as_object
 from ullage.model.usage import Usage
 
 

@@ -14,6 +14,7 @@ from ullage.api.codes import INVALID_REQUEST
 LENGTH = b"content-length:"
 # The specification wants CR LF; a client that sends bare LF is understood rather than left waiting.
 HEADER_END = re.compile(rb"\r?\n\r?\n")
+_LONGEST_END = 4
 # Real headers are under 100 bytes; more than this without an end is no header.
 MAX_HEADER = 8192
 # The largest body taken: far above any session, far below what would exhaust a machine.
@@ -85,18 +86,20 @@ class FrameParser:
         return True
 
     def _read_header(self) -> BadFrame | None:
-        end = HEADER_END.search(self._buffer, max(0, self._searched - 3))
+        end = HEADER_END.search(self._buffer, max(0, self._searched - _LONGEST_END + 1))
         self._searched = len(self._buffer)
-        if (end.start() if end else len(self._buffer)) > self._max_header:
+        # Without an end, the last bytes may be the beginning of one.
+        length = end.start() if end else len(self._buffer) - _LONGEST_END + 1
+        if length > self._max_header:
             return self._lose(1, f"A message header has no end within {self._max_header} bytes.")
         if end is None:
             return None
-        length = _content_length(bytes(self._buffer[: end.start()]))
-        refusal = self._check(length)
+        wanted = _content_length(bytes(self._buffer[: end.start()]))
+        refusal = self._check(wanted)
         if refusal is not None:
             return self._lose(end.end(), refusal)
         del self._buffer[: end.end()]
-        self._wanted = int(length or b"0")
+        self._wanted = int(wanted or b"0")
         self._state = _State.BODY
         return None
 

@@ -13,7 +13,7 @@ from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 
-class SessionInfo(Struct, frozen=True, kw_only=True):
+class SessionInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     """A session as listed, told by its events: `title`, `cwd` and `model` are what the last event says about them.
 
     A fork inherits `cwd` and `model` as they were where it branched off; its title is its own. `created_at` and

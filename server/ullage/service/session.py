@@ -87,10 +87,11 @@ class Session:
         """Takes in what the store holds: a snapshot, if there is one, and the records after it.
 
         The log's reports have taught the kept calibration already, so it is not taught again: they only tell what is
-        this session's own.
+        this session's own (its reminders), from the counter's prior on. A session that began with an already taught
+        calibration may thereby differ by a few tokens from what it was, until its next report.
         """
         kept = self.tracker.calibration
-        self.tracker = ContextTracker()
+        self.tracker = ContextTracker(Calibration.prior(self.counter.error_share))
         if stored.snapshot is not None:
             state = msgspec.json.decode(stored.snapshot, type=SessionState)
             self.transcript = Transcript(state.transcript)

@@ -19,8 +19,6 @@ from ullage.tokens.registry import get_counter
 
 # Another process may append to the same session between our reading and writing; each try reads on first.
 _APPEND_TRIES = 8
-# A snapshot is worth its writing once this many records would have to be read on opening without it.
-_SNAPSHOT_RECORDS = 200
 
 
 class Workspace:

@@ -74,8 +74,9 @@ def find_message(connection: sqlite3.Connection, session_id: str, message_id: st
     """The record that appended a message, the session's own or an inherited one; the last if there are several."""
     for span in lineage(connection, session_id):
         row = connection.execute(
-            "SELECT position, timestamp, payload FROM records WHERE session_id = ? AND message_id = ? "
-            "AND position < ? ORDER BY position DESC LIMIT 1",
+            # Left to itself SQLite walks the log backwards, for the order.
+            "SELECT position, timestamp, payload FROM records INDEXED BY message_ids "
+            "WHERE session_id = ? AND message_id = ? AND position < ? ORDER BY position DESC LIMIT 1",
             (span.session_id, storable(message_id), span.stop),
         ).fetchone()
         if row is not None:

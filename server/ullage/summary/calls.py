@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import as_list
 from ullage.model.message import Message, Role
 
 # Agents without function calling put one command at the end of their text; the next message is its output.
@@ -51,7 +52,7 @@ def shell_command(name: str, arguments: dict[str, Any]) -> str:
         return ""
     value: Any = arguments.get("command") or arguments.get("cmd") or arguments.get("script") or ""
     if isinstance(value, list):
-        words = [str(word) for word in value]  # pyright: ignore
+        words = [str(word) for word in as_list(cast("Any", value))]
         return words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
     return value if isinstance(value, str) else ""
 

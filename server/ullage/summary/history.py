@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
+from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import FENCE, ToolCall, fenced_command, tool_calls
@@ -170,10 +171,10 @@ def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for inner in value.values():  # pyright: ignore
+        for inner in as_object(cast("Any", value)).values():
             yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:  # pyright: ignore
+    else:
+        for inner in as_list(value):
             yield from _strings(inner)
 
 

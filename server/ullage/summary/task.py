@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall
 from ullage.summary.excerpts import clip, prose
@@ -73,17 +73,13 @@ def next_of(history: History) -> Iterator[Item]:
 
 def _todos(call: ToolCall) -> list[tuple[str, str]]:
     """Status and text of each entry, from Claude Code's, trae's and Codex's to-do tools."""
-    entries: Any = call.input.get("todos") or call.input.get("plan") or call.input.get("items")
-    if not isinstance(entries, list):
-        return []
-    found: list[tuple[str, str]] = []
-    for entry in entries:  # pyright: ignore
-        if isinstance(entry, dict):
-            text: Any = entry.get("content") or entry.get("step") or entry.get("text") or entry.get("title")  # pyright: ignore
-            status: Any = entry.get("status")  # pyright: ignore
-            if isinstance(text, str):
-                found.append((str(status or "pending"), clip(text, 240)))  # pyright: ignore
-    return found
+    entries = as_objects(call.input.get("todos") or call.input.get("plan") or call.input.get("items"))
+    texts = ((entry, _todo_text(entry)) for entry in entries)
+    return [(as_text(entry.get("status")) or "pending", clip(text, 240)) for entry, text in texts if text]
+
+
+def _todo_text(entry: JsonObject) -> str:
+    return as_text(entry.get("content") or entry.get("step") or entry.get("text") or entry.get("title"))
 
 
 def _item(section: Section, text: str, index: int) -> Item:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ullage.model.artifacts import FileAction
+from ullage.model.json_values import as_object
 from ullage.summary.calls import ToolCall
 from ullage.summary.shell import Touch, touched_files
 
@@ -66,9 +67,7 @@ def _by_patch(arguments: dict[str, Any]) -> Iterator[Touch]:
         if isinstance(value, str) and "*** " in value:
             for match in _PATCH_LINE.finditer(value):
                 yield (match[2] or match[3]).strip(), _PATCH_ACTIONS[(match[1] or "add").lower()]
-    changes: Any = arguments.get("changes")
-    if isinstance(changes, dict):
-        for path, change in changes.items():  # pyright: ignore
-            kinds = [kind for kind in _PATCH_ACTIONS if isinstance(change, dict) and kind in change]
-            if kinds:
-                yield str(path), _PATCH_ACTIONS[kinds[0]]  # pyright: ignore
+    for path, change in as_object(arguments.get("changes")).items():
+        kinds = [kind for kind in _PATCH_ACTIONS if kind in as_object(change)]
+        if kinds:
+            yield path, _PATCH_ACTIONS[kinds[0]]

@@ -107,6 +107,7 @@ local function on_exit(code, signal)
     return
   elseif restart_after then
     restart_after, wanted_gone = false, false
+    become('starting', 'as asked')
     M.start()
   elseif wanted_gone then
     wanted_gone = false

@@ -1,7 +1,7 @@
 -- Who wants to know what. Names: `usage`, `session`, `compaction`, `notice`, `server`, `log`.
 local M = {}
 
----@type table<string, table<function, true>>
+---@type table<string, function[]>
 local listeners = {}
 
 ---@param name string
@@ -9,16 +9,19 @@ local listeners = {}
 ---@return fun() off
 function M.on(name, listener)
   listeners[name] = listeners[name] or {}
-  listeners[name][listener] = true
+  table.insert(listeners[name], listener)
   return function()
-    listeners[name][listener] = nil
+    listeners[name] = vim.tbl_filter(function(other)
+      return other ~= listener
+    end, listeners[name])
   end
 end
 
+---Tells all, in the order they asked.
 ---@param name string
 ---@param ... any
 function M.emit(name, ...)
-  for listener in pairs(vim.deepcopy(listeners[name] or {}, true)) do
+  for _, listener in ipairs(listeners[name] or {}) do
     listener(...)
   end
 end

@@ -36,16 +36,12 @@ local function check_server()
     return
   end
   local client = require('ullage.client')
-  health.ok(
-    ('%s, from %s%s'):format(
-      table.concat(found.cmd, ' '),
-      found.from,
-      version(found.cmd) and (' (' .. version(found.cmd) .. ')') or ''
-    )
-  )
+  local printed = version(found.cmd)
+  local suffix = printed and (' (' .. printed .. ')') or ''
+  health.ok(('%s, from %s%s'):format(table.concat(found.cmd, ' '), found.from, suffix))
   if client.state == 'running' then
-    local info = client.get().server_info
-    health.ok('running' .. (info and info.version and (', version ' .. info.version) or ''))
+    local ours = (client.get().server_capabilities.experimental or {}).ullage
+    health.ok('running' .. (ours and (', version ' .. ours.version) or ''))
   elseif client.state == 'stopped' then
     health.error('stopped: ' .. client.reason, { ':Ullage log shows why', ':Ullage restart starts it again' })
   else

@@ -6,18 +6,10 @@ import type { Memento } from 'vscode';
 import { ContextCompact, ContextUndo, SessionImport, SessionNew, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
 import { Sessions, type CompactionDone } from '../../src/sessions';
 import { statusView } from '../../src/statusText';
+import { memory } from './memory';
 import { example, exampleNames, repository, running } from './samples';
 import { hasServer, RealServer } from './server';
 import { EventEmitter } from './vscode';
-
-function memory(): Memento {
-  const values = new Map<string, unknown>();
-  return {
-    keys: () => [...values.keys()],
-    get: (key: string, fallback?: unknown) => values.get(key) ?? fallback,
-    update: (key: string, value: unknown) => Promise.resolve(void values.set(key, value)),
-  } as Memento;
-}
 
 test.each(exampleNames('update.'))('%s is taken in', (name) => {
   const updates = new EventEmitter<SessionNotification>();

@@ -2,7 +2,7 @@
 import { setTimeout as later } from 'node:timers/promises';
 
 /** Longer than any reaction takes on a loaded machine with two cores, ms. */
-export const PATIENCE = 20_000;
+export const PATIENCE = 10_000;
 /** The same for starting a workbench, ms. */
 export const START_PATIENCE = 60_000;
 const POLL = 25;

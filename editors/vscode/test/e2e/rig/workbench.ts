@@ -142,6 +142,19 @@ export class Workbench {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Answers the open file dialog. It reads folders as it opens and as one types, and puts its own path back meanwhile. */
+  async answerFile(file: string): Promise<void> {
+    const input = this.quickInput.locator('input').first();
+    await until('the file dialog', async () => (await input.inputValue().catch(() => '')).startsWith(this.workspace));
+    await until(`the file dialog to take ${file}`, async () => {
+      if (!(await this.quickInput.isVisible())) return true;
+      if ((await input.inputValue()) !== file) await input.fill(file);
+      await this.picks.first().waitFor();
+      if ((await input.inputValue()) === file) await this.page.keyboard.press('Enter');
+      return this.quickInput.waitFor({ state: 'hidden', timeout: 1_000 }).then(() => true, () => false);
+    });
+  }
+
   // Toasts and dialogs
 
   /** Waits for a toast; its buttons can be found in it. */

@@ -1,0 +1,82 @@
+-- A child Neovim with the plugin and the real server, and waits that end.
+local M = {}
+
+-- Longer than anything here takes on a busy machine, milliseconds.
+M.PATIENCE = 15000
+
+local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
+M.ROOT = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here)))
+M.SAMPLE = M.ROOT .. '/server/ullage/cli/data/sample.jsonl'
+
+---@param options? { window?: integer, bare?: boolean } the model's window in tokens; without a statusline
+function M.start(options)
+  options = options or {}
+  local child = MiniTest.new_child_neovim()
+  vim.env.ULLAGE_BARE = options.bare and '1' or nil
+  vim.env.ULLAGE_STORE = vim.fn.tempname() .. '.db'
+  vim.env.ULLAGE_WINDOW = options.window and tostring(options.window) or nil
+  child.start({ '--clean', '-u', here .. '/init.lua' })
+  child.o.lines, child.o.columns = 30, 110
+  child.cmd('runtime plugin/ullage.lua')
+  -- What is said is kept, as a notification plugin would.
+  child.lua([[
+    _G.said, _G.asked = {}, {}
+    vim.notify = function(text) table.insert(_G.said, text) end
+  ]])
+  return child
+end
+
+---Waits until a Lua expression is true in the child.
+function M.wait(child, expression)
+  local met = child.lua(('return vim.wait(%d, function() return %s end, 10)'):format(M.PATIENCE, expression))
+  if not met then
+    error(('waited in vain for %s\nsaid: %s'):format(expression, vim.inspect(child.lua_get('_G.said'))), 2)
+  end
+end
+
+---Waits until something was said that holds `text`.
+function M.wait_said(child, text)
+  M.wait(child, ('table.concat(_G.said, "\\n"):find(%q, 1, true) ~= nil'):format(text))
+end
+
+---The next question gets this answer, as a picker plugin would give it.
+function M.answer(child, number)
+  child.lua(([[
+    vim.ui.select = function(items, options, on_choice)
+      local labels = vim.tbl_map(options.format_item or tostring, items)
+      table.insert(_G.asked, { prompt = options.prompt, items = labels })
+      on_choice(items[%d], %d)
+    end
+  ]]):format(number, number))
+end
+
+function M.status(child)
+  return child.lua_get("require('ullage').status()")
+end
+
+function M.lines(child)
+  return child.api.nvim_buf_get_lines(0, 0, -1, false)
+end
+
+---The first line that holds `text`, 1-based.
+function M.line_with(child, text)
+  for number, line in ipairs(M.lines(child)) do
+    if line:find(text, 1, true) then
+      return number
+    end
+  end
+  error(('no line has “%s”:\n%s'):format(text, table.concat(M.lines(child), '\n')), 2)
+end
+
+function M.import(child)
+  child.cmd('Ullage import ' .. M.SAMPLE)
+  M.wait(child, "require('ullage.session').figures ~= nil")
+end
+
+function M.open_context(child)
+  child.cmd('Ullage context')
+  child.cmd('only')
+  M.wait(child, 'vim.api.nvim_buf_line_count(0) > 6')
+end
+
+return M

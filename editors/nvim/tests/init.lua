@@ -1,0 +1,20 @@
+-- The editor the tests drive: this plugin, and what a user's own init would hold. Environment: ULLAGE_SERVER is the
+-- real server, ULLAGE_STORE the file it keeps sessions in, ULLAGE_PLUGINS where mini.test and lualine are.
+local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
+vim.opt.runtimepath:prepend(vim.fs.dirname(here))
+vim.opt.runtimepath:append(vim.env.ULLAGE_PLUGINS .. '/neovim-mini.test')
+vim.opt.runtimepath:append(vim.env.ULLAGE_PLUGINS .. '/nvim-lualine')
+vim.o.laststatus = 3
+if not vim.env.ULLAGE_BARE then
+  vim.o.statusline = "%f%=%{%v:lua.require'ullage'.statusline()%} "
+end
+vim.o.swapfile = false
+local window = tonumber(vim.env.ULLAGE_WINDOW)
+vim.g.ullage = {
+  store = vim.env.ULLAGE_STORE,
+  settings = {
+    -- By itself the sample stays just above the warning, where cheap edits would make room before it is looked at.
+    context = window == nil and { clearAt = 0.95 } or nil,
+    models = { ['claude-sonnet-4-5'] = { window = window or 63000 } },
+  },
+}
