@@ -1,4 +1,4 @@
-"""Real Neovim, 0.10 and 0.12, with the plugin and the real server: its Lua tests, and a terminal as a person sees it."""
+"""Real Neovim, 0.10 and 0.12, with the real server: the plugin's Lua tests, and a terminal as a person sees it."""
 
 import json
 import os

@@ -34,6 +34,7 @@ local function append_to_statusline()
       return drawn() ~= before
     end)
     times[round] = milliseconds(start)
+    assert(require('ullage.session').figures.used >= round * 1200, 'a figure of an earlier message')
   end
   return { p50 = quantile(times, 0.5), p99 = quantile(times, 0.99) }
 end
