@@ -13,6 +13,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than a few seconds; runs with --all")
+    config.addinivalue_line("markers", "editor: drives a real editor, which a rig in scripts/rigs sets up")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ local M = {}
 ---@field archived boolean
 ---@field pinned boolean
 ---@field error? string the line that tells why a tool call failed
+---@field placed? boolean it has a line
 ---@field cleared? boolean the model is no longer shown the result
 ---@field trigger? string who asked for a marker's compaction
 ---@field block? table the tool call, or a marker's block

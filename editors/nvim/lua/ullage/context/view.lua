@@ -39,12 +39,22 @@ function View:write(first, last, lines)
   vim.bo[self.buffer].modified = false
 end
 
+---Notes which items have a line, so that new ones are not looked for.
+local function place(list)
+  for _, row in ipairs(list) do
+    if row.item then
+      row.item.placed = true
+    end
+  end
+end
+
 ---Puts `new` in place of `count` rows from `at` (1-based) on.
 ---@param at integer
 ---@param count integer
 ---@param new ullage.Row[]
 function View:splice(at, count, new)
   local total, shift = #self.rows, #new - count
+  place(new)
   table.move(self.rows, at + count, total, at + #new)
   for number = total + shift + 1, total do
     self.rows[number] = nil
@@ -71,6 +81,7 @@ local diff = vim.text and vim.text.diff or vim.diff
 function View:replace(new)
   local before, after = texts(self.rows), texts(new)
   self.rows, self.live = new, nil
+  place(new)
   local hunks = diff(table.concat(before, '\n') .. '\n', table.concat(after, '\n') .. '\n', { result_type = 'indices' })
   for number = #hunks, 1, -1 do
     local start, count, new_start, new_count = unpack(hunks[number])
@@ -136,7 +147,7 @@ end
 function View:add(touched)
   self:following(function()
     for _, item in ipairs(touched) do
-      local at = self:row_of(item)
+      local at = item.placed and self:row_of(item)
       self:splice(at or #self.rows + 1, at and 1 or 0, { rows.of(item) })
     end
   end)

@@ -1,0 +1,86 @@
+-- Measures, with the real server, and prints one JSON object: milliseconds from `append` to the new figure in the
+-- statusline, and what an update of the context buffer costs at 100 and at 10,000 messages.
+-- nvim --clean --headless -u tests/init.lua -l tests/measure.lua
+vim.o.columns, vim.o.lines = 110, 40
+require('ullage').setup(vim.tbl_extend('force', vim.g.ullage, { notices = { level = 'off' } }))
+
+local ROUNDS = 100
+local PATIENCE = 20000
+
+local function milliseconds(since)
+  return (vim.uv.hrtime() - since) / 1e6
+end
+
+local function wait(condition)
+  assert(vim.wait(PATIENCE, condition, 1), 'waited in vain')
+end
+
+local function quantile(list, share)
+  table.sort(list)
+  return math.floor(list[math.max(1, math.ceil(#list * share))] * 1000 + 0.5) / 1000
+end
+
+local function drawn()
+  return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str
+end
+
+---Each message is large enough to change the figure that is shown.
+local function append_to_statusline()
+  local times = {}
+  for round = 1, ROUNDS do
+    local before, start = drawn(), vim.uv.hrtime()
+    require('ullage').append({ { role = 'user', content = ('word '):rep(1200) } })
+    wait(function()
+      return drawn() ~= before
+    end)
+    times[round] = milliseconds(start)
+    assert(require('ullage.session').figures.used >= round * 1200, 'a figure of an earlier message')
+  end
+  return { p50 = quantile(times, 0.5), p99 = quantile(times, 0.99) }
+end
+
+local function entry(number)
+  local message = { id = 'm' .. number, role = number % 2 == 0 and 'assistant' or 'user', timestamp = 0 }
+  message.content = { { type = 'text', text = 'message ' .. number } }
+  return { message = message, index = number, tokens = 5, archived = false, pinned = false, inserted = false }
+end
+
+---The cost of one more message in a buffer that shows so many, drawing included.
+local function update(messages)
+  local items, rows = require('ullage.context.items'), require('ullage.context.rows')
+  local view = require('ullage.context.view').new(vim.api.nvim_create_buf(false, true))
+  require('ullage.context.draw').setup()
+  vim.api.nvim_win_set_buf(0, view.buffer)
+  local builder = items.builder()
+  for number = 1, messages do
+    builder:add(entry(number))
+  end
+  view:replace(rows.build(builder.items, {}))
+  vim.cmd('normal! G')
+  local times = {}
+  for round = 1, ROUNDS do
+    local start = vim.uv.hrtime()
+    view:add(builder:add(entry(messages + round)))
+    vim.cmd.redraw()
+    times[round] = milliseconds(start)
+  end
+  return quantile(times, 0.5)
+end
+
+local ready = false
+require('ullage').new_session({ model = 'claude-sonnet-4-5' }, function(error)
+  assert(not error, tostring(error))
+  ready = true
+end)
+wait(function()
+  return ready
+end)
+local latency = append_to_statusline()
+local small, large = update(100), update(10000)
+io.stdout:write(vim.json.encode({
+  append_to_statusline_ms = latency,
+  update_ms = { ['100'] = small, ['10000'] = large },
+  update_ratio = math.floor(large / small * 100 + 0.5) / 100,
+}) .. '\n')
+require('ullage.client').stop()
+vim.cmd('qall!')
