@@ -1,4 +1,4 @@
-"""How soon the editors show what happened: from an append to the new percentage on screen, and the Context view's updates."""
+"""How soon the editors show what happened: an append on screen, and the Context view's updates."""
 
 import json
 import os
