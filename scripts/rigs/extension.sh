@@ -4,10 +4,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root/editors/vscode"
 
-# `npm ci` refuses a lock file that leaves out the registry and the packages of other platforms; this follows it too.
-modules() { need "npm: what the extension is built with" npm install --no-save --no-audit --no-fund; }
-
-once node_modules/.ready "$(sha256sum package-lock.json)" modules
+node_modules
 need "building the extension" npm run package
 mkdir -p test-results
 (cd test/e2e/driver && need "building the test extension" \
