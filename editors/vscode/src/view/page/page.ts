@@ -19,6 +19,8 @@ export interface PageHost {
 
 /** How often relative times are said anew. Milliseconds. */
 const TICK = 30_000;
+/** Good news is read by then and gives its room back; warnings and errors stay until dismissed. Milliseconds. */
+const NEWS = 8_000;
 /** What is open and in view is kept this long after the last change of it. Milliseconds. */
 const KEEP_PAUSE = 300;
 
@@ -40,6 +42,7 @@ export class Page {
   readonly #toggles = new Map<HTMLElement, HTMLButtonElement>();
   #sessionId: string | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
+  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: PageHost) {
     this.#host = host;
@@ -139,6 +142,8 @@ export class Page {
     this.#notice.replaceChildren(h('span', {}, text), close);
     this.#notice.dataset['severity'] = severity;
     this.#notice.hidden = false;
+    clearTimeout(this.#noticeTimer);
+    if (severity === 'info') this.#noticeTimer = setTimeout(() => (this.#notice.hidden = true), NEWS);
   }
 
   #drawSession(): HTMLElement {

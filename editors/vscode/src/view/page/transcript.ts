@@ -6,8 +6,10 @@
 import type { Item } from '../messages';
 import { appendRows, buildRows, groupKeyOf, idsOf, type Row } from './rows';
 
-/** Messages loaded at once: more than a screen, less than a blink. */
-export const PAGE_SIZE = 200;
+/** Messages loaded first: more than a screen, less than a blink. */
+export const FIRST_PAGE = 200;
+/** Messages loaded at once behind that. The server goes through its whole log for every page, so few large ones. */
+export const NEXT_PAGE = 2_000;
 
 export interface Range {
   readonly offset: number;
@@ -48,7 +50,7 @@ export class Transcript {
 
   /** The next page backwards; undefined when all is loaded. */
   nextPage(): Range | undefined {
-    const limit = Math.min(PAGE_SIZE, this.#start);
+    const limit = Math.min(this.#items.length === 0 ? FIRST_PAGE : NEXT_PAGE, this.#start);
     return limit === 0 ? undefined : { offset: this.#start - limit, limit };
   }
 

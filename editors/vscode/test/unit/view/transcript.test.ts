@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { PAGE_SIZE, Transcript } from '../../../src/view/page/transcript';
+import { FIRST_PAGE, Transcript } from '../../../src/view/page/transcript';
 import { item, items } from './items';
 
 function load(all: ReturnType<typeof items>): Transcript {
@@ -11,7 +11,7 @@ function load(all: ReturnType<typeof items>): Transcript {
 
 test('pages are asked for from the end backwards until all is loaded', () => {
   const transcript = new Transcript(1, 450);
-  expect(transcript.nextPage()).toEqual({ offset: 450 - PAGE_SIZE, limit: PAGE_SIZE });
+  expect(transcript.nextPage()).toEqual({ offset: 450 - FIRST_PAGE, limit: FIRST_PAGE });
   expect(load(items(450)).items.map((each) => each.id)).toEqual(items(450).map((each) => each.id));
   expect(load(items(450)).loaded).toBe(true);
 });
