@@ -201,7 +201,7 @@ local function show(result, context)
   }) do
     vim.bo[buffer][name] = value
   end
-  vim.wo.wrap, vim.wo.linebreak, vim.wo.spell = true, true, false
+  vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent, vim.wo.spell = true, true, true, false
   listen(preview)
   vim.api.nvim_win_set_cursor(0, { heads.top + 2, 0 })
   vim.cmd('normal! zt')
