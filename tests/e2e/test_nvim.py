@@ -80,6 +80,12 @@ def test_the_help_has_tags_for_every_command(nvim: str, tmp_path: Path) -> None:
     assert [name for name in commands if f":Ullage-{name}\t" not in tags] == []
 
 
+def test_the_lua_is_formatted_and_has_no_warnings() -> None:
+    rig = ROOT / "scripts" / "rigs" / "lua.sh"
+    done = subprocess.run([rig], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 class Pane:
     """A terminal of its own, as a person sees it."""
 

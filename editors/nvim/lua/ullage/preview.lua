@@ -7,7 +7,6 @@ local words = require('ullage.words')
 local M = {}
 
 local NAME = 'ullage://preview'
-local OPENERS = { vsplit = 'vsplit', split = 'botright split', tab = 'tab split', current = '' }
 local TOP = '── Summary: edit it below ── :w accepts ── q discards ──'
 local BOTTOM = '── end of the summary ──'
 local namespace = vim.api.nvim_create_namespace('ullage.preview')
@@ -186,9 +185,8 @@ local function show(result, context)
   if old ~= -1 then
     vim.api.nvim_buf_delete(old, { force = true })
   end
-  vim.cmd(OPENERS[require('ullage.config').get().context.open])
   local buffer = vim.api.nvim_create_buf(true, false)
-  vim.api.nvim_win_set_buf(0, buffer)
+  require('ullage.window').show(buffer)
   vim.api.nvim_buf_set_name(buffer, NAME)
   local preview = { buffer = buffer, session_id = session.active.id, result = result }
   local heads = fill(preview, context)
@@ -201,7 +199,7 @@ local function show(result, context)
   }) do
     vim.bo[buffer][name] = value
   end
-  vim.wo.wrap, vim.wo.linebreak, vim.wo.spell = true, true, false
+  vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent, vim.wo.spell = true, true, true, false
   listen(preview)
   vim.api.nvim_win_set_cursor(0, { heads.top + 2, 0 })
   vim.cmd('normal! zt')

@@ -9,7 +9,6 @@ local views = require('ullage.context.view')
 local M = {}
 
 local NAME = 'ullage://context'
-local OPENERS = { vsplit = 'vsplit', split = 'botright split', tab = 'tab split', current = '' }
 
 ---@type ullage.View?
 local view
@@ -134,8 +133,7 @@ function M.open(done)
   if window then
     vim.api.nvim_set_current_win(window)
   else
-    vim.cmd(OPENERS[require('ullage.config').get().context.open])
-    vim.api.nvim_win_set_buf(0, view.buffer)
+    require('ullage.window').show(view.buffer)
     dress(0)
   end
   loader:reload(done)
