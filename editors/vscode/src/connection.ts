@@ -58,8 +58,12 @@ export class Connection implements vscode.Disposable {
   setUp(): Promise<void> {
     return this.#enqueue(async () => {
       await this.#stop();
-      await this.#install();
-      await this.#start({ kind: 'starting' });
+      try {
+        await this.#install();
+      } finally {
+        // Whatever there was before can still be there.
+        await this.#start({ kind: 'starting' });
+      }
     });
   }
 
@@ -98,7 +102,8 @@ export class Connection implements vscode.Disposable {
 
   async #start(begin: Health): Promise<void> {
     this.#setHealth(begin);
-    if (this.#locator.isOutdated) await this.#install();
+    // Without the network the renewal fails; another program may still be found.
+    if (this.#locator.isOutdated) await this.#install().catch((error: unknown) => { this.#log.error(errorText(error)); });
     const place = await this.#locator.find();
     if (!isFound(place)) {
       this.#setHealth({ kind: 'missing', reason: place.reason, fixable: this.#locator.canSetUp });

@@ -2,8 +2,7 @@
 import * as vscode from 'vscode';
 
 import { Coalesced } from './coalesce';
-import type { Connection } from './connection';
-import { describe } from './health';
+import { describe, type Health } from './health';
 import type { CompactionDone, Sessions } from './sessions';
 import { statusView, type StatusView } from './statusText';
 import { LINKED_COMMANDS, tooltipMarkdown } from './tooltip';
@@ -15,6 +14,12 @@ const DONE_SHOWN = 8_000;
 /** The tooltip says how long ago things were; ms. */
 const AGE = 30_000;
 
+/** What this needs of the connection. */
+export interface HealthSource {
+  readonly health: Health;
+  readonly onDidChangeHealth: vscode.Event<Health>;
+}
+
 const BACKGROUNDS: Readonly<Record<StatusView['tone'], string | undefined>> = {
   dimmed: undefined,
   normal: undefined,
@@ -24,7 +29,7 @@ const BACKGROUNDS: Readonly<Record<StatusView['tone'], string | undefined>> = {
 
 export class StatusBar implements vscode.Disposable {
   readonly #item: vscode.StatusBarItem;
-  readonly #connection: Connection;
+  readonly #connection: HealthSource;
   readonly #sessions: Sessions;
   readonly #paint = new Coalesced(() => { this.#repaint(); }, REPAINT);
   readonly #disposables: readonly { dispose(): unknown }[];
@@ -32,7 +37,7 @@ export class StatusBar implements vscode.Disposable {
   #done: CompactionDone | undefined;
   #doneTimer: NodeJS.Timeout | undefined;
 
-  constructor(connection: Connection, sessions: Sessions) {
+  constructor(connection: HealthSource, sessions: Sessions) {
     this.#connection = connection;
     this.#sessions = sessions;
     this.#item = vscode.window.createStatusBarItem('ullage.status', vscode.StatusBarAlignment.Right, 1_000);

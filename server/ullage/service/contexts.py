@@ -91,15 +91,19 @@ async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
 
 
 def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> CompactionEdit:
-    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`."""
+    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`.
+
+    Raises `InvalidRequest` for words that make the context grow; the preview then waits for shorter ones.
+    """
     session = workspace.session(session_id)
-    previewed = session.previews.pop(preview_id, None)
+    previewed = session.previews.get(preview_id)
     if previewed is None:
         raise PreviewExpired(f"no preview {preview_id!r} is waiting; ask for a new one")
     summary = previewed.summary
     if text is not None:
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
         _require_smaller(previewed.planned, summary)
+    del session.previews[preview_id]
     return apply_and_tell(workspace, previewed.planned, summary)
 
 

@@ -8,7 +8,7 @@ function around(programs: readonly string[], changes: Partial<Surroundings> = {}
   return {
     setting: '',
     environment: { PATH: '/usr/bin:relative:/home/ada/.local/bin', HOME: '/home/ada' },
-    pythonFolders: ['/work/.venv/bin'],
+    pythonFolders: ['/project/.venv/bin'],
     privateServer: PRIVATE,
     windows: false,
     trusted: true,
@@ -17,13 +17,13 @@ function around(programs: readonly string[], changes: Partial<Surroundings> = {}
   };
 }
 
-const ALL = ['/opt/ullage', '/env/ullage', '/work/.venv/bin/ullage', '/home/ada/.local/bin/ullage', PRIVATE];
+const ALL = ['/opt/ullage', '/env/ullage', '/project/.venv/bin/ullage', '/home/ada/.local/bin/ullage', PRIVATE];
 
 test('the order is setting, variable, Python environment, PATH, own environment', () => {
   const full = { setting: '/opt/ullage', environment: { PATH: '/home/ada/.local/bin', ULLAGE_SERVER: '/env/ullage' } };
   expect(locate(around(ALL, full))).toMatchObject({ command: '/opt/ullage' });
   expect(locate(around(ALL, { ...full, setting: '' }))).toMatchObject({ command: '/env/ullage' });
-  expect(locate(around(ALL))).toMatchObject({ command: '/work/.venv/bin/ullage' });
+  expect(locate(around(ALL))).toMatchObject({ command: '/project/.venv/bin/ullage' });
   expect(locate(around(ALL, { pythonFolders: [] }))).toMatchObject({ command: '/home/ada/.local/bin/ullage' });
   expect(locate(around([PRIVATE]))).toMatchObject({ command: PRIVATE });
 });
@@ -39,7 +39,7 @@ test('a path may begin with the home folder', () => {
 });
 
 test("an untrusted folder's Python environment and relative places on PATH are not used", () => {
-  const programs = ['/work/.venv/bin/ullage', 'relative/ullage'];
+  const programs = ['/project/.venv/bin/ullage', 'relative/ullage'];
   expect(locate(around(programs, { trusted: false }))).toHaveProperty('reason');
 });
 

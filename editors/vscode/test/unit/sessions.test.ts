@@ -3,21 +3,13 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Memento } from 'vscode';
 
-import { ContextCompact, ContextUndo, SessionImport, SessionNew, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
+import { ContextCommit, ContextCompact, ContextUndo, SessionImport, SessionNew, type ImportResult, type SessionNotification } from '../../src/protocol.gen';
 import { Sessions, type CompactionDone } from '../../src/sessions';
 import { statusView } from '../../src/statusText';
+import { memory } from './memory';
 import { example, exampleNames, repository, running } from './samples';
 import { hasServer, RealServer } from './server';
 import { EventEmitter } from './vscode';
-
-function memory(): Memento {
-  const values = new Map<string, unknown>();
-  return {
-    keys: () => [...values.keys()],
-    get: (key: string, fallback?: unknown) => values.get(key) ?? fallback,
-    update: (key: string, value: unknown) => Promise.resolve(void values.set(key, value)),
-  } as Memento;
-}
 
 test.each(exampleNames('update.'))('%s is taken in', (name) => {
   const updates = new EventEmitter<SessionNotification>();
@@ -87,6 +79,16 @@ describe.skipIf(!hasServer)('with a real server', () => {
     await sessions.refreshEdits(session.sessionId);
     expect(sessions.lastEdit).toBeUndefined();
     await expect.poll(() => sessions.usage?.used).toBe(result.contextSizeBefore);
+  });
+
+  test('a summary that was edited to more than it replaces is refused in words, and the preview stays good', async () => {
+    const { sessionId } = (await importSample()).session;
+    const { previewId } = await sessions.request(ContextCompact, { sessionId, dryRun: true });
+    if (!previewId) throw new Error('a preview has an id');
+    const grown = sessions.request(ContextCommit, { sessionId, previewId, summary: 'more words '.repeat(20_000) });
+    await expect(grown).rejects.toThrow(/the edited summary counts [\d,]+ tokens more than what it replaces; shorten it/);
+    const done = await sessions.request(ContextCommit, { sessionId, previewId, summary: 'In short.' });
+    expect(done.summary).toBe('In short.');
   });
 
   test("another session's figures are kept but not shown", async () => {

@@ -5,6 +5,14 @@ import { vi } from 'vitest';
 const mock = createVSCodeMock(vi);
 
 export const { Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = mock;
-export const { commands, languages, window, workspace } = mock;
+export const { languages, workspace } = mock;
+export const StatusBarAlignment = { Left: 1, Right: 2 };
+export const commands = { executeCommand: vi.fn(() => Promise.resolve()) };
+export const window = {
+  createStatusBarItem: vi.fn(),
+  showErrorMessage: vi.fn(),
+  showInformationMessage: vi.fn(),
+  showWarningMessage: vi.fn(),
+};
 export class CancellationError extends Error {}
 

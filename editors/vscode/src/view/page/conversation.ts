@@ -95,7 +95,7 @@ export class Conversation {
 
   addDetail({ id, parts }: HostMessageOf<'detail'>): void {
     this.#details.set(id, parts);
-    const row = this.#transcript.rows[this.#transcript.reveal(id)];
+    const row = this.#transcript.rows[this.#transcript.find(id)];
     if (row) this.#list.redraw(row.key);
   }
 

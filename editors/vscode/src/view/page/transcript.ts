@@ -4,7 +4,7 @@
  * touches one row however long the transcript is.
  */
 import type { Item } from '../messages';
-import { appendRows, buildRows, groupKeyOf, type Row } from './rows';
+import { appendRows, buildRows, groupKeyOf, idsOf, type Row } from './rows';
 
 /** Messages loaded at once: more than a screen, less than a blink. */
 export const PAGE_SIZE = 200;
@@ -67,10 +67,6 @@ export class Transcript {
     return place < 0 ? undefined : this.#start + place;
   }
 
-  rowOf(key: string): number {
-    return this.#rows.findIndex((row) => row.key === key);
-  }
-
   /** Opens or closes a group of archived messages. */
   toggle(key: string): void {
     if (!this.opened.delete(key)) this.opened.add(key);
@@ -82,7 +78,12 @@ export class Transcript {
     const place = this.#items.findIndex((item) => item.id === id);
     const group = groupKeyOf(this.#items, place);
     if (group !== undefined && !this.opened.has(group)) this.toggle(group);
-    return this.#rows.findIndex((row) => row.key === id || (row.kind === 'message' && row.results.some((each) => each.id === id)));
+    return this.find(id);
+  }
+
+  /** The row that shows a message, -1 when none does. */
+  find(id: string): number {
+    return this.#rows.findIndex((row) => idsOf(row).includes(id));
   }
 
   /** Says which messages are pinned. Returns whether anything changed. */

@@ -1,0 +1,162 @@
+/**
+ * The page in a DOM without layout: every row is as high as its estimate, and the view is given a height, so that the
+ * list shows what it would show.
+ *
+ * @vitest-environment happy-dom
+ */
+import { beforeEach, expect, test, vi } from 'vitest';
+
+import type { HostMessage, Item, PageMessage } from '../messages';
+import type { Kept } from './kept';
+import { Page } from './page';
+import { call, item, items, marker, result } from '../../../test/unit/view/items';
+
+let root: HTMLElement;
+let sent: PageMessage[];
+let kept: Kept | undefined;
+let page: Page;
+
+beforeEach(() => {
+  vi.stubGlobal('ResizeObserver', class { observe(): void { /* nothing has a size here */ } unobserve(): void { /* as above */ } });
+  document.body.replaceChildren((root = document.createElement('div')));
+  sent = [];
+  kept = undefined;
+  start();
+});
+
+function start(): void {
+  page = new Page(root, { send: (message) => sent.push(message), keep: (state) => { kept = state; }, kept });
+}
+
+function show(all: readonly Item[], change: Partial<Extract<HostMessage, { type: 'session' }>> = {}): void {
+  const generation = change.generation ?? 1;
+  page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation, total: all.length, canPrompt: false, reveal: null, ...change });
+  page.receive({ type: 'entries', generation, offset: 0, total: all.length, items: all });
+}
+
+const find = (selector: string): HTMLElement => {
+  const element = root.querySelector<HTMLElement>(selector);
+  if (!element) throw new Error(`nothing is ${selector}`);
+  return element;
+};
+const words = (selector: string): string[] => [...root.querySelectorAll(selector)].map((element) => element.textContent);
+const press = (element: HTMLElement, key: string): boolean => element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+
+const archived = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
+
+test('without a session the page offers the ways to one', () => {
+  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, canPrompt: false, reveal: null });
+  expect(find('.session').hidden).toBe(true);
+  find('.welcome button').click();
+  expect(sent).toContainEqual({ type: 'command', name: 'import' });
+});
+
+test('it asks for the end of the transcript first', () => {
+  page.receive({ type: 'session', sessionId: 's1', title: 't', generation: 4, total: 500, canPrompt: false, reveal: null });
+  expect(sent).toEqual([{ type: 'load', generation: 4, offset: 300, limit: 200 }]);
+});
+
+test('what belongs to an older generation is dropped', () => {
+  show([item('m0')], { generation: 2 });
+  page.receive({ type: 'entries', generation: 1, offset: 1, total: 2, items: [item('m1')] });
+  expect(words('.message .text')).toEqual(['m0']);
+});
+
+test('archived messages stand behind their marker and open in place', () => {
+  show(archived);
+  expect(words('.group')).toEqual(['2 archived messages']);
+  expect(words('.message .text')).toEqual(['m0', 'm9']);
+  find('.group').click();
+  expect(words('.message .text')).toEqual(['m0', 'm1', 'm2', 'm9']);
+  expect(find('.group').getAttribute('aria-expanded')).toBe('true');
+  expect(find('.archived').getAttribute('aria-level')).toBe('2');
+});
+
+test('a marker opens to summary, ledger and undo, which says first what it brings back', () => {
+  show(archived);
+  find('.marker').click();
+  expect(words('.marker-body strong')).toEqual(['one']);
+  expect(words('.ledger code')).toEqual(['a.py']);
+  find('.ask-undo').click();
+  expect(find('.question p').textContent).toBe('Brings back 44 messages, 122K tokens.');
+  expect(sent.some(({ type }) => type === 'undo')).toBe(false);
+  find('.confirm-undo').click();
+  expect(sent).toContainEqual({ type: 'undo', editId: 'e1' });
+});
+
+test('a summary’s HTML is text', () => {
+  show([item('e1-marker', { marker: { ...marker, summary: '<img src=x onerror=alert(1)>' } })]);
+  find('.marker').click();
+  expect(root.querySelector('img')).toBeNull();
+  expect(find('.marker-body .prose').textContent).toBe('<img src=x onerror=alert(1)>');
+});
+
+test('a summary streams while it is written, and can be cancelled', async () => {
+  show([item('m0')]);
+  page.receive({ type: 'compacting', number: 1, trigger: 'manual', messages: 3, before: 9_000, summary: '' });
+  page.receive({ type: 'chunk', text: '## Task\nFix' });
+  page.receive({ type: 'chunk', text: ' it' });
+  await vi.waitUntil(() => find('.writing-text').textContent === 'TaskFix it');
+  find('.cancel').click();
+  expect(sent).toContainEqual({ type: 'cancel' });
+  page.receive({ type: 'compacted', status: 'cancelled', error: '' });
+  expect(find('.writing').hidden).toBe(true);
+});
+
+test('one row is the tab stop; keys move it, pin and open', () => {
+  show([item('m0'), item('m1', { role: 'assistant', parts: [call('a')] }), item('m2', { parts: [result('a')] })]);
+  const last = find('[tabindex="0"].row');
+  expect(last.dataset['key']).toBe('m1');
+  last.focus();
+  press(last, 'ArrowUp');
+  expect(document.activeElement).toBe(find('[data-key="m0"]'));
+  expect(root.querySelectorAll('.row[tabindex="0"]')).toHaveLength(1);
+  press(find('[data-key="m0"]'), 'p');
+  expect(sent).toContainEqual({ type: 'pin', id: 'm0', pinned: true });
+  press(find('[data-key="m0"]'), 'Enter');
+  expect(sent).toContainEqual({ type: 'detail', generation: 1, offset: 0, id: 'm0' });
+  page.receive({ type: 'detail', id: 'm0', parts: [{ kind: 'text', text: 'all of it', more: false }] });
+  expect(find('[data-key="m0"] .text').textContent).toBe('all of it');
+  expect(document.activeElement).toBe(find('[data-key="m0"]'));
+});
+
+test('a search hit in the archive is opened and focused', () => {
+  show(archived);
+  page.receive({ type: 'hits', query: '', error: '', hits: [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }] });
+  expect(words('.hit mark')).toEqual(['b']);
+  find('.hit').click();
+  expect(document.activeElement).toBe(find('[data-key="m2"]'));
+});
+
+test('the prompt box says why it is off, and sends when it is on', () => {
+  show([item('m0')]);
+  expect(find('.no-model').textContent).toMatch(/^No model is configured/);
+  show([item('m0')], { generation: 2, canPrompt: true });
+  const input = find('.prompt-input') as HTMLTextAreaElement;
+  input.value = 'Go on.';
+  press(input, 'Enter');
+  expect(sent).toContainEqual({ type: 'prompt', text: 'Go on.' });
+});
+
+test('of 10,000 messages few are in the document', () => {
+  show(items(10_000), {});
+  expect(root.querySelectorAll('.row').length).toBeLessThan(60);
+  expect(find('.row').getAttribute('aria-setsize')).toBe('10000');
+});
+
+test('what was open is open again when the page comes back', async () => {
+  show(archived);
+  find('.group').click();
+  await vi.waitUntil(() => kept?.place.opened.length === 1);
+  start();
+  show(archived);
+  expect(words('.archived .text')).toEqual(['m1', 'm2']);
+});
+
+test('a refusal is said assertively, other news politely', () => {
+  show([item('m0')]);
+  page.receive({ type: 'notice', severity: 'error', text: 'No.' });
+  expect(find('[aria-live="assertive"]').textContent).toBe('No.');
+  page.receive({ type: 'notice', severity: 'info', text: 'Yes.' });
+  expect(find('[aria-live="polite"]').textContent).toBe('Yes.');
+});

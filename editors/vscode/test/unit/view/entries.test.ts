@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+
+import type { EditInfo, Entry, HistoryResult, MessagesResult } from '../../../src/protocol.gen';
+import { findReplacements, inForce, replacesContents, toItem, wholeParts } from '../../../src/view/entries';
+import { isHostMessage } from '../../../src/view/messages';
+import { pageHtml } from '../../../src/view/html';
+import { example, exampleNames } from '../samples';
+
+const { edits } = example('context.history.result.json') as HistoryResult;
+
+test.each(exampleNames('context.messages.').filter((name) => name.endsWith('.result.json')))('every entry of %s becomes an item the page takes', (name) => {
+  const { entries, total } = example(name) as MessagesResult;
+  const shown = entries.map((entry) => toItem(entry, edits, new Map()));
+  expect(shown).toHaveLength(entries.length);
+  expect(isHostMessage({ type: 'entries', generation: 1, offset: 0, total, items: shown })).toBe(true);
+});
+
+test('a marker knows the edit that undoes it', () => {
+  const { entries } = example('context.messages.result.json') as MessagesResult;
+  const shown = entries.map((entry) => toItem(entry, edits, new Map())).find((each) => each.marker);
+  expect(shown?.marker).toMatchObject({ editId: 'e_4', number: 1, trigger: 'automatic', messagesArchived: 33, before: 6_020, after: 2_856 });
+});
+
+function entry(text: string): Entry {
+  return { message: { id: 'm1', role: 'user', content: [{ type: 'text', text }] }, index: 1, tokens: 1, archived: false, pinned: false, inserted: false };
+}
+
+test('a row’s text is cut, the whole one is not', () => {
+  const long = entry('x'.repeat(5_000));
+  const [part] = toItem(long, [], new Map()).parts;
+  expect(part).toMatchObject({ kind: 'text', more: true });
+  expect(JSON.stringify(part).length).toBeLessThan(700);
+  expect(wholeParts(long.message)).toEqual([{ kind: 'text', text: 'x'.repeat(5_000), more: false }]);
+});
+
+test('contents that an edit replaced are found by comparing with the context', () => {
+  const shown = new Map([['m1', entry('cleared').message]]);
+  expect(findReplacements([entry('long output')], shown)).toEqual(new Map([['m1', 'cleared']]));
+  expect(findReplacements([entry('cleared')], shown)).toEqual(new Map());
+  expect(findReplacements([entry('long output')], new Map())).toEqual(new Map());
+});
+
+test('only edits in force count', () => {
+  const cleared: EditInfo = { id: 'e9', kind: 'clear_tool_uses', timestamp: 1, trigger: 'automatic', tokensSaved: 9 };
+  expect(replacesContents([cleared])).toBe(true);
+  expect(replacesContents([{ ...cleared, reverted: true }])).toBe(false);
+  expect(inForce([cleared, { ...cleared, id: 'e10', reverted: true }])).toBe('e9');
+});
+
+test('the page’s policy lets in our own script and style alone', () => {
+  const html = pageHtml({ script: 'https://x/a.js', style: 'https://x/a.css', source: 'https://x', nonce: 'n0nce', language: 'en' });
+  expect(html).toContain(`default-src 'none'; style-src https://x; script-src 'nonce-n0nce'; base-uri 'none'; form-action 'none'`);
+  expect(html).not.toContain('unsafe');
+});

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+
+import type { Usage } from '../../../src/view/messages';
+import { biggestOf } from '../../../src/view/page/biggest';
+import { keyAct } from '../../../src/view/page/keys';
+import { gaugeWords, levelWord, outcomeLine, sourceWords, undoWords } from '../../../src/view/page/words';
+import { item, marker, result } from './items';
+
+const usage: Usage = {
+  used: 124_000,
+  size: 300_000,
+  usable: 280_000,
+  warnAt: 224_000,
+  compactAt: 252_000,
+  level: 'normal',
+  source: 'reported',
+  breakdown: {},
+  model: 'claude-sonnet-4-5',
+  messagesActive: 3,
+  messagesArchived: 0,
+  reportedAt: 0,
+  pendingMessages: 3,
+  errorShare: 0.04,
+};
+
+test('the gauge says what is used, of how much, and where compaction comes', () => {
+  expect(gaugeWords(usage)).toBe('124K of 300K, compacts at 252K');
+  expect(gaugeWords({ ...usage, size: null })).toBe('124K tokens, limit unknown');
+});
+
+test('a figure says how it is known', () => {
+  expect(sourceWords(usage, 12_000)).toBe('reported by the provider 12 s ago');
+  expect(sourceWords({ ...usage, source: 'stale' }, 0)).toBe('stale: 3 messages since the last report');
+  expect(sourceWords({ ...usage, source: 'estimated' }, 0)).toBe('estimated, ±4 %');
+});
+
+test('a level has a word beside its colour', () => {
+  expect([levelWord(usage), levelWord({ ...usage, level: 'warning' }), levelWord({ ...usage, level: 'critical' })]).toEqual(['', 'Nearly full', 'Due for compaction']);
+});
+
+test('undo says first what it brings back', () => {
+  expect(undoWords(marker, usage)).toBe('Brings back 44 messages, 122K tokens; the context will be at 82 %.');
+  expect(undoWords(marker, { ...usage, used: 172_000 })).toMatch(/at 98 %\. That is beyond the mark/);
+  expect(undoWords(marker, undefined)).toBe('Brings back 44 messages, 122K tokens.');
+});
+
+test('a failed command shows the line that tells of the failure', () => {
+  expect(outcomeLine('collected 3\nE  assert 1\n1 failed in 2s\nbye', true)).toBe('1 failed in 2s');
+  expect(outcomeLine('\n  first\nsecond', false)).toBe('first');
+});
+
+test('a part’s biggest messages come first, without those archived', () => {
+  const all = [item('m1', { tokens: 5 }), item('m2', { tokens: 50 }), item('m3', { archived: true }), item('m4', { parts: [result('a')], tokens: 99 }), item('m5', { role: 'system' })];
+  expect(biggestOf('messages', all).map((big) => big.id)).toEqual(['m2', 'm1']);
+  expect(biggestOf('tool_results', all).map((big) => big.id)).toEqual(['m4']);
+  expect(biggestOf('system_prompt', all).map((big) => big.id)).toEqual(['m5']);
+});
+
+test('keys move, open and pin, and leave what belongs to others', () => {
+  const press = (key: string, ctrlKey = false) => keyAct({ key, ctrlKey, metaKey: false, altKey: false }, 7);
+  expect(press('PageUp')).toEqual({ act: 'move', by: -7 });
+  expect(press('p')).toEqual({ act: 'pin' });
+  expect(press('p', true)).toBeUndefined();
+  expect(press('Tab')).toBeUndefined();
+});
