@@ -29,6 +29,7 @@ async function measure(): Promise<readonly number[]> {
   const driver = await workbench.driver();
   await workbench.run('New Session');
   await workbench.answer('measured');
+  await workbench.reads(/limit unknown/);
   await workbench.status.click();
   await workbench.answer('gpt-4o');
   await workbench.reads(/0\/1M/);
