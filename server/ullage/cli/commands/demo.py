@@ -29,7 +29,7 @@ That was the real server over stdio, with no model and no network. Yours now:
   ullage import FILE     keep it as a session, to search it and to go on with it
 
 Any LSP client can start the server today: ullage lsp
-Plugins for VS Code and Neovim are being built in editors/, not released yet.
+For VS Code and Neovim there are plugins in editors/, to be built from a checkout.
 Read on in README.md, server/ARCHITECTURE.md and protocol/README.md.
 """
 
