@@ -224,3 +224,21 @@ async def test_a_pinned_message_stays_verbatim_through_compactions() -> None:
     (kept,) = [entry for entry in await client.entries(session_id) if entry["pinned"]]
     assert kept["message"]["content"] == [{"type": "text", "text": reply(1)}]
     assert (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["compactions"] >= 2
+
+
+async def test_the_transcript_comes_in_pages_with_its_marker_in_place() -> None:
+    client = build_test_client()
+    session_id = await fill_until_compacted(client)
+    whole = await client.call("context/messages", sessionId=session_id, scope="transcript")
+    entries = whole["entries"]
+    assert [entry["inserted"] for entry in entries].count(True) == 1
+    assert whole["total"] == len(entries)
+    for limit in (1, 3, 7):
+        paged: list[object] = []
+        for offset in range(0, whole["total"] + limit, limit):
+            page = await client.call(
+                "context/messages", sessionId=session_id, scope="transcript", offset=offset, limit=limit
+            )
+            assert page["total"] == whole["total"]
+            paged += page["entries"]
+        assert paged == entries

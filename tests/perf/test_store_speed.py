@@ -84,3 +84,16 @@ def test_finding_a_message_by_its_id_costs_the_same_in_a_large_session(tmp_path:
             times[size] = statistics.median(found) + statistics.median(missed)
         report(f"find a message among {size}, ms", times[size] * 1e3)
     assert times[LARGE] <= 2 * times[SMALL]
+
+
+def test_a_page_of_messages_costs_the_same_in_a_large_session(tmp_path: Path) -> None:
+    times: dict[int, float] = {}
+    for size in (SMALL, LARGE):
+        with filled_store(tmp_path / f"{size}.db", size) as store:
+            pages = [
+                timed(lambda store=store, n=n: store.read_messages("s", n, n + 20)) for n in range(0, SMALL - 20, 5)
+            ]
+            edits = [timed(lambda store=store: store.read_edits("s")) for _ in pages]
+            times[size] = statistics.median(pages) + statistics.median(edits)
+        report(f"read 20 messages and all edits of {size}, ms", times[size] * 1e3)
+    assert times[LARGE] <= 2 * times[SMALL]

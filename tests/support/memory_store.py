@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import MessageAppended, Record, SessionForked
+from ullage.model.events import ContextEdited, EditReverted, MessageAppended, Record, SessionForked
 from ullage.model.message import Message
 from ullage.service.ports import SearchHit, SessionInfo, StoredSession
 from ullage.store.facts import SessionFacts, fold_facts
@@ -69,6 +69,16 @@ class MemoryStore:
             if isinstance(record.event, MessageAppended) and record.event.message.id == message_id
         ]
         return found[-1] if found else None
+
+    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+        self._require(session_id)
+        appended = [record for record in self._all_records(session_id) if isinstance(record.event, MessageAppended)]
+        return tuple(appended[start:stop])
+
+    def read_edits(self, session_id: str) -> tuple[Record, ...]:
+        self._require(session_id)
+        edits = ContextEdited | EditReverted
+        return tuple(record for record in self._all_records(session_id) if isinstance(record.event, edits))
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         log = self._require(session_id)

@@ -130,14 +130,13 @@ async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
 
 async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResult:
     if params.scope == "context":
-        entries = await contexts.view_entries(workspace, params.session_id)
+        page = await contexts.view_page(workspace, params.session_id, params.offset, params.limit)
     else:
-        entries = contexts.transcript_entries(workspace, params.session_id)
-    stop = None if params.limit is None else params.offset + params.limit
+        page = contexts.transcript_page(workspace, params.session_id, params.offset, params.limit)
     request = None
     if params.provider is not None:
         request = await export.provider_request(workspace, params.session_id, params.provider)
-    return MessagesResult(entries=entries[params.offset : stop], total=len(entries), request=request)
+    return MessagesResult(entries=page.entries, total=page.total, request=request)
 
 
 async def compact(workspace: Workspace, params: CompactParams) -> CompactResult:

@@ -38,6 +38,13 @@ class Entry(Struct, frozen=True, kw_only=True):
     inserted: bool = False
 
 
+class Page(Struct, frozen=True, kw_only=True):
+    """Some of the messages, and how many there are in all, markers included."""
+
+    entries: tuple[Entry, ...]
+    total: int
+
+
 class Preview(Struct, frozen=True, kw_only=True):
     """What a compaction would do. `id` commits it."""
 
@@ -48,18 +55,34 @@ class Preview(Struct, frozen=True, kw_only=True):
     context_size_after: int
 
 
-async def view_entries(workspace: Workspace, session_id: str) -> tuple[Entry, ...]:
-    """The context as the model would be sent it, once any automatic run is through."""
+async def view_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
+    """A stretch of the context as the model would be sent it, once any automatic run is through."""
     session = await settled(workspace, session_id)
-    return tuple(_view_entries(session))
+    entries = tuple(_view_entries(session))
+    stop = None if limit is None else offset + limit
+    return Page(entries=entries[offset:stop], total=len(entries))
 
 
-def transcript_entries(workspace: Workspace, session_id: str) -> tuple[Entry, ...]:
-    """Every message ever, archived ones included, with the markers of compactions in force where they cut."""
-    session = workspace.session(session_id)
-    records = workspace.ports.store.read(session_id)
-    markers = {edit.end: edit.marker for edit in compaction_edits(records)}
-    return tuple(_all_entries(session, records, markers))
+def transcript_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
+    """A stretch of everything ever said, archived or not, with the markers of compactions in force where they cut.
+
+    Costs what the page costs, however long the session is.
+    """
+    session, store = workspace.session(session_id), workspace.ports.store
+    markers = {edit.end: edit.marker for edit in compaction_edits(store.read_edits(session_id))}
+    # A marker stands before the message it cuts at, and moves everything behind it on by one.
+    places = {end + rank: end for rank, end in enumerate(sorted(markers))}
+    total = session.transcript.messages + len(markers)
+    stop = total if limit is None else min(total, offset + limit)
+    first, last = (at - sum(place < at for place in places) for at in (offset, stop))
+    messages = zip(range(first, last), store.read_messages(session_id, first, last), strict=True)
+    entries = (
+        Entry(message=markers[places[place]], index=places[place], inserted=True)
+        if place in places
+        else _transcript_entry(session, *next(messages))
+        for place in range(offset, stop)
+    )
+    return Page(entries=tuple(entries), total=total)
 
 
 async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
@@ -197,26 +220,18 @@ def _view_entries(session: Session) -> Iterator[Entry]:
         )
 
 
-def _all_entries(session: Session, records: Sequence[Record], markers: dict[int, Message]) -> Iterator[Entry]:
-    scale = session.tracker.scale
-    index = 0
-    for record in records:
-        if not isinstance(record.event, MessageAppended):
-            continue
-        if index in markers:
-            yield Entry(message=markers[index], index=index, inserted=True)
-        message = record.event.message
-        counted = session.counts.get(message.id)
-        yield Entry(
-            message=message,
-            index=index,
-            tokens=scale(counted.total) if counted else 0,
-            archived=counted is None,
-            pinned=message.id in session.transcript.pinned,
-        )
-        index += 1
-    if index in markers:
-        yield Entry(message=markers[index], index=index, inserted=True)
+def _transcript_entry(session: Session, index: int, record: Record) -> Entry:
+    if not isinstance(record.event, MessageAppended):
+        raise TypeError(f"the store gave a {type(record.event).__name__} for a message")
+    message = record.event.message
+    counted = session.counts.get(message.id)
+    return Entry(
+        message=message,
+        index=index,
+        tokens=session.tracker.scale(counted.total) if counted else 0,
+        archived=counted is None,
+        pinned=message.id in session.transcript.pinned,
+    )
 
 
 def _archived_entries(planned: Planned) -> Iterator[Entry]:

@@ -86,6 +86,15 @@ class SessionStore(Protocol):
         """The record that appended a message of this id, inherited ones included; None if there is none."""
         ...
 
+    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+        """The records that appended the messages with `start <= index < stop`, inherited ones included. Costs what
+        these messages cost, however long the session is."""
+        ...
+
+    def read_edits(self, session_id: str) -> tuple[Record, ...]:
+        """The records that edited the context or took an edit back, inherited ones included, oldest first."""
+        ...
+
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Keeps a state that folds everything up to and including `position`; replaces an older one, and is itself
         ignored if there is a newer one. Raises `InvalidRequest` for a position the session does not have."""

@@ -57,6 +57,28 @@ def read_records(connection: sqlite3.Connection, session_id: str, start: int, st
     return tuple(record for span in reversed(spans) for record in _read_span(connection, span, start))
 
 
+def read_messages(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+    """The records that appended the messages with `start <= index < stop`."""
+    return _read_by_index(
+        connection,
+        session_id,
+        "INDEXED BY message_numbers WHERE session_id = ? AND position < ? AND message_id IS NOT NULL "
+        "AND messages > ? AND messages <= ? ORDER BY messages",
+        (start, stop),
+    )
+
+
+def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record, ...]:
+    """The records that edited the context or took an edit back."""
+    return _read_by_index(
+        connection,
+        session_id,
+        "INDEXED BY edits WHERE session_id = ? AND position < ? AND event IN ('context_edited', 'edit_reverted') "
+        "ORDER BY position",
+        (),
+    )
+
+
 def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Tail:
     """The last record before `stop`."""
     for span in lineage(connection, session_id, stop):
@@ -80,7 +102,7 @@ def find_message(connection: sqlite3.Connection, session_id: str, message_id: st
             (span.session_id, storable(message_id), span.stop),
         ).fetchone()
         if row is not None:
-            return Record(position=row[0], timestamp=row[1], event=decode_event(row[2]))
+            return _record(*row)
     return None
 
 
@@ -105,14 +127,33 @@ def check_positions(session_id: str, expected: int, records: Sequence[Record]) -
         raise InvalidRequest(f"the records for session {session_id} skip or repeat a position")
 
 
+def _read_by_index(
+    connection: sqlite3.Connection, session_id: str, condition: str, values: tuple[int, ...]
+) -> tuple[Record, ...]:
+    """Records of the whole lineage that an index finds; the first two values are the span's session and its stop."""
+    spans = reversed(list(lineage(connection, session_id)))
+    rows = (
+        row
+        for span in spans
+        for row in connection.execute(
+            f"SELECT position, timestamp, payload FROM records {condition}", (span.session_id, span.stop, *values)
+        )
+    )
+    return tuple(_record(*row) for row in rows)
+
+
+def _record(position: int, timestamp: int, payload: bytes) -> Record:
+    return Record(position=position, timestamp=timestamp, event=decode_event(payload))
+
+
 def _read_span(connection: sqlite3.Connection, span: Span, start: int) -> Iterator[Record]:
     rows = connection.execute(
         "SELECT position, timestamp, payload FROM records "
         "WHERE session_id = ? AND position >= ? AND position < ? ORDER BY position",
         (span.session_id, max(span.start, start), span.stop),
     )
-    for position, timestamp, payload in rows:
-        yield Record(position=position, timestamp=timestamp, event=decode_event(payload))
+    for row in rows:
+        yield _record(*row)
 
 
 def _rows(session_id: str, messages: int, records: Sequence[Record]) -> Iterator[_Row]:

@@ -40,6 +40,8 @@ _V1 = (
     )
     """,
     "CREATE INDEX message_ids ON records (session_id, message_id) WHERE message_id IS NOT NULL",
+    "CREATE INDEX message_numbers ON records (session_id, messages) WHERE message_id IS NOT NULL",
+    "CREATE INDEX edits ON records (session_id, position) WHERE event IN ('context_edited', 'edit_reverted')",
     "CREATE TABLE snapshots (session_id TEXT PRIMARY KEY, position INTEGER NOT NULL, snapshot BLOB NOT NULL)",
     "CREATE TABLE calibrations (model TEXT PRIMARY KEY, calibration BLOB NOT NULL)",
     "CREATE VIRTUAL TABLE message_text USING fts5 (text)",

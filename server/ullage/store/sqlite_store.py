@@ -12,7 +12,7 @@ from ullage.service.ports import SearchHit, SessionInfo, StoredSession
 from ullage.store import sessions
 from ullage.store.connection import connect, default_path, transaction
 from ullage.store.failures import reporting
-from ullage.store.log import NO_END, find_message, find_tail, read_records
+from ullage.store.log import NO_END, find_message, find_tail, read_edits, read_messages, read_records
 from ullage.store.search import catch_up, search_messages
 from ullage.store.search_text import query_words
 
@@ -88,6 +88,18 @@ class SqliteStore:
         with self._reading() as connection:
             sessions.require_session(connection, session_id)
             return find_message(connection, session_id, message_id)
+
+    def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
+        """Implements `SessionStore.read_messages`."""
+        with self._reading() as connection:
+            sessions.require_session(connection, session_id)
+            return read_messages(connection, session_id, start, stop)
+
+    def read_edits(self, session_id: str) -> tuple[Record, ...]:
+        """Implements `SessionStore.read_edits`."""
+        with self._reading() as connection:
+            sessions.require_session(connection, session_id)
+            return read_edits(connection, session_id)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Implements `SessionStore.save_snapshot`."""

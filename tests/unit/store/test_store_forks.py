@@ -3,8 +3,9 @@
 import pytest
 
 from support.logs import conversation, events, fork, message, records
+from ullage.model.edits import ShortenEdit
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import ModelChanged
+from ullage.model.events import ContextEdited, EditReverted, ModelChanged
 from ullage.service.ports import SessionStore
 
 
@@ -142,3 +143,28 @@ def test_a_message_is_found_by_its_id_in_a_forks_own_log_and_in_what_it_inherits
     assert store.find_message("parent", "f0") is None
     with pytest.raises(SessionNotFound):
         store.find_message("nobody", "m1")
+
+
+def test_messages_are_read_by_their_place_across_a_fork(store: SessionStore) -> None:
+    parent = conversation("one", "two", "three")
+    branch = fork("parent", 2, message("f0", "elsewhere"), message("f1"))
+    store.create("parent", parent)
+    store.create("fork", branch)
+    assert store.read_messages("parent", 1, 3) == parent[2:4]
+    assert store.read_messages("fork", 0, 9) == parent[1:3] + branch[1:]
+    assert store.read_messages("fork", 2, 3) == branch[1:2]
+    assert store.read_messages("fork", 4, 9) == ()
+    with pytest.raises(SessionNotFound):
+        store.read_messages("nobody", 0, 1)
+
+
+def test_edits_and_their_reverts_are_read_alone_across_a_fork(store: SessionStore) -> None:
+    edit = ContextEdited(edit=ShortenEdit(id="e1", timestamp=0, replacements=()))
+    parent = conversation("one") + records(edit, message("m1"), start=2)
+    branch = fork("parent", 3, EditReverted(edit_id="e1"), message("f0"))
+    store.create("parent", parent)
+    store.create("fork", branch)
+    assert store.read_edits("parent") == parent[2:3]
+    assert store.read_edits("fork") == parent[2:3] + branch[1:2]
+    with pytest.raises(SessionNotFound):
+        store.read_edits("nobody")
