@@ -143,7 +143,9 @@ describe('previewing', () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
     await vscode.shot('preview', 'preview.png');
-    await typeAfter('edit it down to the next mark', 'The eleventh refresh within a minute gets 429.');
+    // It opens with the cursor at the summary's beginning.
+    await vscode.page.locator('.monaco-editor.focused').waitFor();
+    await vscode.page.keyboard.insertText('The eleventh refresh within a minute gets 429.\n');
     await vscode.page.locator('.codelens-decoration', { hasText: /38K → ~/ }).first().waitFor();
     await vscode.run('Accept Preview');
     await vscode.toast(/Compacted 1\d\d messages: 38K → /);
@@ -302,17 +304,4 @@ async function everything(): Promise<unknown> {
   const { result } = await driver.ask('ullage/context/messages', { sessionId, scope: 'transcript' });
   const usage = await driver.ask<{ used: number }>('ullage/context/get', { sessionId });
   return { transcript: result, used: usage.result.used, edits: (await history()).edits };
-}
-
-/** In the editor: behind the line that holds `mark`, one more line. */
-async function typeAfter(mark: string, line: string): Promise<void> {
-  const { keyboard } = vscode.page;
-  await vscode.page.locator('.monaco-editor .view-lines').first().click();
-  await keyboard.press('Control+F');
-  await vscode.page.locator('.find-widget.visible textarea').first().fill(mark);
-  await keyboard.press('Enter');
-  await keyboard.press('Escape');
-  await keyboard.press('End');
-  await keyboard.press('Enter');
-  await keyboard.insertText(line);
 }
