@@ -10,7 +10,8 @@ def short(tokens: int) -> str:
     if tokens < 9_950:
         return f"{tokens / 1_000:.1f}".removesuffix(".0") + "K"
     if tokens < 999_500:
-        return f"{round(tokens / 1_000)}K"
+        # Half a thousand up, as people and the other languages round.
+        return f"{(tokens + 500) // 1_000}K"
     return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
