@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from ullage.summary.history import Excerpt, History, Source
+from ullage.summary.history import History, Source
 
 _SPOKEN = {Source.AGENT, Source.THINKING, Source.CALL}
 
@@ -49,8 +49,3 @@ def mentions_focus(text: str, focus: Iterable[str]) -> bool:
     """Whether a text holds one of the focus words (lower case)."""
     lowered = text.lower()
     return any(word in lowered for word in focus)
-
-
-def value_of(excerpt: Excerpt, weights: Mapping[str, float]) -> float:
-    """The summed weight of an excerpt's anchors."""
-    return sum(weights.get(name, 0.0) for name in excerpt.anchors)

@@ -56,31 +56,25 @@ class Family(Struct, frozen=True, kw_only=True):
 _OPENAI_PATCHES = Family(name="gpt-5.2", images=ImageRule.OPENAI_PATCHES)
 # Text of a tokenizer nobody published: the mean ratio of those that are, with their spread as error.
 UNKNOWN = Family(name="unknown", ratios=KindRatios(1.08, 1.08, 1.12, 1.1, 1.05), error_share=0.12)
-# Framing of a call and its result in Claude's prompt: what fits the growth between consecutive recorded requests of
-# Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish it.
-_CLAUDE_TOOL_CALL, _CLAUDE_TOOL_RESULT = 60, 25
+# Framing of a call (60) and its result (25) in Claude's prompt: what fits the growth between consecutive recorded
+# requests of Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish it.
 _CLAUDE = Family(
     name="claude",
     ratios=KindRatios(prose=1.22, code=1.18, output=1.15, cjk=1.36, listing=1.15),
     error_share=0.06,
     per_message=4,
-    per_tool_call=_CLAUDE_TOOL_CALL,
-    per_tool_result=_CLAUDE_TOOL_RESULT,
+    per_tool_call=60,
+    per_tool_result=25,
     tool_prompt=346,
     tools_as_typescript=False,
     escaped_input=False,
     images=ImageRule.CLAUDE,
 )
-_CLAUDE_NEW = Family(
+_CLAUDE_NEW = replace(
+    _CLAUDE,
     name="claude-4.7",
     ratios=KindRatios(prose=1.72, code=1.47, output=1.40, cjk=1.36, listing=1.40),
     error_share=0.12,
-    per_message=4,
-    per_tool_call=_CLAUDE_TOOL_CALL,
-    per_tool_result=_CLAUDE_TOOL_RESULT,
-    tool_prompt=346,
-    tools_as_typescript=False,
-    escaped_input=False,
     images=ImageRule.CLAUDE_LARGE,
 )
 _GEMINI = Family(
@@ -90,13 +84,7 @@ _GEMINI = Family(
     per_message=0,
     images=ImageRule.GEMINI,
 )
-_GEMINI_2 = Family(
-    name="gemini-2",
-    ratios=_GEMINI.ratios,
-    error_share=0.06,
-    per_message=0,
-    images=ImageRule.GEMINI_TILES,
-)
+_GEMINI_2 = replace(_GEMINI, name="gemini-2", images=ImageRule.GEMINI_TILES)
 
 
 def _open(name: str, error_share: float, ratios: KindRatios) -> Family:

@@ -2,7 +2,7 @@
 
 `Transcript` is a sans-I/O state machine. It holds the view and a few facts, never the archived messages, so its
 size is that of the active context. A reverted edit is passed over as if it had never been; since its archived
-messages are no longer at hand, reverting means folding the log again (`needs_refold`).
+messages are no longer at hand, reverting means folding the log again (`service/workspace.py`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -127,10 +127,6 @@ class Transcript:
     def edits_in_force(self) -> tuple[EditInfo, ...]:
         """Edits that were not reverted, oldest first."""
         return tuple(edit for edit in self.edits if not edit.reverted)
-
-    def needs_refold(self, event: Event) -> bool:
-        """Whether an event takes back something this state has already forgotten."""
-        return isinstance(event, EditReverted) and event.edit_id not in self._reverted
 
     def is_reverted(self, edit_id: str) -> bool:
         """Whether the log takes an edit back further on."""
