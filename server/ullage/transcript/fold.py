@@ -13,6 +13,7 @@ from msgspec import Struct
 from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.events import (
     ContextEdited,
+    ContextWarned,
     EditReverted,
     Event,
     MessageAppended,
@@ -160,7 +161,7 @@ class Transcript:
             case SessionForked():
                 self.parent_id = event.parent_id
                 self.title = event.title or self.title
-            case UsageReported() | EditReverted():
+            case UsageReported() | EditReverted() | ContextWarned():
                 pass
 
     def _append(self, message: Message) -> None:
@@ -192,8 +193,8 @@ class Transcript:
             self.relied &= {item.message.id for item in self._items}
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
-        """Tells the fold which edits the coming records take back."""
-        self._reverted |= {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+        """Tells the fold which edits the coming records take back for good."""
+        self._reverted |= reverted_ids(records)
 
 
 def _count_active(items: Sequence[Item]) -> int:
@@ -222,10 +223,16 @@ def project(events: Iterable[Event]) -> tuple[Message, ...]:
     return fold(records).view
 
 
+def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
+    """The edits that are reverted after these records: of several events about one edit the last holds."""
+    last = {record.event.edit_id: record.event for record in records if isinstance(record.event, EditReverted)}
+    return frozenset(edit_id for edit_id, event in last.items() if event.reverted)
+
+
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
     """The compactions among records, reverted ones left out, oldest first."""
     records = tuple(records)
-    reverted = {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+    reverted = reverted_ids(records)
     return tuple(
         record.event.edit
         for record in records
