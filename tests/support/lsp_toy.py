@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.api.table import AnyMethod, Method
+from ullage.lsp.announce import Announcer
 from ullage.lsp.commands import Command, CommandOutcome
 from ullage.lsp.progress import Progress
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
 from ullage.model.errors import NothingToCompact, SessionNotFound
 from ullage.model.settings import Settings
-from ullage.service.ports import Listener
 from ullage.service.workspace import Workspace
 
 
@@ -39,7 +39,7 @@ class Toy:
 
     def __init__(self) -> None:
         self.settings: list[Settings] = []
-        self.listeners: list[Listener] = []
+        self.listeners: list[Announcer] = []
         self.cancelled_compactions: list[str] = []
         self.log: list[str] = []
         self.gate = asyncio.Event()
@@ -52,8 +52,8 @@ class Toy:
         )
         return build_server(hooks, self._methods(), self._commands(), "0.0.test")
 
-    def _open(self, listener: Listener) -> Workspace:
-        self.listeners.append(listener)
+    def _open(self, announcer: Announcer) -> Workspace:
+        self.listeners.append(announcer)
         # The methods here never use it, so it need not be built.
         return Workspace.__new__(Workspace)
 

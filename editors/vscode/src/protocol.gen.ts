@@ -353,11 +353,13 @@ export interface MessageInput {
 }
 
 /**
- * `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the
- * context is given request-ready as well.
+ * `context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for
+ * that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given
+ * request-ready as well.
  */
 export interface MessagesParams {
   readonly sessionId: string;
+  readonly messageId?: string;
   /** @default "context" */
   readonly scope?: "context" | "transcript";
   /** @default 0 */
@@ -472,7 +474,7 @@ export interface SearchHit {
   readonly snippet: string;
 }
 
-/** Words to find, in one session or all. */
+/** Words to find, in one session or all: names, whole or in part, or a question in plain words. */
 export interface SearchParams {
   readonly query: string;
   readonly sessionId?: string;
@@ -480,7 +482,7 @@ export interface SearchParams {
   readonly limit?: number;
 }
 
-/** Messages that match, best first. */
+/** Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole. */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
 }

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from ullage import __version__
 from ullage.api.methods import METHODS
+from ullage.lsp.announce import Announcer
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import WorkspaceHooks, build_server, serve
-from ullage.service.ports import Listener
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
 
@@ -14,12 +14,13 @@ from ullage.service.workspace import Workspace
 def serve_language_server(store_path: Path | None) -> int:
     """Serves one client until it is done; the exit status."""
 
-    def open_workspace(listener: Listener) -> Workspace:
+    def open_workspace(announcer: Announcer) -> Workspace:
         # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(store_path)
-        workspace.listeners.append(listener)
+        workspace.listeners.append(announcer)
+        workspace.indexing_listeners.append(announcer)
         return workspace
 
     hooks = WorkspaceHooks(open=open_workspace, configure=configure, cancel_compaction=Workspace.cancel)

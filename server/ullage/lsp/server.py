@@ -19,7 +19,6 @@ from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
 from ullage.lsp.stdio import claim_stdout, serve_descriptors, watch_process
 from ullage.model.settings import Settings
-from ullage.service.ports import Listener
 from ullage.service.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ class WorkspaceHooks(Struct, frozen=True, kw_only=True):
     of settings; `cancel_compaction` with a session's id when the person cancels a compaction that came by itself.
     """
 
-    open: Callable[[Listener], Workspace]
+    open: Callable[[Announcer], Workspace]
     configure: Callable[[Workspace, Settings], object]
     cancel_compaction: Callable[[Workspace, str], object]
 

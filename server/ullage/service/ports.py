@@ -1,6 +1,6 @@
 """What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -84,6 +84,11 @@ class SessionStore(Protocol):
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """The record that appended a message of this id, inherited ones included; None if there is none."""
+        ...
+
+    def find_index(self, session_id: str, message_id: str) -> int | None:
+        """The number of the message of this id among those appended, from 0, inherited ones included; None if there is
+        none, the last if there are several."""
         ...
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
@@ -183,6 +188,15 @@ class Ids(Protocol):
         ...
 
 
+class Indexing(Struct, frozen=True, kw_only=True):
+    """How far a search is with indexing: `left` of `total` records, 0 at its end; `cancel` gives the search up."""
+
+    id: str
+    left: int
+    total: int
+    cancel: Callable[[], object]
+
+
 class SummaryStream(Struct, frozen=True, kw_only=True):
     """A summary on its way: the ledger, which code has made, and the text in pieces as it is written."""
 
@@ -208,6 +222,14 @@ class Listener(Protocol):
 
     def session_updated(self, session_id: str, update: Update) -> None:
         """Called in order, on the event loop; must not block."""
+        ...
+
+
+class IndexingListener(Protocol):
+    """Whoever shows how a first search gets on."""
+
+    def indexing(self, progress: Indexing) -> None:
+        """Called on the event loop while a search takes long over its index; must not block."""
         ...
 
 

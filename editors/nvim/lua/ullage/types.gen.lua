@@ -258,9 +258,10 @@
 ---@field id? string
 ---@field timestamp? integer
 
---- `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the context is given request-ready as well.
+--- `context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given request-ready as well.
 ---@class (exact) ullage.MessagesParams
 ---@field sessionId string
+---@field messageId? string
 ---@field scope? "context"|"transcript" Default 'context'.
 ---@field offset? integer Default 0.
 ---@field limit? integer
@@ -352,13 +353,13 @@
 ---@field score number
 ---@field snippet string
 
---- Words to find, in one session or all.
+--- Words to find, in one session or all: names, whole or in part, or a question in plain words.
 ---@class (exact) ullage.SearchParams
 ---@field query string
 ---@field sessionId? string
 ---@field limit? integer Default 10.
 
---- Messages that match, best first.
+--- Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole.
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
 
