@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from threading import Event
 from typing import Any
 
 from msgspec import Struct
@@ -43,10 +44,12 @@ class Toy:
         self.cancelled_compactions: list[str] = []
         self.log: list[str] = []
         self.gate = asyncio.Event()
+        self.warmed = Event()
 
     def server(self) -> UllageServer:
         hooks = WorkspaceHooks(
             open=self._open,
+            warm_up=self.warmed.set,
             configure=lambda _, settings: self.settings.append(settings),
             cancel_compaction=lambda _, session_id: self.cancelled_compactions.append(session_id),
         )

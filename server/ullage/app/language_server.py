@@ -1,5 +1,6 @@
 """The Language Server, put together and served on standard input and output."""
 
+from importlib import import_module
 from pathlib import Path
 
 from ullage import __version__
@@ -9,6 +10,7 @@ from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import WorkspaceHooks, build_server, serve
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
+from ullage.tokens.vocabulary import warm_up
 
 
 def serve_language_server(store_path: Path | None) -> int:
@@ -23,5 +25,13 @@ def serve_language_server(store_path: Path | None) -> int:
         workspace.indexing_listeners.append(announcer)
         return workspace
 
-    hooks = WorkspaceHooks(open=open_workspace, configure=configure, cancel_compaction=Workspace.cancel)
+    hooks = WorkspaceHooks(
+        open=open_workspace, warm_up=_warm_up, configure=configure, cancel_compaction=Workspace.cancel
+    )
     return serve(build_server(hooks, METHODS, COMMANDS, __version__))
+
+
+def _warm_up() -> None:
+    """Imports what opening a workspace imports, and loads the vocabulary that most models share."""
+    import_module("ullage.app.compose")
+    warm_up()
