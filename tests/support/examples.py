@@ -61,7 +61,7 @@ class Examples:
     def error(self, error: UllageError) -> None:
         """Keeps an error."""
         made = error_object(error)
-        self._keep(f"error.{made.data.kind}", as_json(made))
+        self._keep(f"error.{type(error).__name__}", as_json(made))
 
     def keep_updates(self, client: TestClient) -> None:
         """Keeps what the client was told since the last call."""

@@ -231,11 +231,14 @@ export interface ErrorData {
   readonly kind: string;
 }
 
-/** JSON-RPC's error object; `message` is one line fit for a person. */
+/**
+ * JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not be
+ * read, and for a failure inside.
+ */
 export interface ErrorObject {
   readonly code: number;
   readonly message: string;
-  readonly data: ErrorData;
+  readonly data?: ErrorData;
 }
 
 /** `ullage` exports the whole log, the others the context, request-ready. */

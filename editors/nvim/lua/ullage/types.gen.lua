@@ -150,11 +150,11 @@
 ---@class (exact) ullage.ErrorData
 ---@field kind string
 
---- JSON-RPC's error object; `message` is one line fit for a person.
+--- JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not be read, and for a failure inside.
 ---@class (exact) ullage.ErrorObject
 ---@field code integer
 ---@field message string
----@field data ullage.ErrorData
+---@field data? ullage.ErrorData
 
 --- `ullage` exports the whole log, the others the context, request-ready.
 ---@class (exact) ullage.ExportParams
