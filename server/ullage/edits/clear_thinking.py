@@ -6,6 +6,7 @@ way keeps its thinking whole, as Anthropic requires. Emptied thinking has no sig
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -42,7 +43,7 @@ def clear_thinking(
 
 def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
     starts = [0, *turn_starts(messages), len(messages)]
-    return (messages[start:stop] for start, stop in zip(starts, starts[1:], strict=False))
+    return (messages[start:stop] for start, stop in pairwise(starts))
 
 
 def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:

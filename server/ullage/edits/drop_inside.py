@@ -1,7 +1,7 @@
 """The last group parted: for a single answer of so many messages that cutting each of them is not enough.
 
-Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer had
-begun later. Tool uses and results stay: they would lose each other.
+Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer
+had begun later. Tool uses and results stay: they would lose each other.
 """
 
 from collections.abc import Collection, Iterator

@@ -64,11 +64,11 @@ def compaction_retried(what: str, reason: str) -> str:
 
 
 def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
-    """Automatic compaction stops, since it does not help; `reason` is what it did (`failed 3 times in a row`), `biggest`
-    names the largest item (`message 212`)."""
+    """Automatic compaction stops, since it does not help; `reason` is what it did (`failed 3 times in a row`),
+    `biggest` names the largest item (`message 212`)."""
     return (
-        f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. It starts again after a "
-        "compaction by hand, or once three answers in a row end below the warning."
+        f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. "
+        "It starts again after a compaction by hand, or once three answers in a row end below the warning."
     )
 
 

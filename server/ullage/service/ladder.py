@@ -67,7 +67,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
-    """The edits of as many rungs as it takes to get down to the limit, each planned on what the one before it leaves."""
+    """The edits of as many rungs as it takes to get down to the limit, each planned on what those before it leave."""
     made: list[tuple[Rung, Edit]] = []
     for rung in rungs:
         if view.used <= terms.limit:

@@ -1,7 +1,7 @@
 """Automatic context management: after every change of a session, warn once, and shrink in the background.
 
-The ways of making room, and their order, are the tables of `service/ladder.py`; here they are climbed. A run always ends
-with a context that fits the window, or says what is too large for it.
+The ways of making room, and their order, are the tables of `service/ladder.py`; here they are climbed. A run always
+ends with a context that fits the window, or says what is too large for it.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from functools import partial
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
-from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
+from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
 from ullage.model.events import ContextEdited
 from ullage.policy.alarm import observe
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
-from ullage.service.compaction import automatic_limits, compact, new_stamp
+from ullage.service.compaction import attempt_compaction, automatic_limits, new_stamp
 from ullage.service.ladder import (
     CHEAP,
     LAST_RESORT,
@@ -179,7 +179,7 @@ async def _summarize(workspace: Workspace, session: Session, budget: ContextBudg
     limits = automatic_limits(budget, target)
     for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
         try:
-            await compact(workspace, workspace.session(session.id), limits, EditTrigger.AUTOMATIC, attempt=attempt)
+            await attempt_compaction(workspace, workspace.session(session.id), limits, attempt)
         except ProviderError as error:
             if following is None:
                 raise

@@ -44,8 +44,8 @@ def test_the_other_events_have_their_lines() -> None:
     assert words.nothing_to_compact(6, 4_000) == "Nothing to compact: 6 messages, 4K tokens."
     assert words.compaction_failed("x") == "Compaction failed: x"
     assert words.breaker_opened("failed 3 times in a row", "message 212", 61_000) == (
-        "Automatic compaction stopped, it failed 3 times in a row: message 212 alone is 61K tokens. It starts again after a "
-        "compaction by hand, or once three answers in a row end below the warning."
+        "Automatic compaction stopped, it failed 3 times in a row: message 212 alone is 61K tokens. "
+        "It starts again after a compaction by hand, or once three answers in a row end below the warning."
     )
     assert words.no_model().startswith("No model is configured.")
 
