@@ -21,7 +21,7 @@ from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
 from ullage.transcript.file_lines import Line, file_lines
-from ullage.transcript.reads import FileRead, file_reads, result_text, same_file
+from ullage.transcript.reads import FileRead, file_reads, only_text, same_file
 
 # A stretch shorter than its notice would grow, and many notices make a text hard to read.
 _MIN_LINES = 6
@@ -155,7 +155,7 @@ def _replacements(messages: Sequence[Message], cuts: Sequence[_Cut]) -> Iterator
 def _text(block: Block) -> str:
     match block:
         case ToolResultBlock():
-            return result_text(block)
+            return only_text(block)
         case TextBlock(text=text):
             return text
         case ResourceBlock(text=text):

@@ -58,6 +58,7 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         return
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)
+    session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     due = _due(workspace, session, budget)
     session.alarm, warn = observe(session.alarm, session.used, budget)
     # What compacts at once needs no announcement that it will.

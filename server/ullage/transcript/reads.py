@@ -86,12 +86,12 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
                 if block.id not in failed:
                     yield from _written(message, i, block)
             elif isinstance(block, ToolResultBlock) and not block.is_error:
-                yield from _shown(message, i, result_text(block), calls.get(block.tool_use_id))
+                yield from _shown(message, i, only_text(block), calls.get(block.tool_use_id))
             elif message.role is Role.USER:
                 yield from _mentioned(message, i, block, _fenced(messages, position))
 
 
-def result_text(block: ToolResultBlock) -> str:
+def only_text(block: ToolResultBlock) -> str:
     """A result's text; empty if it holds anything else, which a notice could not stand for."""
     if not all(isinstance(part, TextBlock) for part in block.content):
         return ""
