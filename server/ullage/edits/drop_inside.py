@@ -20,13 +20,14 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
     go; None if it fits already or none may. The very last message stays, and so do those of `stays`."""
     if view.used <= limit:
         return None
-    excess = view.used - limit + view.measure(_notice(stamp, len(view.items)))
+    messages = view.messages
+    excess = view.used - limit + view.measure(_notice(stamp, len(messages)))
     dropped: list[str] = []
-    for at in _may_go(view.messages, stays):
+    for at in _may_go(messages, stays):
         if excess <= 0:
             break
         excess -= view.tokens[at]
-        dropped.append(view.messages[at].id)
+        dropped.append(messages[at].id)
     if not dropped:
         return None
     draft = DropEdit(

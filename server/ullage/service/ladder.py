@@ -161,8 +161,8 @@ SUMMARIES: tuple[Attempt, ...] = (
 TRUNCATIONS: tuple[Rung, ...] = (
     Rung("the middles of huge messages", _huge_blocks),
     Rung("the oldest messages", _oldest),
-    Rung("the middles of the largest messages", _large_blocks),
     Rung("earlier parts of the last answer", _inside_the_answer),
+    Rung("the middles of the largest messages", _large_blocks),
     Rung("the middles of pinned messages", _pinned_blocks),
 )
 
