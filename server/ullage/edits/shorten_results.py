@@ -73,9 +73,9 @@ def _shortened(
     view: CountedView, limits: ResultLimits, long: Mapping[int, Sequence[tuple[ToolResult, int]]]
 ) -> Iterator[Replacement]:
     """Newest first, so that each result meets the names that were written after it."""
-    wanted = names(limits.focus)
-    for position in range(len(view.messages) - 1, min(long, default=0) - 1, -1):
-        message = view.messages[position]
+    messages, wanted = view.messages, names(limits.focus)
+    for position in range(len(messages) - 1, min(long, default=len(messages)) - 1, -1):
+        message = messages[position]
         if message.role is Role.ASSISTANT:
             wanted |= names(_said(message))
         for result, limit in reversed(long.get(position, ())):
