@@ -57,7 +57,9 @@ async def test_repeated_reads_go_first_and_nothing_else_if_they_suffice() -> Non
     client = build_test_client()
     session = await hold(client, user("p"), thinking("k", words(50)), *(m for i in range(3) for m in read(i)))
     assert kinds(session) == ["duplicate_reads"]
-    assert dict(notices(client))["context_cleared"].startswith("Cleared repeated file reads: ")
+    (told,) = [update for update in client.recorder.take() if "Cleared" in update.get("title", "")]
+    assert told["title"].startswith("Cleared repeated file reads: ")
+    assert "of the context was file contents shown again later: /a.py 2×" in told["description"]
 
 
 async def test_what_repeated_reads_do_not_reach_the_next_rungs_do_in_one_batch() -> None:

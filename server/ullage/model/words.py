@@ -1,6 +1,12 @@
 """The words of the events: one line each, the same in every editor."""
 
+from collections.abc import Sequence
+
+from ullage.model.edits import RepeatedFile
 from ullage.model.usage import UsageSource
+
+# Files that a notice names; more would not be read.
+_NAMED = 3
 
 
 def short(tokens: int) -> str:
@@ -41,6 +47,13 @@ def compacted(messages: int, before: int, after: int) -> str:
 def cleared(what: str, before: int, after: int) -> str:
     """A cheaper edit than a compaction made room; `what` is gone from the context (`old tool results`)."""
     return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
+
+
+def repeated(files: Sequence[RepeatedFile], share: float) -> str:
+    """What repeated file reads cost: their share of the context, and the files they were of, the worst by name."""
+    named = [f"{file.path} {file.occurrences}× ({short(file.tokens_saved)})" for file in files[:_NAMED]]
+    more = [f"{len(files) - _NAMED} more"] if len(files) > _NAMED else []
+    return f"{round(100 * share)}% of the context was file contents shown again later: {', '.join([*named, *more])}."
 
 
 def undone(before: int, after: int) -> str:

@@ -127,10 +127,11 @@ def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget,
     target = 0 if by_count else target_for(budget, _fixed(view))
     terms = _terms(workspace, session, target, result_tokens(budget, settings.max_result_tokens))
     made = climb((OLD_TOOL_USES,) if by_count else CHEAP, view, terms)
-    if not worth_clearing(action, _gain(before, [edit for _, edit in made]), budget, settings.clear_at_least):
+    edits = [edit for _, edit in made]
+    if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
         return False
-    session = _record_together(workspace, session, [edit for _, edit in made])
-    workspace.emit(session.id, context_cleared(_listed(made), before, session.used, made[-1][1].id))
+    session = _record_together(workspace, session, edits)
+    workspace.emit(session.id, context_cleared(_listed(made), before, session.used, edits))
     return True
 
 

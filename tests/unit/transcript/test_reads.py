@@ -6,7 +6,7 @@ from support.build import assistant, results, user, uses
 from ullage.model.blocks import ResourceBlock, TextBlock
 from ullage.model.message import Message, Role
 from ullage.transcript.file_lines import Line, file_lines
-from ullage.transcript.reads import FileRead, file_reads
+from ullage.transcript.reads import FileRead, file_keys, file_reads
 from ullage.transcript.shell_reads import ShellRead, shell_read
 
 NUMBERED = "     1\timport os\n     2\t\n     3\tprint(os.name)"
@@ -134,6 +134,21 @@ def test_numbers_of_tools_are_told_from_the_text_of_a_file() -> None:
         Line(None, " 3 three"),
     ]
     assert file_lines("x\ny", first=40) == [Line(40, "x"), Line(41, "y")]
+
+
+def test_one_file_has_one_key_however_its_path_is_written() -> None:
+    keys = file_keys(["/repo/src/a.py", "src/a.py", "./src/a.py", "file:///repo/src/a.py", "rc/a.py", "b.py", "/b.py"])
+    assert keys == {
+        "/repo/src/a.py": "/repo/src/a.py",
+        "src/a.py": "/repo/src/a.py",
+        "./src/a.py": "/repo/src/a.py",
+        "file:///repo/src/a.py": "/repo/src/a.py",
+        "rc/a.py": "rc/a.py",
+        "b.py": "/b.py",
+        "/b.py": "/b.py",
+    }
+    two = file_keys(["/x/a.py", "/y/a.py", "a.py"])
+    assert two["a.py"] == "a.py"
 
 
 def test_a_read_is_a_value() -> None:
