@@ -9,16 +9,22 @@ from hypothesis import strategies as st
 from support.build import append, counted, results, user, uses, words
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
+from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message
 from ullage.transcript.file_lines import file_lines
 from ullage.transcript.fold import project
+from ullage.transcript.keep import kept, leading
+from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
+SUMMARY = Summary(text="They read.", ledger=ArtifactLedger(), summarizer="test")
 FILES = ("a.py", "src/b.py")
 
 
@@ -149,6 +155,30 @@ def test_what_notices_point_to_is_there_whatever_cheap_edits_follow(
             emptied |= {message.id for message, after in zip(now, project(events), strict=True) if message != after}
         originals = [*before, *renamed][: len(project(events))]
         assert_nothing_is_lost(originals, project(events), emptied)
+
+
+@given(histories_of_a_file(), st.integers(50, 3_000), st.booleans(), st.data())
+@settings(deadline=None)
+def test_no_notice_outlives_what_it_points_to(
+    messages: list[Message], limit: int, drops: bool, data: st.DataObject
+) -> None:
+    """A compaction or a drop takes a notice before the lines it stands for, pins or not."""
+    pinned = data.draw(st.lists(st.sampled_from([message.id for message in messages]), max_size=2))
+    view = counted(*messages)
+    first = next((message.id for message in messages if is_pure_prompt(message)), None)
+    edit = dedupe_reads(view, Stamp(id="e", timestamp=1), {*leading(messages, first), *kept(messages, pinned)})
+    if edit is None:
+        return
+    after = view.after(edit)
+    if drops:
+        shrunk = drop_oldest(after, limit, pinned, first, Stamp(id="f", timestamp=2))
+    else:
+        plan = plan_compaction(after, CompactionLimits(target=limit, keep_tail=limit // 2), pinned, first)
+        shrunk = finish_compaction(plan, after, Stamp(id="f", timestamp=2), SUMMARY, 1) if plan else None
+    left = after.after(shrunk).messages if shrunk else after.messages
+    originals = {message.id: message for message in messages}
+    there = [message for message in left if message.id in originals]
+    assert_nothing_is_lost([originals[message.id] for message in there], there, ())
 
 
 def _renamed(block: Block) -> Block:
