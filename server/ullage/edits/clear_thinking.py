@@ -8,8 +8,6 @@ way keeps its thinking whole, as Anthropic requires. Emptied thinking has no sig
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from msgspec.structs import replace
-
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import ThinkingBlock
 from ullage.model.edits import ClearThinkingEdit, Replacement
@@ -37,8 +35,7 @@ def clear_thinking(
         replacements=replacements,
         cleared_thinking_turns=sum(map(bool, old)),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:

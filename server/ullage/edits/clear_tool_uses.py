@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import ToolUseBlock
@@ -77,8 +76,8 @@ def clear_tool_uses(
         replacements=tuple(replacements),
         cleared_tool_uses=len(cleared),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved >= max(1, options.clear_at_least) else None
+    edit = view.saving(draft)
+    return edit if edit and edit.tokens_saved >= options.clear_at_least else None
 
 
 def _exceeds(view: CountedView, trigger: Trigger) -> bool:

@@ -6,8 +6,6 @@ had begun later. Tool uses and results stay: they would lose each other.
 
 from collections.abc import Collection, Iterator
 
-from msgspec.structs import replace
-
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import DropEdit
@@ -37,8 +35,7 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
         message_ids=tuple(dropped),
         notice=_notice(stamp, len(dropped)),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
 def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:

@@ -54,8 +54,8 @@ def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = (
         replacements=tuple(_replacements(view.messages, cuts)),
         shown_in=tuple(sorted({message_id for cut in cuts for message_id in cut.shown_in})),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved, files=_impact(cuts, saved)) if saved > 0 else None
+    edit = view.saving(draft)
+    return replace(edit, files=_impact(cuts, edit.tokens_saved)) if edit else None
 
 
 class _Shown:

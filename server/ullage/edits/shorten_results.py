@@ -48,8 +48,7 @@ def shorten_results(
     if not replacements:
         return None
     draft = ShortenEdit(id=stamp.id, timestamp=stamp.timestamp, trigger=stamp.trigger, replacements=replacements)
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
 def _fixed(messages: Sequence[Message], untouched: Collection[str]) -> frozenset[str]:

@@ -96,12 +96,13 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
         if budget is None:
             return
         action = _due(workspace, session, budget)
-        if action is Action.NONE or clear_cheaply(workspace, session, budget, action):
+        if action is Action.NONE or _clear_cheaply(workspace, session, budget, action):
             return
         if action is not Action.COMPACT:
             session.cleared_at = session.used
             return
-        if session.breaker.is_open:
+        # Where what must stay is too much by itself, a summary of the rest would be paid for in vain.
+        if session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
             _truncate(workspace, session, budget)
             return
         if not await _compact(workspace, session, budget):
@@ -116,7 +117,7 @@ def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Actio
     return action
 
 
-def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
+def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
     """Applies the cheap rungs in one batch, if they are worth it."""
     settings = workspace.settings.context
     before = session.used
@@ -172,7 +173,7 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     session.breaker = (after_success if helped else after_failure)(session.breaker)
     if session.breaker.is_open:
         workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
-    return True
+    return not budget.overflow(session.used)
 
 
 async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget, target: int) -> None:
