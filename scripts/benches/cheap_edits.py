@@ -94,6 +94,7 @@ def _terms(session: Session) -> Terms:
         settings=settings,
         transcript=session.transcript,
         new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=0),
+        relied=frozenset(),
         result_tokens=result_tokens(make_budget(_WINDOW, None, settings), settings.max_result_tokens),
     )
 

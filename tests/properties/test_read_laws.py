@@ -2,11 +2,12 @@
 each further edit, and whatever other cheap edits do in between."""
 
 from collections.abc import Collection, Sequence
+from itertools import count
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.build import append, counted, results, user, uses, words
+from support.build import append, counted, log, results, user, uses, words
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
@@ -16,11 +17,13 @@ from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten_results import ResultLimits, shorten_results
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.edits import DuplicateReadsEdit, Edit
+from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, ShortenEdit
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message
+from ullage.model.settings import ContextSettings
+from ullage.service.ladder import CHEAP, Terms, climb
 from ullage.transcript.file_lines import file_lines
-from ullage.transcript.fold import project
+from ullage.transcript.fold import fold, project
 from ullage.transcript.keep import kept, leading
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
@@ -155,6 +158,31 @@ def test_what_notices_point_to_is_there_whatever_cheap_edits_follow(
             emptied |= {message.id for message, after in zip(now, project(events), strict=True) if message != after}
         originals = [*before, *renamed][: len(project(events))]
         assert_nothing_is_lost(originals, project(events), emptied)
+
+
+@given(histories_of_a_file(), st.integers(0, 2_000))
+@settings(deadline=None)
+def test_one_climb_of_the_cheap_rungs_takes_nothing_that_its_own_notices_point_to(
+    messages: list[Message], limit: int
+) -> None:
+    numbers = count()
+    terms = Terms(
+        limit=limit,
+        settings=ContextSettings(keep_tool_uses=0, clear_tool_inputs=True),
+        transcript=fold(log(append(*messages))),
+        new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=1),
+        relied=frozenset(),
+        result_tokens=60,
+    )
+    made = [edit for _, edit in climb(CHEAP, counted(*messages), terms)]
+    emptied = {
+        each.message_id
+        for edit in made
+        if isinstance(edit, ClearToolUsesEdit | ShortenEdit)
+        for each in edit.replacements
+    }
+    now = project([*append(*messages), *(ContextEdited(edit=edit) for edit in made)])
+    assert_nothing_is_lost(messages, now, emptied)
 
 
 @given(histories_of_a_file(), st.integers(50, 3_000), st.booleans(), st.data())

@@ -63,9 +63,9 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
     return Stamp(id=workspace.ports.ids.new("e"), timestamp=workspace.ports.clock.now(), trigger=trigger)
 
 
-def automatic_limits(budget: ContextBudget, target: int) -> CompactionLimits:
+def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
-    return _limits(target, budget.keep_tail)
+    return _limits(budget.target, budget.keep_tail)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:

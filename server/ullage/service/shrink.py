@@ -125,8 +125,9 @@ def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget
         return False
     view = session.counted_view()
     by_count = action is Action.CLEAR_TOOL_USES
-    target = 0 if by_count else target_for(budget, _fixed(view))
-    terms = _terms(workspace, session, target, result_tokens(budget, settings.max_result_tokens))
+    budget = _aimed(budget, view)
+    limit = 0 if by_count else budget.target
+    terms = _terms(workspace, session, limit, result_tokens(budget, settings.max_result_tokens))
     made = climb((OLD_TOOL_USES,) if by_count else CHEAP, view, terms)
     edits = [edit for _, edit in made]
     if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
@@ -150,10 +151,10 @@ def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
 async def _compact(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
     """Compacts, or truncates where no summary helps. Whether it is worth looking at the session again."""
     before = session.used
-    target = target_for(budget, _fixed(session.counted_view()))
+    budget = _aimed(budget, session.counted_view())
     workspace.emit(session.id, auto_compacting(before))
     try:
-        await _summarize(workspace, session, budget, target)
+        await _summarize(workspace, session, budget)
     except SessionBusy:
         # Whoever compacts looks after the session when done.
         return False
@@ -176,10 +177,10 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     return not budget.overflow(session.used)
 
 
-async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget, target: int) -> None:
+async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget) -> None:
     """Climbs the tries at a summary. Raises what the last of them raised."""
     attempts = [attempt for attempt in SUMMARIES if not (attempt.offline and _writes_offline(workspace))]
-    limits = automatic_limits(budget, target)
+    limits = automatic_limits(budget)
     for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
         try:
             await attempt_compaction(workspace, workspace.session(session.id), limits, attempt)
@@ -201,9 +202,9 @@ def _writes_offline(workspace: Workspace) -> bool:
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
     """The last rungs: down to the target, and if what must stay is too much for the window, says so."""
-    fixed = _fixed(session.counted_view())
-    if fixed < budget.usable:
-        session = _climb_down(workspace, session, target_for(budget, fixed), TRUNCATIONS)
+    view = session.counted_view()
+    if _fixed(view) < budget.usable:
+        session = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
     fits = not budget.overflow(session.used)
     if not fits and not session.told_unfit:
         workspace.emit(session.id, cannot_fit(session.used, budget.usable, *_biggest(session)))
@@ -227,6 +228,7 @@ def _terms(workspace: Workspace, session: Session, limit: int, results: int = 0)
         settings=workspace.settings.context,
         transcript=session.transcript,
         new_stamp=partial(new_stamp, workspace),
+        relied=frozenset(session.transcript.relied),
         result_tokens=results,
     )
 
@@ -238,6 +240,11 @@ def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edi
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in together))
     tell_usage(workspace, session)
     return session
+
+
+def _aimed(budget: ContextBudget, view: CountedView) -> ContextBudget:
+    """The budget with a target that leaves the conversation room beside what always stays."""
+    return replace(budget, target=target_for(budget, _fixed(view)))
 
 
 def _fixed(view: CountedView) -> int:
