@@ -75,6 +75,14 @@ async def test_what_repeated_reads_do_not_reach_the_next_rungs_do_in_one_batch()
     assert client.workspace.session("s").transcript.edits_in_force == ()
 
 
+async def test_repeats_are_cleared_with_the_rest_where_keeping_their_last_copy_would_cost_a_compaction() -> None:
+    client = build_test_client(settings=Settings(context=ContextSettings(keep_tool_uses=1)))
+    last = [f"another {line}" for line in FILE]
+    messages = [*read(1, lines=FILE + last), *read(2, lines=FILE + last), assistant("a"), *run(3, 10), user("q")]
+    session = await hold(client, user("p"), *messages)
+    assert kinds(session) == ["clear_tool_uses"]
+
+
 async def test_what_the_newest_results_hold_is_shortened_last() -> None:
     settings = Settings(context=ContextSettings(max_result_tokens=400, keep_tool_uses=5))
     client = build_test_client(settings=settings)

@@ -21,7 +21,7 @@ from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, Shor
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
-from ullage.service.ladder import CHEAP, Terms, climb
+from ullage.service.ladder import Terms, cheap_edits
 from ullage.transcript.file_lines import file_lines
 from ullage.transcript.fold import fold, project
 from ullage.transcript.keep import kept, leading
@@ -174,7 +174,7 @@ def test_one_climb_of_the_cheap_rungs_takes_nothing_that_its_own_notices_point_t
         relied=frozenset(),
         result_tokens=60,
     )
-    made = [edit for _, edit in climb(CHEAP, counted(*messages), terms)]
+    made = [edit for _, edit in cheap_edits(counted(*messages), terms)]
     emptied = {
         each.message_id
         for edit in made

@@ -172,3 +172,17 @@ TRUNCATIONS: tuple[Rung, ...] = (
 
 # Only for a budget that a person asked for: a system prompt with a hole in it is not what an agent was told.
 LAST_RESORT = Rung("the middle of the system prompt", _system_blocks)
+
+
+def cheap_edits(view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
+    """The batch of cheap edits for a view: the whole table, unless only without notices it reaches the limit. What a
+    notice points to is not cleared, and that must not be what a compaction is paid for."""
+    made = climb(CHEAP, view, terms)
+    if _reaches(made, view, terms):
+        return made
+    plain = climb(tuple(rung for rung in CHEAP if rung is not REPEATS), view, terms)
+    return plain if _reaches(plain, view, terms) else made
+
+
+def _reaches(made: Sequence[tuple[Rung, Edit]], view: CountedView, terms: Terms) -> bool:
+    return view.used - sum(edit.tokens_saved for _, edit in made) <= terms.limit

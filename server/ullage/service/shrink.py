@@ -21,7 +21,6 @@ from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
 from ullage.service.compaction import attempt_compaction, automatic_limits, new_stamp
 from ullage.service.ladder import (
-    CHEAP,
     LAST_RESORT,
     OLD_TOOL_USES,
     SUMMARIES,
@@ -29,6 +28,7 @@ from ullage.service.ladder import (
     Attempt,
     Rung,
     Terms,
+    cheap_edits,
     climb,
     system_ids,
 )
@@ -128,7 +128,7 @@ def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget
     budget = _aimed(budget, view)
     limit = 0 if by_count else budget.target
     terms = _terms(workspace, session, limit, result_tokens(budget, settings.max_result_tokens))
-    made = climb((OLD_TOOL_USES,) if by_count else CHEAP, view, terms)
+    made = climb((OLD_TOOL_USES,), view, terms) if by_count else cheap_edits(view, terms)
     edits = [edit for _, edit in made]
     if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
         return False
