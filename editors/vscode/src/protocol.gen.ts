@@ -180,19 +180,13 @@ export interface ContextSettings {
   readonly clearAtLeast?: number;
   /** Tools whose results are never cleared nor shortened. */
   readonly excludeTools?: readonly string[];
-  /**
-   * Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that
-   * saves clearAtLeast. Unset: only clearAt counts.
-   */
+  /** Tool uses since the last clearing that clear old results, too, if that saves clearAtLeast. Unset: only clearAt. */
   readonly clearAtToolUses?: number | null;
   /** Clear long inputs of old tool uses, too, not only their results. @default false */
   readonly clearToolInputs?: boolean;
   /** Most recent turns whose thinking clearing leaves alone. Null: all of them. @default 1 */
   readonly keepThinkingTurns?: number | null;
-  /**
-   * Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came
-   * back to. Unset: 5% of usable, 1,000 to 10,000.
-   */
+  /** Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000. */
   readonly maxResultTokens?: number | null;
   /** The same per tool, by the tool's name. */
   readonly maxResultTokensByTool?: Readonly<Record<string, number>>;

@@ -5,8 +5,10 @@ edit of the session in that time makes the run fail rather than apply to a view 
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -51,6 +53,7 @@ _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
+_Write = partial[Coroutine[Any, Any, Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 
@@ -60,9 +63,9 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
     return Stamp(id=workspace.ports.ids.new("e"), timestamp=workspace.ports.clock.now(), trigger=trigger)
 
 
-def automatic_limits(budget: ContextBudget, target: int) -> CompactionLimits:
+def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
-    return _limits(target, budget.keep_tail)
+    return _limits(budget.target, budget.keep_tail)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
@@ -107,25 +110,32 @@ def plan(
 
 
 async def compact(
-    workspace: Workspace,
-    session: Session,
-    limits: CompactionLimits,
-    trigger: EditTrigger,
-    focus: str = "",
-    attempt: Attempt = SUMMARIES[0],
+    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
 ) -> CompactionEdit:
     """Plans, summarises and applies a compaction, telling every listener as it goes.
 
     Raises `NothingToCompact`, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
     edited meanwhile. Cancelling the task leaves the context as it was.
     """
+    return await _run(workspace, session, limits, trigger, partial(write_summary, focus=focus))
+
+
+async def attempt_compaction(
+    workspace: Workspace, session: Session, limits: CompactionLimits, attempt: Attempt
+) -> CompactionEdit:
+    """`compact` without a person, its summary made as an attempt of the ladder says. Raises also `ProviderError`."""
+    return await _run(workspace, session, limits, EditTrigger.AUTOMATIC, partial(write_summary, attempt=attempt))
+
+
+async def _run(
+    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, write: _Write
+) -> CompactionEdit:
     with _only_run(workspace, session.id):
         planned = plan(workspace, session, limits, trigger)
         teller = _Teller(workspace, planned)
         teller.begun()
         try:
-            summary = await write_summary(workspace, planned, focus, teller.chunk, attempt)
-            edit = apply(workspace, planned, summary)
+            edit = apply(workspace, planned, await write(workspace, planned, told=teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
             raise
@@ -148,8 +158,8 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
 async def write_summary(
     workspace: Workspace,
     planned: Planned,
-    focus: str,
-    told: Callable[[str], None],
+    focus: str = "",
+    told: Callable[[str], None] = lambda _: None,
     attempt: Attempt = SUMMARIES[0],
 ) -> Summary:
     """The summary of what a plan archives, each piece handed to `told` as it comes."""

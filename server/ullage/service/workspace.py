@@ -167,6 +167,7 @@ class Workspace:
         if fresh.model == session.model:
             fresh.tracker.trust(session.tracker.state.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
+        fresh.told_unfit = session.told_unfit
         return fresh
 
     def _records(self, position: int, events: Sequence[Event]) -> list[Record]:

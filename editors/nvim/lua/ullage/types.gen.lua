@@ -118,10 +118,10 @@
 ---@field keepToolUses? integer Most recent tool results that clearing leaves alone. Default 3.
 ---@field clearAtLeast? integer Cheap edits run only if they save this many tokens, or reach the target. Default 20000.
 ---@field excludeTools? string[] Tools whose results are never cleared nor shortened.
----@field clearAtToolUses? integer|vim.NIL Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that saves clearAtLeast. Unset: only clearAt counts.
+---@field clearAtToolUses? integer|vim.NIL Tool uses since the last clearing that clear old results, too, if that saves clearAtLeast. Unset: only clearAt.
 ---@field clearToolInputs? boolean Clear long inputs of old tool uses, too, not only their results. Default false.
 ---@field keepThinkingTurns? integer|vim.NIL Most recent turns whose thinking clearing leaves alone. Null: all of them. Default 1.
----@field maxResultTokens? integer|vim.NIL Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000.
+---@field maxResultTokens? integer|vim.NIL Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000.
 ---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.

@@ -21,6 +21,7 @@ const PARTS: Readonly<Record<string, string>> = {
 const EDITS: Readonly<Record<string, string>> = {
   compaction: 'Compacted',
   clear_tool_uses: 'Cleared old tool results',
+  clear_thinking: 'Cleared older thinking',
   duplicate_reads: 'Replaced repeated file reads',
   shorten: 'Shortened long contents',
   drop: 'Left out the oldest messages',
