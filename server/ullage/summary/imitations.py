@@ -11,7 +11,7 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Characters nobody sees: they hide orders from people, and shapes from the patterns below.
 _UNSEEN = re.compile(
     r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-    r"|(?<=[!-~])[\u200c\u200d]|[\u200c\u200d](?=[!-~])"
+    r"|(?<=[\x00-~])[\u200c\u200d]|[\u200c\u200d](?=[\x00-~])"
 )
 _MARKER = re.compile(
     r"[\[［【](?=\s*(?:compaction\b|\d+\s+(?:earlier|older|previous|prior|archived)?\s*messages\b"
@@ -41,9 +41,9 @@ _ORDER = re.compile(
     r"(?<!“)(?P<order>\b(?:"
     r"(?:ignore|disregard|forget|override|bypass)(?:\s+(?:all|any|the|your|my|these|those|of|every|everything))*"
     r"\s+(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing|original|before)"
-    r"(?:\s+(?:instructions?|prompts?|messages?|rules?|directions?|context|commands?|orders?|text|guidelines?))?"
+    r"(?:\s+(?:instructions?|prompts?|messages?|rules?|directions?|context|commands?|orders?|text|guidelines?))?\b"
     r"|(?:when|while|if|before|after)\s+(?:you\s+|the model\s+|asked to\s+)?(?:are\s+)?"
-    r"(?:summari[sz]|compact|compress)\w*[^\n.]{0,160}"
+    r"(?:summari[sz](?:e|ing)|compact(?:ing)?|compress(?:ing)?)\b[^\n.]{0,160}"
     r"|(?:note|message|instructions?|attention|hint|order)s?\s+(?:to|for)\s+(?:the\s+|whoever\s+)?"
     r"(?:summari[sz]\w*|compact\w*)[^\n.]{0,160}"
     r"|(?:include|insert|add|write|put|repeat|copy|mention|state|append|output)\b[^\n.]{0,80}\b(?:in|into|to)"

@@ -8,8 +8,8 @@ from ullage.summary.secret_shapes import redact_shapes
 
 
 def clean(text: str) -> str:
-    """`text` fit for a summary: secrets redacted, imitations made plain quotes."""
-    return neutralise(redact(text))
+    """`text` fit for a summary: imitations made plain quotes, secrets redacted, also those that unseen characters hid."""
+    return redact(neutralise(text))
 
 
 def redact(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ullage.summary.secret_shapes import cut, places_of
+from ullage.summary.secret_shapes import cut, lowered, places_of
 from ullage.summary.secret_words import is_secret
 
 # Where a name's telling word begins; searched for plainly, since a pattern would be tried at every character.
@@ -55,7 +55,7 @@ def redact_named(text: str) -> str:
 
 def _values(text: str) -> Iterator[tuple[int, int]]:
     done = 0
-    for at in sorted(places_of(text.lower(), _WORDS)):
+    for at in sorted(places_of(lowered(text), _WORDS)):
         word = _NAME.match(text, at) if at >= done else None
         before = text[max(0, at - _LONGEST_NAME) : at]
         is_flag = "-" in before and _FLAG.search(before) is not None

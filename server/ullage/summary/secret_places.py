@@ -2,7 +2,7 @@
 
 import re
 
-from ullage.summary.secret_shapes import REDACTED, cut, places_of
+from ullage.summary.secret_shapes import REDACTED, cut, lowered, places_of
 from ullage.summary.secret_words import is_secret
 
 _IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
@@ -68,16 +68,16 @@ def redact_places(text: str) -> str:
     """`text` without what stands where nothing but a secret stands."""
     if "://" in text:
         text = _redact_addresses(text)
-    lowered = text.lower()
-    if "cookie" in lowered:
+    low = lowered(text)
+    if "cookie" in low:
         text = _COOKIES.sub(lambda match: match["head"] + _COOKIE.sub(REDACTED, match["inside"]), text)
-        lowered = text.lower()
+        low = lowered(text)
     spans: list[tuple[int, int]] = []
-    for at in places_of(lowered, _SCHEMES):
+    for at in places_of(low, _SCHEMES):
         match = _SCHEME.match(text, at)
         if match and any(map(str.isdigit, match["inside"])):
             spans.append(match.span("inside"))
-    found = [_AUTHORIZATION.match(text, at) for at in places_of(lowered, ("authorization",))]
+    found = [_AUTHORIZATION.match(text, at) for at in places_of(low, ("authorization",))]
     found += [pattern.match(text, at) for word, pattern in _ARGUMENTS.items() for at in places_of(text, (word,))]
     if "|" in text:
         found += [_PIPED.match(text, at) for at in places_of(text, ("echo", "printf"))]

@@ -70,6 +70,12 @@ def redact_shapes(text: str) -> str:
     return text
 
 
+def lowered(text: str) -> str:
+    """`text` in lower case, every character in its place (`İ` alone becomes two)."""
+    low = text.lower()
+    return low if len(low) == len(text) else text.replace("İ", "I").lower()
+
+
 def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
     """Where each of `words` begins in `text`, word by word."""
     for word in words:

@@ -20,11 +20,9 @@ each_imitation = pytest.mark.parametrize("case", IMITATIONS, ids=lambda case: f"
 OURS = [*HEADINGS.values(), "## Files", "## Commands", "## Identifiers"]
 # What a reader may take for a frame, however it is spelled: kept apart from the patterns under test.
 FRAMES = re.compile(
-    r"\[\s*(?:compaction|\d+ (?:earlier )?messages|context[ _]compaction|/?inst|/?system_prompt)|"
-    r"<\|?/?\|?(?:system|summary"
-    r"|assistant|user|human|im_|endoftext|tool|function|instruction|context|eot|developer|thinking)"
-    r"|^[\s>*_#-]*(?:human|assistant"
-    r"|system|user|developer)\s?:",
+    r"\[\s*(?:compaction|\d+ (?:earlier )?messages|context[ _]compaction|/?inst|/?system_prompt)"
+    r"|<\|?/?\|?(?:system|summary|assistant|user|human|im_|endoftext|tool|function|instruction|context|eot|developer"
+    r"|thinking)|^[\s>*_#-]*(?:human|assistant|system|user|developer)\s?:",
     re.IGNORECASE,
 )
 WORDS = re.compile(r"[A-Za-z]{3,}")
@@ -94,7 +92,7 @@ def test_no_line_of_a_summary_poses_as_a_frame(case: dict[str, str]) -> None:
         "a < b and c > d",
         "<div class='user'>Hello</div>",
         "The summary of results is in docs/summary.md.",
-        "system: a word in a sentence follows the system: like this",
+        "a word in a sentence follows the system: like this",
         "# Installing the package",
         "items[compactions - 1]",
         "std::vector<Token> tokens;",
@@ -103,6 +101,4 @@ def test_no_line_of_a_summary_poses_as_a_frame(case: dict[str, str]) -> None:
     ],
 )
 def test_usual_text_stays(text: str) -> None:
-    if text.startswith("system:"):
-        text = text.removeprefix("system: ")
     assert neutralise(text) == text
