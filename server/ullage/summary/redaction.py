@@ -8,7 +8,7 @@ from ullage.summary.secret_shapes import redact_shapes
 
 
 def clean(text: str) -> str:
-    """`text` fit for a summary: imitations made plain quotes, secrets redacted, also those that unseen characters hid."""
+    """`text` fit for a summary: imitations made quotes, secrets redacted, also those that unseen characters hid."""
     return redact(neutralise(text))
 
 
