@@ -11,8 +11,9 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Characters nobody sees: they hide orders from people, and shapes from the patterns below.
 _UNSEEN = re.compile(
     r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-    r"|(?<=[\x00-~])[\u200c\u200d]|[\u200c\u200d](?=[\x00-~])"
 )
+# Scripts and pictures need joiners; plain letters do not.
+_JOINERS = re.compile(r"(?<=[\x00-~])[\u200c\u200d]+|[\u200c\u200d]+(?=[\x00-~])")
 _MARKER = re.compile(
     r"[\[［【](?=\s*(?:compaction\b|\d+\s+(?:earlier|older|previous|prior|archived)?\s*messages\b"
     r"|(?:context|conversation|session)[_ -](?:compaction|compacted|summary|archived?)|end of (?:summary|compaction)"
@@ -27,11 +28,11 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"<(?P<inside>[|｜][^<>\n]{1,60}[|｜])>|<<(?P<double>/?SYS)>>", re.IGNORECASE)
+_ROLES = ("human", "assistant", "user", "system", "developer")
 _ROLE = re.compile(
-    r"(?m)^(?P<lead>[ \t>*_#-]{0,12})(?P<role>(?:human|assistant|user|system|developer|tool|ai"
-    r"|model)\s?:)(?=\s|[*_]|$)",
-    re.IGNORECASE,
+    rf"(?m)^(?P<lead>[ \t>*_#-]{{0,12}})(?P<role>(?:{'|'.join(_ROLES)})\s?:)(?=\s|[*_]|$)", re.IGNORECASE
 )
+_ROLE_HINTS = tuple(f"{role}{end}" for role in _ROLES for end in (":", " :"))
 _HEADING = re.compile(
     r"(?m)^(?P<lead>[ \t>*-]{0,12})(?P<heading>#{1,6}[ \t]*(?:task|constraints|user requests|decisions and findings"
     r"|errors and fixes|state of work|details|next step|where to look|files|commands|identifiers)[ \t]*#{0,6}[ \t]*)$",
@@ -73,7 +74,9 @@ _ORDER_HINTS = (
 def neutralise(text: str) -> str:
     """Takes from archived text the shapes by which a model would take it for a marker, for its frame or for an order.
     Doing it twice changes nothing more."""
-    text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text)) if not text.isascii() or not text.isprintable() else text
+    text = _LINE_ENDS.sub("\n", text)
+    if not text.isascii():
+        text = _JOINERS.sub("", _UNSEEN.sub("", text))
     if "[" in text or "［" in text or "【" in text:
         text = _MARKER.sub(_round_marker, text)
     if "<" in text:
@@ -82,7 +85,7 @@ def neutralise(text: str) -> str:
     lowered = text.lower()
     if "#" in text:
         text = _HEADING.sub(r"\g<lead>“\g<heading>”", text)
-    if ":" in text:
+    if any(hint in lowered for hint in _ROLE_HINTS):
         text = _ROLE.sub(r"\g<lead>(\g<role>)", text)
     if any(hint in lowered for hint in _ORDER_HINTS):
         text = _ORDER.sub(r"“\g<order>” (quoted)", text)

@@ -59,6 +59,7 @@ _PIPED = re.compile(
     r"(?:echo|printf)\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,40}:)?(?P<inside>[^\s\"':|]{4,300}?)"
     r"(?=(?:\\n)?[\"']?\s*\|[^\n|]{0,80}(?:--password-stdin|sudo\s+-S|chpasswd|passwd|--with-token|--stdin))"
 )
+_PORTED = re.compile(r":(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:")
 _PGPASS = re.compile(
     r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
 )
@@ -81,7 +82,7 @@ def redact_places(text: str) -> str:
     found += [pattern.match(text, at) for word, pattern in _ARGUMENTS.items() for at in places_of(text, (word,))]
     if "|" in text:
         found += [_PIPED.match(text, at) for at in places_of(text, ("echo", "printf"))]
-    if text.count(":") >= 4:
+    if _PORTED.search(text):
         found += _PGPASS.finditer(text)
     return cut(text, [*spans, *(match.span("inside") for match in found if match and _counts(match["inside"]))])
 

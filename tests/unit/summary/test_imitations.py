@@ -4,16 +4,13 @@ import re
 
 import pytest
 
-from support.conversations import agent, bash, call, places, user
+from support.compacted import compacted
+from support.conversations import agent, bash, call, user
 from support.corpus import cases
-from support.counting import LengthCounter
-from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.compose import compose
 from ullage.summary.imitations import neutralise
 from ullage.summary.items import HEADINGS
-from ullage.summary.request import SummaryRequest
 
 IMITATIONS = cases("imitations.json")
 each_imitation = pytest.mark.parametrize("case", IMITATIONS, ids=lambda case: f"{case['kind']} {case['text'][:30]!a}")
@@ -41,21 +38,6 @@ def quoting(text: str) -> tuple[Message, ...]:
     )
 
 
-def marker_of(messages: tuple[Message, ...]) -> str:
-    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=6000)
-    composition = compose(request, LengthCounter())
-    return render_marker(
-        CompactionBlock(
-            compaction_number=1,
-            timestamp=0,
-            summary=composition.summary,
-            messages_archived=len(messages),
-            context_size_before=0,
-            ledger=composition.ledger,
-        )
-    )
-
-
 def test_corpus_holds_at_least_60_imitations() -> None:
     assert len({case["text"] for case in IMITATIONS}) >= 60
 
@@ -76,7 +58,7 @@ def test_neutralising_twice_changes_nothing_more(case: dict[str, str]) -> None:
 
 @each_imitation
 def test_no_line_of_a_summary_poses_as_a_frame(case: dict[str, str]) -> None:
-    head, *lines = marker_of(quoting(case["text"])).splitlines()
+    head, *lines = render_marker(compacted(quoting(case["text"]))).splitlines()
     assert head.startswith("[Compaction 1: ")
     assert [line for line in lines if FRAMES.search(line)] == []
     titles = [

@@ -5,16 +5,13 @@ from typing import Any
 
 import pytest
 
-from support.conversations import agent, bash, call, places, user
+from support.compacted import compacted
+from support.conversations import agent, bash, call, user
 from support.corpus import cases
-from support.counting import LengthCounter
 from support.leaks import leaks, line_of
-from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.compose import compose
 from ullage.summary.redaction import redact
-from ullage.summary.request import SummaryRequest
 
 SECRETS = cases("secrets.json")
 LOOK_ALIKES = [case["line"] for case in cases("secret_look_alikes.json")]
@@ -32,23 +29,6 @@ def told_everywhere(line: str) -> tuple[Message, ...]:
         *call("TodoWrite", {"todos": [{"content": line, "status": "pending"}]}, "ok", call_id="todo"),
         *call("Read", {"file_path": "config.txt"}, json.dumps({"content": line}), call_id="read"),
         agent(f"Next I use {line}"),
-    )
-
-
-def compacted(
-    messages: tuple[Message, ...], previous: CompactionBlock | None = None, focus: str = ""
-) -> CompactionBlock:
-    request = SummaryRequest(
-        messages=messages, indices=places(messages), max_tokens=4000, previous=previous, focus=focus
-    )
-    composition = compose(request, LengthCounter())
-    return CompactionBlock(
-        compaction_number=1,
-        timestamp=0,
-        summary=composition.summary,
-        messages_archived=len(messages),
-        context_size_before=0,
-        ledger=composition.ledger,
     )
 
 
