@@ -44,6 +44,7 @@ from ullage.service.offline import OfflineSummarizer
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
+from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
@@ -217,8 +218,9 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
 
 
 def finish(planned: Planned, summary: Summary) -> CompactionEdit:
-    """The edit a plan and a summary make."""
-    return finish_compaction(planned.plan, planned.view, planned.stamp, summary, planned.number)
+    """The edit a plan and a summary make. Whoever wrote the summary, no secret stays in it."""
+    safe = replace(summary, text=redact(summary.text))
+    return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 
 def staying(session: Session) -> frozenset[str]:

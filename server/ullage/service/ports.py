@@ -5,6 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ullage.memory.listing import MemoryEntry
+from ullage.memory.paths import MemoryPath
+from ullage.memory.texts import TextEdit
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
 from ullage.model.settings import ModelSettings
@@ -214,6 +217,37 @@ class Summarizer(Protocol):
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
         """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
+        ...
+
+
+class MemoryFiles(Protocol):
+    """The files of one memory. Synchronous; a change is whole or not made, and survives the death of the process.
+
+    All methods raise `StoreUnavailable` when the disk refuses, and `NotFound` for a path that is neither a file nor a
+    folder of the memory. What is no plain file or folder (a link, a device) is not there.
+    """
+
+    def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
+        """A file's text; for a folder itself and what a listing shows of it, each folder before what it holds.
+        Raises `InvalidRequest` for a file that is no text or over the limit."""
+        ...
+
+    def create(self, path: MemoryPath, text: str) -> None:
+        """A new file, its folders with it. Raises `Conflict` if the name, or one that some file systems take for the
+        same, is there; `InvalidRequest` for what is over a limit."""
+        ...
+
+    def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
+        """Replaces a file's text by what `change` makes of it, and gives that back. `change` may be called again if
+        somebody else wrote meanwhile; `Conflict` when they do not stop. What it raises leaves the file alone."""
+        ...
+
+    def delete(self, path: MemoryPath) -> None:
+        """Deletes a file, or a folder with all it holds. Raises `InvalidRequest` for the memory itself."""
+        ...
+
+    def rename(self, old: MemoryPath, new: MemoryPath) -> None:
+        """Renames or moves; raises as `create` does, and `InvalidRequest` for a folder into itself."""
         ...
 
 
