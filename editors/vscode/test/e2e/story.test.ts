@@ -134,6 +134,9 @@ describe('previewing', () => {
   test('is discarded without a trace', async () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
+    await vscode.page.keyboard.press('Control+End');
+    await vscode.page.locator('.view-line', { hasText: /^- #\d+ (user|assistant) / }).first().waitFor();
+    await vscode.shot('preview, what goes');
     await vscode.run('Discard Preview');
     await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
     await vscode.reads(FULL);
