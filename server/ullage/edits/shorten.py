@@ -49,14 +49,14 @@ def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[s
     candidates = [candidate for candidate in _candidates(view) if candidate.message.id not in untouched]
     room = limit - (view.used - sum(candidate.tokens for candidate in candidates))
     edit: ShortenEdit | None = None
-    for _ in range(_ROUNDS):
+    for done in range(_ROUNDS):
         cap = _level([candidate.tokens for candidate in candidates], room)
         edit = _cut_all(view, candidates, cap, stamp)
-        if edit is None or (excess := view.used - edit.tokens_saved - limit) <= 0:
+        if edit is None or (excess := view.used - edit.tokens_saved - limit) <= 0 or cap <= 0:
             break
-        room -= max(excess, len(candidates) // 4, 1)
-        if cap <= 0:
-            break
+        # In proportion first, which takes no more than it must; what that cannot reach, notices alone fill.
+        scaled = room * room // (room + excess) if done < _ROUNDS // 2 else room - excess
+        room = min(scaled, room - max(len(candidates) // 4, 1))
     return edit
 
 

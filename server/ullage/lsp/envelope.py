@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
 from ullage.api.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from ullage.api.error_object import ErrorObject
 
 RequestId = int | str
 _NOTHING = Raw(b"")
@@ -43,19 +44,11 @@ class Response(Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
 
 
-class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The `error` of an error response."""
-
-    code: int
-    message: str
-    data: dict[str, str] | None = None
-
-
 class ErrorResponse(Struct, frozen=True, kw_only=True):
     """A refusal on its way out; `id` is null where the request's could not be read."""
 
     id: RequestId | None
-    error: ErrorBody
+    error: ErrorObject
     jsonrpc: str = "2.0"
 
 

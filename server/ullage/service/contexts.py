@@ -1,4 +1,4 @@
-"""What can be done with a session's context: look at it, compact it, take that back, search what is archived."""
+"""What can be done with a session's context: look at it, compact it, take that back."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,6 @@ from ullage.service.compaction import (
     require_idle,
     write_summary,
 )
-from ullage.service.ports import SearchHit
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.usage import tell_usage
@@ -75,14 +74,19 @@ def transcript_page(workspace: Workspace, session_id: str, offset: int, limit: i
     total = session.transcript.messages + len(markers)
     stop = total if limit is None else min(total, offset + limit)
     first, last = (at - sum(place < at for place in places) for at in (offset, stop))
-    messages = zip(range(first, last), store.read_messages(session_id, first, last), strict=True)
+    messages = iter(read_entries(workspace, session_id, first, last))
     entries = (
-        Entry(message=markers[places[place]], index=places[place], inserted=True)
-        if place in places
-        else _transcript_entry(session, *next(messages))
+        Entry(message=markers[places[place]], index=places[place], inserted=True) if place in places else next(messages)
         for place in range(offset, stop)
     )
     return Page(entries=tuple(entries), total=total)
+
+
+def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -> tuple[Entry, ...]:
+    """The messages with `start <= index < stop` of those ever appended, archived or not."""
+    session = workspace.session(session_id)
+    records = workspace.ports.store.read_messages(session_id, start, stop)
+    return tuple(_transcript_entry(session, index, record) for index, record in enumerate(records, start))
 
 
 async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
@@ -167,11 +171,6 @@ def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool)
     if message_id not in session.counts:
         raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
     return workspace.record(session, MessagePinned(message_id=message_id, pinned=pinned))
-
-
-def search(workspace: Workspace, session_id: str | None, query: str, limit: int) -> tuple[SearchHit, ...]:
-    """Full-text search over everything ever said, archived or not. Raises `InvalidRequest` for an empty query."""
-    return workspace.ports.store.search(query, session_id, limit)
 
 
 def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:

@@ -11,7 +11,7 @@ from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged
 from ullage.model.settings import Settings
 from ullage.model.updates import Update
 from ullage.policy.budget import ContextBudget, make_budget
-from ullage.service.ports import Listener, Ports
+from ullage.service.ports import IndexingListener, Listener, Ports
 from ullage.service.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -28,6 +28,7 @@ class Workspace:
         self.ports = ports
         self.settings = settings or Settings()
         self.listeners: list[Listener] = []
+        self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
@@ -166,6 +167,7 @@ class Workspace:
         if fresh.model == session.model:
             fresh.tracker.trust(session.tracker.state.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
+        fresh.told_unfit = session.told_unfit
         return fresh
 
     def _records(self, position: int, events: Sequence[Event]) -> list[Record]:
