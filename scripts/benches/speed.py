@@ -18,7 +18,7 @@ from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolU
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import contexts, sessions
+from ullage.service import contexts, history, sessions
 from ullage.service.session import Session
 from ullage.service.workspace import Workspace
 from ullage.tokens.tiktoken_counter import forget_pieces
@@ -80,7 +80,7 @@ async def measure_compaction(workspace: Workspace, transcript: ImportedTranscrip
         edit = await contexts.compact_by_hand(workspace, session.id, "")
         ours.append(time.perf_counter() - began)
         saved = edit.tokens_saved
-        contexts.undo(workspace, session.id, None)
+        history.undo(workspace, session.id, None)
     what = f"compact {len(transcript.events):,} events ({saved:,} tokens saved), floor: tokenise once"
     return _compare(what, median(floors), median(ours), COMPACT_AIM)
 

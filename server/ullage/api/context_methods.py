@@ -10,8 +10,10 @@ from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import InvalidRequest
-from ullage.service import archive, contexts, export
+from ullage.service import archive, contexts, export, history
+from ullage.service.checkpoints import Checkpoint
 from ullage.service.contexts import Entry, Page
+from ullage.service.history import HistoryEntry, Reverted
 from ullage.service.ports import SearchHit
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import EditInfo
@@ -71,24 +73,33 @@ class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Takes back the last edit, or the one named, and what was done together with it."""
+    """Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that
+    would bring back."""
 
     session_id: str
     edit_id: str | None = None
+    dry_run: bool = False
 
 
 class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds."""
+    """Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back
+    after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds
+    or ISO 8601. `dryRun` only says what would change."""
 
     session_id: str
     edit_id: str | None = None
-    timestamp: int | None = None
+    message_id: str | None = None
+    position: int | None = None
+    timestamp: int | str | None = None
+    dry_run: bool = False
 
 
 class RevertResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The edits taken back, and how full the context is again."""
+    """The edits taken back, or counting again, as they are now; how many messages are in the context again, and how
+    full it is. After a `dryRun`: would be."""
 
     edits: tuple[EditInfo, ...]
+    messages_back: int
     usage: UsageResult
 
 
@@ -123,7 +134,7 @@ class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
 class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """Every edit ever, oldest first."""
 
-    edits: tuple[EditInfo, ...]
+    edits: tuple[HistoryEntry, ...]
 
 
 async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
@@ -156,15 +167,17 @@ async def commit(workspace: Workspace, params: CommitParams) -> CompactResult:
 
 
 async def undo(workspace: Workspace, params: UndoParams) -> RevertResult:
-    edits = contexts.undo(workspace, params.session_id, params.edit_id)
-    return RevertResult(edits=edits, usage=_usage(workspace, params.session_id))
+    return _reverted(workspace, history.undo(workspace, params.session_id, params.edit_id, dry_run=params.dry_run))
 
 
 async def restore(workspace: Workspace, params: RestoreParams) -> RevertResult:
-    if (params.edit_id is None) == (params.timestamp is None):
-        raise InvalidRequest("context/restore needs either `editId` or `timestamp`")
-    edits = contexts.restore(workspace, params.session_id, params.edit_id, params.timestamp)
-    return RevertResult(edits=edits, usage=_usage(workspace, params.session_id))
+    names = (params.edit_id, params.message_id, params.position, params.timestamp)
+    if sum(name is not None for name in names) != 1:
+        raise InvalidRequest("context/restore needs one of `editId`, `messageId`, `position` and `timestamp`")
+    checkpoint = Checkpoint(
+        edit_id=params.edit_id, message_id=params.message_id, position=params.position, timestamp=params.timestamp
+    )
+    return _reverted(workspace, history.restore(workspace, params.session_id, checkpoint, dry_run=params.dry_run))
 
 
 async def pin(workspace: Workspace, params: PinParams) -> PinResult:
@@ -176,8 +189,13 @@ async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
     return SearchResult(hits=await archive.search(workspace, params.session_id, params.query, params.limit))
 
 
-async def history(workspace: Workspace, params: SessionParams) -> HistoryResult:
-    return HistoryResult(edits=contexts.history(workspace, params.session_id))
+async def list_edits(workspace: Workspace, params: SessionParams) -> HistoryResult:
+    return HistoryResult(edits=history.history(workspace, params.session_id))
+
+
+def _reverted(workspace: Workspace, reverted: Reverted) -> RevertResult:
+    usage = usage_result(workspace, reverted.session)
+    return RevertResult(edits=reverted.edits, messages_back=reverted.messages_back, usage=usage)
 
 
 def _usage(workspace: Workspace, session_id: str) -> UsageResult:

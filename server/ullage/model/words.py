@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 
-from ullage.model.edits import RepeatedFile
+from ullage.model.edits import (
+    ClearThinkingEdit,
+    ClearToolUsesEdit,
+    CompactionEdit,
+    DropEdit,
+    DuplicateReadsEdit,
+    Edit,
+    RepeatedFile,
+    ShortenEdit,
+    compaction_block,
+)
 from ullage.model.usage import UsageSource
 
 # Files that a notice names; more would not be read.
@@ -101,8 +111,29 @@ def no_model() -> str:
     )
 
 
+def edited(edit: Edit) -> str:
+    """What an edit did, for the list of a session's edits."""
+    match edit:
+        case CompactionEdit():
+            return f"Compacted {_messages(compaction_block(edit).messages_archived)}"
+        case DropEdit(message_ids=ids):
+            return f"Left out {_messages(len(ids))}"
+        case DuplicateReadsEdit(replacements=replacements):
+            return f"Replaced {_count(len(replacements), 'repeated file read')}"
+        case ClearToolUsesEdit(cleared_tool_uses=cleared):
+            return f"Cleared {_count(cleared, 'old tool result')}"
+        case ClearThinkingEdit(cleared_thinking_turns=turns):
+            return f"Cleared the thinking of {_count(turns, 'turn')}"
+        case ShortenEdit(replacements=replacements):
+            return f"Shortened {_count(len(replacements), 'block')}"
+
+
 def _messages(count: int) -> str:
-    return "1 message" if count == 1 else f"{count:,} messages"
+    return _count(count, "message")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def context_line(used: int, size: int | None, source: UsageSource) -> str:

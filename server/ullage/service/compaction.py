@@ -23,6 +23,7 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
+from ullage.model.context_events import CompactionComplete
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
@@ -39,7 +40,6 @@ from ullage.model.updates import (
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.ladder import SUMMARIES, Attempt
-from ullage.service.notices import compaction_complete
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
@@ -294,7 +294,7 @@ class _Teller:
             )
         )
         tell_usage(self._workspace, self._workspace.session(self._session_id))
-        self._tell(compaction_complete(edit))
+        self._workspace.bus.publish(CompactionComplete(session_id=self._session_id, edit=edit))
 
     def _tell(self, update: Update) -> None:
         self._workspace.emit(self._session_id, update)

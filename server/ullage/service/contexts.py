@@ -1,13 +1,13 @@
 """What can be done with a session's context: look at it, compact it, take that back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from ullage.edits.compaction import Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound, NothingToUndo, PreviewExpired
-from ullage.model.events import EditReverted, MessageAppended, MessagePinned, Record
+from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
+from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.message import Message
 from ullage.service.compaction import (
     Planned,
@@ -21,9 +21,8 @@ from ullage.service.compaction import (
 )
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
-from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
-from ullage.transcript.fold import EditInfo, compaction_edits
+from ullage.transcript.fold import compaction_edits
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -134,37 +133,6 @@ def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | N
     return apply_and_tell(workspace, previewed.planned, summary)
 
 
-def undo(workspace: Workspace, session_id: str, edit_id: str | None) -> tuple[EditInfo, ...]:
-    """Takes an edit back, the last one in force unless named, with all that was done in the same action.
-
-    Raises `NothingToUndo`, `EditNotFound`.
-    """
-    session = _idle(workspace, session_id)
-    in_force = session.transcript.edits_in_force
-    if not in_force:
-        raise NothingToUndo(f"no edit of session {session_id} is in force")
-    edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
-    together = tuple(other for other in in_force if _action(other) == _action(edit))
-    _revert(workspace, session, together)
-    return together
-
-
-def restore(workspace: Workspace, session_id: str, edit_id: str | None, timestamp: int | None) -> tuple[EditInfo, ...]:
-    """Takes back every edit made after a checkpoint: an edit, which stays in force, or a time (Unix milliseconds).
-
-    Raises `EditNotFound`; nothing to take back gives an empty result.
-    """
-    session = _idle(workspace, session_id)
-    in_force = session.transcript.edits_in_force
-    if edit_id is not None:
-        later = in_force[in_force.index(_find(in_force, edit_id)) + 1 :]
-    else:
-        later = tuple(edit for edit in in_force if edit.timestamp > (timestamp or 0))
-    if later:
-        _revert(workspace, session, later)
-    return later
-
-
 def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool) -> Session:
     """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
     session = workspace.session(session_id)
@@ -173,37 +141,11 @@ def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool)
     return workspace.record(session, MessagePinned(message_id=message_id, pinned=pinned))
 
 
-def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:
-    """Every edit ever, oldest first, reverted ones marked."""
-    return tuple(workspace.session(session_id).transcript.edits)
-
-
-def _idle(workspace: Workspace, session_id: str) -> Session:
-    require_idle(workspace, session_id)
-    return workspace.session(session_id)
-
-
-def _action(edit: EditInfo) -> str:
-    return edit.part_of or edit.id
-
-
 def _require_smaller(planned: Planned, summary: Summary) -> None:
     """A compaction that makes the context grow helps nobody."""
     grown = -finish(planned, summary).tokens_saved
     if grown >= 0:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
-
-
-def _find(edits: Sequence[EditInfo], edit_id: str) -> EditInfo:
-    for edit in edits:
-        if edit.id == edit_id:
-            return edit
-    raise EditNotFound(f"no edit {edit_id!r} is in force; context/history lists them")
-
-
-def _revert(workspace: Workspace, session: Session, edits: Sequence[EditInfo]) -> None:
-    session = workspace.record(session, *(EditReverted(edit_id=edit.id) for edit in edits))
-    tell_usage(workspace, session)
 
 
 def _view_entries(session: Session) -> Iterator[Entry]:

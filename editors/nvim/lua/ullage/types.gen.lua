@@ -181,9 +181,25 @@
 ---@field messageId? string
 ---@field title? string
 
+--- An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+---@class (exact) ullage.HistoryEntry
+---@field id string
+---@field kind string
+---@field timestamp integer
+---@field trigger ullage.EditTrigger
+---@field tokensSaved integer
+---@field reverted? boolean Default false.
+---@field partOf? string
+---@field position integer
+---@field words string
+---@field messages integer
+---@field contextSizeBefore? integer Default 0.
+---@field contextSizeAfter? integer Default 0.
+---@field revertedAt? integer
+
 --- Every edit ever, oldest first.
 ---@class (exact) ullage.HistoryResult
----@field edits ullage.EditInfo[]
+---@field edits ullage.HistoryEntry[]
 
 --- A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood.
 ---@class (exact) ullage.IdentifierArtifact
@@ -333,17 +349,21 @@
 ---@field text? string
 ---@field mime_type? string
 
---- Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds.
+--- Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
 ---@class (exact) ullage.RestoreParams
 ---@field sessionId string
 ---@field editId? string
----@field timestamp? integer
+---@field messageId? string
+---@field position? integer
+---@field timestamp? integer|string
+---@field dryRun? boolean Default false.
 
 ---@alias ullage.ResultPart ullage.TextBlock|ullage.ImageBlock|ullage.ResourceBlock
 
---- The edits taken back, and how full the context is again.
+--- The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it is. After a `dryRun`: would be.
 ---@class (exact) ullage.RevertResult
 ---@field edits ullage.EditInfo[]
+---@field messagesBack integer
 ---@field usage ullage.UsageResult
 
 --- Who speaks. A tool's results are the user's, as in Anthropic's API.
@@ -443,10 +463,11 @@
 ---@field name string
 ---@field input table<string, any>
 
---- Takes back the last edit, or the one named, and what was done together with it.
+--- Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would bring back.
 ---@class (exact) ullage.UndoParams
 ---@field sessionId string
 ---@field editId? string
+---@field dryRun? boolean Default false.
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate
 
