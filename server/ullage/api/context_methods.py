@@ -2,17 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from ullage.api.session_methods import SessionParams
 from ullage.api.values import UsageResult, usage_result
 from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.edits import compaction_block
 from ullage.model.errors import InvalidRequest
 from ullage.service import archive, contexts, export, history
+from ullage.service.asked import Asked
 from ullage.service.checkpoints import Checkpoint
-from ullage.service.contexts import Entry, Page
+from ullage.service.contexts import Compacted, Entry, Page
 from ullage.service.history import HistoryEntry, Reverted
 from ullage.service.ports import SearchHit
 from ullage.service.workspace import Workspace
@@ -43,15 +44,20 @@ class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen."""
+    """Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the
+    context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would
+    happen."""
 
     session_id: str
     focus: str = ""
+    first_id: str | None = field(name="from", default=None)
+    last_id: str | None = field(name="upTo", default=None)
     dry_run: bool = False
 
 
 class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction did or, with `previewId`, would do."""
+    """What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked
+    for, since what belongs together is not parted."""
 
     summary: str
     ledger: ArtifactLedger
@@ -62,6 +68,7 @@ class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
     edit_id: str | None = None
     preview_id: str | None = None
     archived: tuple[Entry, ...] = ()
+    note: str = ""
 
 
 class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -155,15 +162,16 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
 
 
 async def compact(workspace: Workspace, params: CompactParams) -> CompactResult:
+    asked = Asked(focus=params.focus, first_id=params.first_id, last_id=params.last_id)
     if params.dry_run:
-        return _previewed(workspace, params, await contexts.preview(workspace, params.session_id, params.focus))
-    edit = await contexts.compact_by_hand(workspace, params.session_id, params.focus)
-    return _compacted(workspace, params.session_id, edit)
+        return _previewed(workspace, params, await contexts.preview(workspace, params.session_id, asked))
+    done = await contexts.compact_by_hand(workspace, params.session_id, asked)
+    return _compacted(workspace, params.session_id, done)
 
 
 async def commit(workspace: Workspace, params: CommitParams) -> CompactResult:
-    edit = contexts.commit(workspace, params.session_id, params.preview_id, params.summary)
-    return _compacted(workspace, params.session_id, edit)
+    done = contexts.commit(workspace, params.session_id, params.preview_id, params.summary)
+    return _compacted(workspace, params.session_id, done)
 
 
 async def undo(workspace: Workspace, params: UndoParams) -> RevertResult:
@@ -202,8 +210,8 @@ def _usage(workspace: Workspace, session_id: str) -> UsageResult:
     return usage_result(workspace, workspace.session(session_id))
 
 
-def _compacted(workspace: Workspace, session_id: str, edit: CompactionEdit) -> CompactResult:
-    block = compaction_block(edit)
+def _compacted(workspace: Workspace, session_id: str, done: Compacted) -> CompactResult:
+    block = compaction_block(done.edit)
     return CompactResult(
         summary=block.summary,
         ledger=block.ledger,
@@ -211,7 +219,8 @@ def _compacted(workspace: Workspace, session_id: str, edit: CompactionEdit) -> C
         context_size_before=block.context_size_before,
         context_size_after=block.context_size_after,
         usage=_usage(workspace, session_id),
-        edit_id=edit.id,
+        edit_id=done.edit.id,
+        note=done.note,
     )
 
 
@@ -226,4 +235,5 @@ def _previewed(workspace: Workspace, params: CompactParams, preview: contexts.Pr
         usage=_usage(workspace, params.session_id),
         preview_id=preview.id,
         archived=preview.archived,
+        note=preview.note,
     )

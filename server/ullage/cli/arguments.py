@@ -97,6 +97,8 @@ def _context(parser: ArgumentParser) -> None:
 def _compact(parser: ArgumentParser) -> None:
     _target(parser)
     parser.add_argument("--budget", type=_tokens, metavar="TOKENS", help="the most the resulting context may count")
+    parser.add_argument("--from", dest="first", metavar="MESSAGE", help="only from this message on (number or id)")
+    parser.add_argument("--up-to", dest="last", metavar="MESSAGE", help="only up to this message (number or id)")
     parser.add_argument("--focus", default="", metavar="TEXT", help="what to keep above all")
     parser.add_argument("--summarizer", default="offline", metavar="NAME", help="who writes the summary: offline")
     _result(parser)

@@ -40,6 +40,8 @@ class CompactOptions(ContextOptions, frozen=True, kw_only=True):
     """The arguments of `ullage compact`."""
 
     budget: int | None
+    first: str | None
+    last: str | None
     focus: str
     summarizer: str
     output: Path | None

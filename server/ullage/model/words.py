@@ -76,6 +76,11 @@ def nothing_to_compact(messages: int, used: int) -> str:
     return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
 
 
+def nothing_in_stretch(note: str) -> str:
+    """What a person chose to compact is too little, or may not go."""
+    return f"Nothing to compact there: a summary would take as much room. {note}".strip()
+
+
 def compaction_failed(reason: str) -> str:
     """The context is as it was."""
     return f"Compaction failed: {reason}"

@@ -1,21 +1,22 @@
 """What can be done with a session's context: look at it, compact it, take that back."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from msgspec import Struct
 
 from ullage.edits.compaction import Summary
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.edits import compaction_block
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.message import Message
+from ullage.service.asked import Asked, plan_asked
 from ullage.service.compaction import (
+    Compacted,
     Planned,
     apply_and_tell,
     compact,
     finish,
-    manual_limits,
-    plan,
     require_idle,
     write_summary,
 )
@@ -23,6 +24,9 @@ from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import compaction_edits
+
+# A summary and a view each: a client that never commits must not fill the memory.
+_MOST_PREVIEWS = 16
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -44,13 +48,14 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 class Preview(Struct, frozen=True, kw_only=True):
-    """What a compaction would do. `id` commits it."""
+    """What a compaction would do. `id` commits it; `note` says what is not as asked."""
 
     id: str
     summary: Summary
     archived: tuple[Entry, ...]
     context_size_before: int
     context_size_after: int
+    note: str
 
 
 async def view_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
@@ -88,24 +93,22 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
     return tuple(_transcript_entry(session, index, record) for index, record in enumerate(records, start))
 
 
-async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
-    """Compacts now. Raises `NothingToCompact`, `SessionBusy`."""
+async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -> Compacted:
+    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`."""
     session = await settled(workspace, session_id)
-    limits = manual_limits(session.used, workspace.budget(session))
-    edit = await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
+    done = await compact(workspace, session_id, partial(plan_asked, workspace, session, asked), asked.focus)
     # What was appended while the summary was written may have filled the context again.
     look_after(workspace, workspace.session(session_id))
-    return edit
+    return done
 
 
-async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
-    """What `compact_by_hand` would do, with the summary written but nothing applied."""
+async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Preview:
+    """What `compact_by_hand` would do, with the summary written but nothing applied. Several may wait at once."""
     session = await settled(workspace, session_id)
     require_idle(workspace, session_id)
-    limits = manual_limits(session.used, workspace.budget(session))
-    planned = plan(workspace, session, limits, EditTrigger.MANUAL)
-    summary = await write_summary(workspace, planned, focus, lambda _: None)
-    session.previews[planned.stamp.id] = Previewed(planned=planned, summary=summary)
+    planned = plan_asked(workspace, session, asked)
+    summary = await write_summary(workspace, planned, asked.focus)
+    _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(planned, summary)
     return Preview(
         id=planned.stamp.id,
@@ -113,10 +116,11 @@ async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
         archived=tuple(_archived_entries(planned)),
         context_size_before=planned.plan.used_before,
         context_size_after=compaction_block(edit).context_size_after,
+        note=planned.note,
     )
 
 
-def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> CompactionEdit:
+def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> Compacted:
     """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`.
 
     Raises `InvalidRequest` for words that make the context grow; the preview then waits for shorter ones.
@@ -139,6 +143,13 @@ def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool)
     if message_id not in session.counts:
         raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
     return workspace.record(session, MessagePinned(message_id=message_id, pinned=pinned))
+
+
+def _keep(session: Session, previewed: Previewed) -> None:
+    """Keeps a preview until it is committed or outdated; the oldest goes where too many wait."""
+    waiting = [other for other in session.previews.values() if other.planned.edits_seen == session.edits_seen]
+    kept = [*waiting[1 - _MOST_PREVIEWS :], previewed]
+    session.previews = {one.planned.stamp.id: one for one in kept}
 
 
 def _require_smaller(planned: Planned, summary: Summary) -> None:

@@ -44,7 +44,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it."""
+    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it. `note` says what is not as
+    the person asked."""
 
     session_id: str
     view: CountedView
@@ -53,6 +54,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     number: int
     edits_seen: int
     cuts: tuple[ShortenEdit, ...] = ()
+    note: str = ""
 
 
 class Previewed(Struct, frozen=True, kw_only=True):
