@@ -86,15 +86,23 @@ export interface CommitParams {
   readonly summary?: string;
 }
 
-/** Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen. */
+/**
+ * Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context,
+ * that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
+ */
 export interface CompactParams {
   readonly sessionId: string;
   readonly focus?: string;
+  readonly from?: string;
+  readonly upTo?: string;
   /** @default false */
   readonly dryRun?: boolean;
 }
 
-/** What a compaction did or, with `previewId`, would do. */
+/**
+ * What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for,
+ * since what belongs together is not parted.
+ */
 export interface CompactResult {
   readonly summary: string;
   readonly ledger: ArtifactLedger;
@@ -105,6 +113,7 @@ export interface CompactResult {
   readonly editId: string | null;
   readonly previewId: string | null;
   readonly archived: readonly Entry[];
+  readonly note: string;
 }
 
 /**

@@ -106,6 +106,12 @@ def _compact(parser: ArgumentParser) -> None:
     _drawing(parser)
 
 
+def _history(parser: ArgumentParser) -> None:
+    _target(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+    _drawing(parser)
+
+
 def _import(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="the transcript")
     _file(parser)
@@ -159,6 +165,7 @@ COMMANDS = (
     Command("acp", "serve the Agent Client Protocol (not there yet)", _acp),
     Command("context", "show how full a context is, and of what", _context),
     Command("compact", "replace the older part of a context by a summary", _compact),
+    Command("history", "list the edits of a context and what each saved", _history),
     Command("import", "read another program's transcript into a stored session", _import, "import_file"),
     Command("sessions", "list stored sessions", _sessions),
     Command("export", "write a stored session out", _export),

@@ -47,13 +47,15 @@
 ---@field previewId string
 ---@field summary? string
 
---- Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen.
+--- Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
 ---@class (exact) ullage.CompactParams
 ---@field sessionId string
 ---@field focus? string
+---@field from? string
+---@field upTo? string
 ---@field dryRun? boolean Default false.
 
---- What a compaction did or, with `previewId`, would do.
+--- What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for, since what belongs together is not parted.
 ---@class (exact) ullage.CompactResult
 ---@field summary string
 ---@field ledger ullage.ArtifactLedger
@@ -64,6 +66,7 @@
 ---@field editId? string|vim.NIL
 ---@field previewId? string|vim.NIL
 ---@field archived ullage.Entry[]
+---@field note string
 
 --- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
 ---@class (exact) ullage.CompactionBlock
