@@ -20,6 +20,7 @@ from ullage.api.notification import SessionNotification
 from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, UllageError
 from ullage.model.events import Record
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -299,6 +300,8 @@ def _settings() -> Settings:
             keep_tool_uses=5,
             clear_at_least=10_000,
             exclude_tools=("read_plan",),
+            mode=TruncationMode.SMART,
+            strategies=(Smart(keep_first=4), TruncateRange(keep=RangeKeep.QUARTER)),
         ),
     )
 

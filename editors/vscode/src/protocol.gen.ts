@@ -180,6 +180,13 @@ export interface ContextSettings {
   readonly clearAtLeast?: number;
   /** Tools whose results are never cleared. */
   readonly excludeTools?: readonly string[];
+  /** What a full context loses: old messages for a summary, or as this strategy says. @default "summarize" */
+  readonly mode?: TruncationMode;
+  /**
+   * Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes
+   * summaries, when no summary could be made.
+   */
+  readonly strategies?: readonly StrategySettings[];
 }
 
 /**
@@ -433,6 +440,9 @@ export interface PromptParams {
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
+export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
+
 /** A file or other resource put into the conversation; without `text` it is only a link. */
 export interface ResourceBlock {
   readonly type: "resource";
@@ -485,6 +495,13 @@ export interface SearchResult {
   readonly hits: readonly SearchHit[];
 }
 
+/** Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible. */
+export interface Selective {
+  readonly type: "selective";
+  /** What goes first, what next. */
+  readonly order?: readonly Speaker[];
+}
+
 /** The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`). */
 export interface SessionInfoUpdate {
   readonly sessionUpdate: "session_info_update";
@@ -535,6 +552,27 @@ export interface SkippedLine {
   readonly expected: boolean;
 }
 
+/** The last messages stay, by number, whatever they count. */
+export interface SlidingWindow {
+  readonly type: "sliding_window";
+  /** Messages that stay. @default 20 */
+  readonly maxMessages?: number;
+}
+
+/** The first and the last messages stay; of those between them the oldest go until the rest fits. */
+export interface Smart {
+  readonly type: "smart";
+  /** Messages that stay at the beginning. @default 2 */
+  readonly keepFirst?: number;
+  /** Messages that stay at the end. @default 10 */
+  readonly keepLast?: number;
+}
+
+/** What a group of messages is: a tool's call with its results, the assistant's words, the user's. */
+export type Speaker = "tool" | "assistant" | "user";
+
+export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;
+
 /** Plain text. */
 export interface TextBlock {
   readonly type: "text";
@@ -556,6 +594,11 @@ export interface ThinkingBlock {
   readonly thinking: string;
   readonly signature?: string;
   readonly redacted?: string;
+}
+
+/** The oldest messages go until the rest fits. */
+export interface TokenBudget {
+  readonly type: "token_budget";
 }
 
 /** A tool offered to the model; `input_schema` is JSON Schema. */
@@ -581,6 +624,16 @@ export interface ToolUseBlock {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
+
+/** A range behind the first exchange goes at once, again and again until the rest fits. */
+export interface TruncateRange {
+  readonly type: "truncate_range";
+  /** How much of the rest stays. @default "half" */
+  readonly keep?: RangeKeep;
+}
+
+/** What happens when the context is full: whole messages go by one of the strategies, or a summary is made. */
+export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summarize";
 
 /** Takes back the last edit, or the one named, and what was done together with it. */
 export interface UndoParams {

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.message import Message
+from ullage.tokens.counter import TokenCounter
 from ullage.transcript.view import Item, apply_edit
 
 Measure = Callable[[Message], int]
@@ -46,3 +47,13 @@ class CountedView(Struct, frozen=True, kw_only=True):
             known[id(item.message)] if id(item.message) in known else self.measure(item.message) for item in items
         ]
         return CountedView(items=items, tokens=tokens, fixed=self.fixed, measure=self.measure)
+
+
+def count_view(messages: Sequence[Message], counter: TokenCounter) -> CountedView:
+    """Messages that are no session's as a view of their own, counted."""
+    return CountedView(
+        items=tuple(Item(index, message) for index, message in enumerate(messages)),
+        tokens=[counter.count_message(message) for message in messages],
+        fixed=0,
+        measure=counter.count_message,
+    )

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from ullage.model.strategies import StrategySettings, TruncationMode
+
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Tokens = Annotated[int, Meta(gt=0)]
 
@@ -49,6 +51,17 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
         int, Meta(ge=0, description="Cheap edits run only if they save this many tokens, or reach the target.")
     ] = 20_000
     exclude_tools: Annotated[tuple[str, ...], Meta(description="Tools whose results are never cleared.")] = ()
+    mode: Annotated[
+        TruncationMode,
+        Meta(description="What a full context loses: old messages for a summary, or as this strategy says."),
+    ] = TruncationMode.SUMMARIZE
+    strategies: Annotated[
+        tuple[StrategySettings, ...],
+        Meta(
+            description="Strategies by which messages go, each until the target is met: in place of the mode's own, "
+            "or, where it makes summaries, when no summary could be made."
+        ),
+    ] = ()
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import CountedView
-from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import shorten
+from ullage.edits.strategies.chain import chain_for, plan_truncation
+from ullage.edits.strategies.truncation import Keep
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.errors import NothingToCompact, UllageError
 from ullage.model.events import ContextEdited
@@ -158,12 +159,12 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
 def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
     view = session.counted_view()
-    transcript = session.transcript
-    edits: list[Edit] = []
-    dropped = drop_oldest(view, limit, transcript.pinned, transcript.first_user_id, new_stamp(workspace))
-    if dropped is not None:
-        edits.append(dropped)
-        view = view.after(dropped)
+    transcript, settings = session.transcript, workspace.settings.context
+    keep = Keep(pinned=frozenset(transcript.pinned), first_user_id=transcript.first_user_id)
+    chain = chain_for(settings.mode, settings.strategies)
+    edits: list[Edit] = list(plan_truncation(view, chain, limit, keep, new_stamp(workspace)))
+    for edit in edits:
+        view = view.after(edit)
     cut = shorten(view, limit, new_stamp(workspace))
     if cut is not None:
         edits.append(cut)

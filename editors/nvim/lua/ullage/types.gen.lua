@@ -118,6 +118,8 @@
 ---@field keepToolUses? integer Most recent tool results that clearing leaves alone. Default 3.
 ---@field clearAtLeast? integer Cheap edits run only if they save this many tokens, or reach the target. Default 20000.
 ---@field excludeTools? string[] Tools whose results are never cleared.
+---@field mode? ullage.TruncationMode What a full context loses: old messages for a summary, or as this strategy says. Default 'summarize'.
+---@field strategies? ullage.StrategySettings[] Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes summaries, when no summary could be made.
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
@@ -320,6 +322,9 @@
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
 
+--- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
+---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
+
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
 ---@field type "resource"
@@ -362,6 +367,11 @@
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
 
+--- Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible.
+---@class (exact) ullage.Selective
+---@field type "selective"
+---@field order? ullage.Speaker[] What goes first, what next.
+
 --- The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`).
 ---@class (exact) ullage.SessionInfoUpdate
 ---@field sessionUpdate "session_info_update"
@@ -400,6 +410,22 @@
 ---@field reason string
 ---@field expected boolean
 
+--- The last messages stay, by number, whatever they count.
+---@class (exact) ullage.SlidingWindow
+---@field type "sliding_window"
+---@field maxMessages? integer Messages that stay. Default 20.
+
+--- The first and the last messages stay; of those between them the oldest go until the rest fits.
+---@class (exact) ullage.Smart
+---@field type "smart"
+---@field keepFirst? integer Messages that stay at the beginning. Default 2.
+---@field keepLast? integer Messages that stay at the end. Default 10.
+
+--- What a group of messages is: a tool's call with its results, the assistant's words, the user's.
+---@alias ullage.Speaker "tool"|"assistant"|"user"
+
+---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
+
 --- Plain text.
 ---@class (exact) ullage.TextBlock
 ---@field type "text"
@@ -416,6 +442,10 @@
 ---@field thinking string
 ---@field signature? string
 ---@field redacted? string
+
+--- The oldest messages go until the rest fits.
+---@class (exact) ullage.TokenBudget
+---@field type "token_budget"
 
 --- A tool offered to the model; `input_schema` is JSON Schema.
 ---@class (exact) ullage.ToolDefinition
@@ -436,6 +466,14 @@
 ---@field id string
 ---@field name string
 ---@field input table<string, any>
+
+--- A range behind the first exchange goes at once, again and again until the rest fits.
+---@class (exact) ullage.TruncateRange
+---@field type "truncate_range"
+---@field keep? ullage.RangeKeep How much of the rest stays. Default 'half'.
+
+--- What happens when the context is full: whole messages go by one of the strategies, or a summary is made.
+---@alias ullage.TruncationMode "sliding_window"|"token_budget"|"smart"|"summarize"
 
 --- Takes back the last edit, or the one named, and what was done together with it.
 ---@class (exact) ullage.UndoParams
