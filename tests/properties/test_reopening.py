@@ -16,7 +16,7 @@ from support.fill import prompt, reply, start
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
 
-ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "snapshot")
+ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "configure", "snapshot")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
 
 
@@ -35,6 +35,9 @@ async def act(client: TestClient, session_id: str, action: str, number: int) -> 
             await client.call("context/pin", **named, messageId=f"m_{number}")
         case "tools":
             await client.call("session/append", **named, tools=[TOOL] * (number % 3))
+        case "configure":
+            mode = ("summarize", "smart")[number % 2]
+            await client.call("session/configure", **named, context={"mode": mode, "reserve": 500 * (1 + number % 4)})
         case "snapshot":
             client.workspace.keep_snapshot(client.workspace.session(session_id))
         case _:

@@ -158,6 +158,19 @@ export interface CompactionUpdate {
   readonly _meta?: { readonly ullage: CompactionMeta };
 }
 
+/** Context settings of a session's own, in place of those it had; without any it has the workspace's. */
+export interface ConfigureSessionParams {
+  readonly sessionId: string;
+  /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
+/** The context settings now in effect, the workspace's among them, and how full the context is under them. */
+export interface ConfigureSessionResult {
+  readonly context: ContextSettings;
+  readonly usage: UsageResult;
+}
+
 /** When and how far the context is shrunk. Shares are of the usable window (window minus reserve). */
 export interface ContextSettings {
   /** Warn and compact automatically. Off while a model's window is unknown. @default true */
@@ -397,6 +410,8 @@ export interface NewSessionParams {
   readonly title?: string;
   readonly system?: string;
   readonly tools?: readonly ToolDefinition[];
+  /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
+  readonly context?: Readonly<Record<string, unknown>>;
 }
 
 /** An empty result. */
@@ -701,6 +716,9 @@ export interface UsageUpdate {
 
 /** Starts a session. */
 export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
+
+/** Gives a session context settings of its own. */
+export const SessionConfigure: Method<ConfigureSessionParams, ConfigureSessionResult> = { name: "ullage/session/configure" };
 
 /** Opens a stored session. */
 export const SessionLoad: Method<SessionParams, SessionResult> = { name: "ullage/session/load" };

@@ -3,8 +3,10 @@
 Field docs become the settings schema, VS Code's settings page and Neovim's defaults, so they are written for users.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from ullage.model.strategies import StrategySettings, TruncationMode
@@ -72,3 +74,10 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
         dict[str, ModelSettings], Meta(description="Overrides per model name, for example its window.")
     ] = {}
     context: ContextSettings = ContextSettings()
+
+
+def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextSettings:
+    """The settings with some fields, as a client names them, set otherwise. Raises `msgspec.ValidationError`."""
+    if not fields:
+        return settings
+    return msgspec.convert({**msgspec.to_builtins(settings), **fields}, ContextSettings)

@@ -1,9 +1,10 @@
 """What can be done with sessions as a whole."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError
 
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
@@ -12,6 +13,7 @@ from ullage.model.events import (
     Event,
     MessageAppended,
     ModelChanged,
+    SessionConfigured,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -41,11 +43,17 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 def new_session(
-    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
+    workspace: Workspace,
+    created: SessionCreated,
+    system: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    context: Mapping[str, Any] | None = None,
 ) -> Session:
-    """Starts a session, with its system prompt and tools if it has any."""
+    """Starts a session, with its system prompt, its tools and context settings of its own if it has any."""
     ids = workspace.ports.ids
     events: list[Event] = [created]
+    if context:
+        events.append(_configured(context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
     session = workspace.adopt(ids.new("s"), events)
@@ -88,6 +96,14 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
 def change_model(workspace: Workspace, session_id: str, model: str) -> Session:
     """Goes on with another model: other window, other counts."""
     session = workspace.record(workspace.session(session_id), ModelChanged(model=model))
+    tell_usage(workspace, session)
+    look_after(workspace, session)
+    return session
+
+
+def configure_session(workspace: Workspace, session_id: str, context: Mapping[str, Any]) -> Session:
+    """Gives a session context settings of its own, in place of those it had. Raises `InvalidRequest`."""
+    session = workspace.record(workspace.session(session_id), _configured(context))
     tell_usage(workspace, session)
     look_after(workspace, session)
     return session
@@ -146,6 +162,13 @@ def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     workspace.forget(session_id)
     workspace.ports.store.delete(session_id)
     return info
+
+
+def _configured(context: Mapping[str, Any]) -> SessionConfigured:
+    try:
+        return SessionConfigured(context=dict(context))
+    except ValidationError as error:
+        raise InvalidRequest(f"these are no context settings: {error}") from None
 
 
 def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:

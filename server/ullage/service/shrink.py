@@ -20,6 +20,8 @@ from ullage.edits.strategies.truncation import Keep
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.errors import NothingToCompact, UllageError
 from ullage.model.events import ContextEdited
+from ullage.model.settings import ContextSettings
+from ullage.model.strategies import TruncationMode
 from ullage.model.updates import Notice
 from ullage.policy.alarm import observe
 from ullage.policy.breaker import after_failure, after_success, after_turn
@@ -48,7 +50,7 @@ _CLEARED_WORDS = {"duplicate_reads": "repeated file reads", "clear_tool_uses": "
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
     budget = workspace.budget(session)
-    if budget is None or not workspace.settings.context.enabled:
+    if budget is None or not workspace.settings_of(session).enabled:
         return
     if answered:
         session.breaker = after_turn(session.breaker)
@@ -94,6 +96,9 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
         if action is Action.CLEAR:
             session.cleared_at = session.used
             return
+        if workspace.settings_of(session).mode is not TruncationMode.SUMMARIZE:
+            _truncate(workspace, session, budget.target)
+            return
         if session.breaker.is_open:
             fit_limit(workspace, session, budget.target)
             return
@@ -110,11 +115,11 @@ def _due(session: Session, budget: ContextBudget) -> Action:
 
 def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
     """Applies duplicate reads and cleared tool uses in one batch, if they are worth it."""
-    settings = workspace.settings.context
+    settings = workspace.settings_of(session)
     before = session.used
     if before < budget.compact_at and before < session.cleared_at + settings.clear_at_least * _RETRY_SHARE:
         return False
-    edits = _cheap_edits(workspace, session.counted_view())
+    edits = _cheap_edits(workspace, session.counted_view(), settings)
     saved = sum(edit.tokens_saved for edit in edits)
     if not worth_clearing(saved, before, budget, settings.clear_at_least):
         return False
@@ -124,8 +129,7 @@ def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget)
     return True
 
 
-def _cheap_edits(workspace: Workspace, view: CountedView) -> list[Edit]:
-    settings = workspace.settings.context
+def _cheap_edits(workspace: Workspace, view: CountedView, settings: ContextSettings) -> list[Edit]:
     options = ClearOptions(keep=settings.keep_tool_uses, exclude_tools=frozenset(settings.exclude_tools))
     edits: list[Edit] = []
     duplicates = dedupe_reads(view, new_stamp(workspace))
@@ -156,10 +160,19 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
         workspace.emit(session.id, _biggest(session))
 
 
+def _truncate(workspace: Workspace, session: Session, limit: int) -> None:
+    """Leaves messages out by the session's strategies, in place of a summary."""
+    before = session.used
+    session = fit_limit(workspace, session, limit)
+    if session.used < before:
+        last = session.transcript.edits_in_force[-1]
+        workspace.emit(session.id, context_cleared("older messages", before, session.used, last.id))
+
+
 def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
     view = session.counted_view()
-    transcript, settings = session.transcript, workspace.settings.context
+    transcript, settings = session.transcript, workspace.settings_of(session)
     keep = Keep(pinned=frozenset(transcript.pinned), first_user_id=transcript.first_user_id)
     chain = chain_for(settings.mode, settings.strategies)
     edits: list[Edit] = list(plan_truncation(view, chain, limit, keep, new_stamp(workspace)))

@@ -8,7 +8,7 @@ import msgspec
 
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
-from ullage.model.settings import Settings
+from ullage.model.settings import ContextSettings, Settings, overridden
 from ullage.model.updates import Update
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.ports import Listener, Ports
@@ -31,7 +31,7 @@ class Workspace:
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
-        self._budgets: dict[str, ContextBudget | None] = {}
+        self._budgets: dict[tuple[str, ContextSettings], ContextBudget | None] = {}
 
     def session(self, session_id: str) -> Session:
         """The session, up to date with the store. Raises `SessionNotFound`."""
@@ -90,12 +90,16 @@ class Workspace:
         """The session's model, or the one assumed by the settings."""
         return session.model or self.settings.model
 
+    def settings_of(self, session: Session) -> ContextSettings:
+        """The context settings in effect for a session: its own, and the workspace's where it has none."""
+        return overridden(self.settings.context, session.transcript.context)
+
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        model = self.model(session)
-        if model not in self._budgets:
-            self._budgets[model] = self._make_budget(model)
-        return self._budgets[model]
+        key = self.model(session), self.settings_of(session)
+        if key not in self._budgets:
+            self._budgets[key] = self._make_budget(*key)
+        return self._budgets[key]
 
     def configure(self, settings: Settings) -> None:
         """Takes new settings."""
@@ -118,11 +122,11 @@ class Workspace:
         """Keeps what was learned about the model's counts for other sessions."""
         self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
-    def _make_budget(self, model: str) -> ContextBudget | None:
+    def _make_budget(self, model: str, settings: ContextSettings) -> ContextBudget | None:
         limits = self.ports.catalog(model, self.settings.models)
         if limits.input is None:
             return None
-        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
+        return make_budget(limits.input, limits.max_output, settings, limits.total)
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)

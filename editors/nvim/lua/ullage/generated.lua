@@ -5,6 +5,7 @@ local M = {}
 --- Names of the methods.
 M.methods = {
   SessionNew = 'ullage/session/new',
+  SessionConfigure = 'ullage/session/configure',
   SessionLoad = 'ullage/session/load',
   SessionList = 'ullage/session/list',
   SessionFork = 'ullage/session/fork',

@@ -106,6 +106,16 @@
 ---@field error? string
 ---@field _meta? { ullage: ullage.CompactionMeta }
 
+--- Context settings of a session's own, in place of those it had; without any it has the workspace's.
+---@class (exact) ullage.ConfigureSessionParams
+---@field sessionId string
+---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
+
+--- The context settings now in effect, the workspace's among them, and how full the context is under them.
+---@class (exact) ullage.ConfigureSessionResult
+---@field context ullage.ContextSettings
+---@field usage ullage.UsageResult
+
 --- When and how far the context is shrunk. Shares are of the usable window (window minus reserve).
 ---@class (exact) ullage.ContextSettings
 ---@field enabled? boolean Warn and compact automatically. Off while a model's window is unknown. Default true.
@@ -287,6 +297,7 @@
 ---@field title? string
 ---@field system? string
 ---@field tools? ullage.ToolDefinition[]
+---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
 --- An empty result.
 ---@class (exact) ullage.Nothing
