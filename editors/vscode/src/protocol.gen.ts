@@ -66,6 +66,20 @@ export interface Breakdown {
   readonly overhead?: number;
 }
 
+/**
+ * A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with
+ * the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the
+ * conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+ */
+export interface BudgetShares {
+  readonly systemPrompt: number;
+  readonly tools: number;
+  readonly conversation: number;
+  readonly reserve: number;
+  readonly available: number;
+  readonly overflow: number;
+}
+
 /** A command or test run, its last outcome, and the line of its output that tells most. */
 export interface CommandArtifact {
   readonly command: string;
@@ -690,6 +704,7 @@ export interface UsageMeta {
   readonly reportedAt: number | null;
   readonly pendingMessages: number;
   readonly errorShare: number | null;
+  readonly shares: BudgetShares | null;
 }
 
 /** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */

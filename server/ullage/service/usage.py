@@ -28,6 +28,7 @@ def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
         reported_at=reading.reported_at,
         pending_messages=reading.pending_messages,
         error_share=reading.error_share,
+        shares=budget.shares(reading.breakdown) if budget else None,
     )
 
 

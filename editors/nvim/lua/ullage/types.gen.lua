@@ -32,6 +32,15 @@
 ---@field summary? integer Default 0.
 ---@field overhead? integer Default 0.
 
+--- A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+---@class (exact) ullage.BudgetShares
+---@field systemPrompt integer
+---@field tools integer
+---@field conversation integer
+---@field reserve integer
+---@field available integer
+---@field overflow integer
+
 --- A command or test run, its last outcome, and the line of its output that tells most.
 ---@class (exact) ullage.CommandArtifact
 ---@field command string
@@ -517,6 +526,7 @@
 ---@field reportedAt? integer|vim.NIL
 ---@field pendingMessages integer
 ---@field errorShare? number|vim.NIL
+---@field shares? ullage.BudgetShares|vim.NIL
 
 --- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
 ---@class (exact) ullage.UsageResult
