@@ -260,7 +260,7 @@ export interface ErrorObject {
 export interface ExportParams {
   readonly sessionId: string;
   /** @default "ullage" */
-  readonly format?: "anthropic" | "openai" | "ullage";
+  readonly format?: "anthropic" | "openai" | "openai-responses" | "ullage";
 }
 
 /** The file's text. */
@@ -397,7 +397,7 @@ export interface MessagesParams {
   /** @default 0 */
   readonly offset?: number;
   readonly limit?: number;
-  readonly provider?: "anthropic" | "openai";
+  readonly provider?: Provider;
 }
 
 /** A page of messages, how many there are, and the request's fields for the provider asked for. */
@@ -468,6 +468,9 @@ export interface PromptParams {
   /** ACP content blocks. */
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
+
+/** Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses. */
+export type Provider = "anthropic" | "openai" | "openai-responses";
 
 /** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";

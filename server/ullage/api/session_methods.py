@@ -146,7 +146,7 @@ class ExportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """`ullage` exports the whole log, the others the context, request-ready."""
 
     session_id: str
-    format: Literal["ullage", "anthropic", "openai"] = "ullage"
+    format: Literal["ullage", "anthropic", "openai", "openai-responses"] = "ullage"
 
 
 class ExportResult(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -175,7 +175,7 @@
 --- `ullage` exports the whole log, the others the context, request-ready.
 ---@class (exact) ullage.ExportParams
 ---@field sessionId string
----@field format? "anthropic"|"openai"|"ullage" Default 'ullage'.
+---@field format? "anthropic"|"openai"|"openai-responses"|"ullage" Default 'ullage'.
 
 --- The file's text.
 ---@class (exact) ullage.ExportResult
@@ -285,7 +285,7 @@
 ---@field scope? "context"|"transcript" Default 'context'.
 ---@field offset? integer Default 0.
 ---@field limit? integer
----@field provider? "anthropic"|"openai"
+---@field provider? ullage.Provider
 
 --- A page of messages, how many there are, and the request's fields for the provider asked for.
 ---@class (exact) ullage.MessagesResult
@@ -341,6 +341,9 @@
 ---@class (exact) ullage.PromptParams
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
+
+--- Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses.
+---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
 
 --- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
