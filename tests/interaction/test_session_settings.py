@@ -4,7 +4,7 @@ import pytest
 
 from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill, start
 from support.workspace import TestClient, build_test_client
-from ullage.edits.strategies.truncation import NOTICE
+from ullage.edits.drop import NOTICE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ContextSettings, Settings
 

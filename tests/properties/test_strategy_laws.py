@@ -10,8 +10,9 @@ from support import histories, views
 from support.build import STAMP, append, counted, measure, user
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.edits.counted import CountedView, count_view
+from ullage.edits.drop import NOTICE
 from ullage.edits.strategies.chain import make_strategy, plan_truncation
-from ullage.edits.strategies.truncation import NOTICE, Keep
+from ullage.edits.strategies.truncation import Keep
 from ullage.formats.anthropic_request import write_anthropic
 from ullage.formats.openai_request import write_openai
 from ullage.model.edits import DropEdit, Edit

@@ -11,7 +11,7 @@ from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged
 from ullage.model.settings import ContextSettings, Settings, overridden
 from ullage.model.updates import Update
 from ullage.policy.budget import ContextBudget, make_budget
-from ullage.service.ports import Listener, Ports
+from ullage.service.ports import Listener, ModelLimits, Ports
 from ullage.service.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -31,7 +31,7 @@ class Workspace:
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
-        self._budgets: dict[tuple[str, ContextSettings], ContextBudget | None] = {}
+        self._limits: dict[str, ModelLimits] = {}
 
     def session(self, session_id: str) -> Session:
         """The session, up to date with the store. Raises `SessionNotFound`."""
@@ -96,15 +96,15 @@ class Workspace:
 
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        key = self.model(session), self.settings_of(session)
-        if key not in self._budgets:
-            self._budgets[key] = self._make_budget(*key)
-        return self._budgets[key]
+        limits = self._limits_of(self.model(session))
+        if limits.input is None:
+            return None
+        return make_budget(limits.input, limits.max_output, self.settings_of(session), limits.total)
 
     def configure(self, settings: Settings) -> None:
         """Takes new settings."""
         self.settings = settings
-        self._budgets.clear()
+        self._limits.clear()
 
     @property
     def open_sessions(self) -> tuple[Session, ...]:
@@ -122,11 +122,10 @@ class Workspace:
         """Keeps what was learned about the model's counts for other sessions."""
         self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
-    def _make_budget(self, model: str, settings: ContextSettings) -> ContextBudget | None:
-        limits = self.ports.catalog(model, self.settings.models)
-        if limits.input is None:
-            return None
-        return make_budget(limits.input, limits.max_output, settings, limits.total)
+    def _limits_of(self, model: str) -> ModelLimits:
+        if model not in self._limits:
+            self._limits[model] = self.ports.catalog(model, self.settings.models)
+        return self._limits[model]
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)

@@ -7,13 +7,14 @@ import msgspec
 import pytest
 
 from support.build import assistant, results, system, thinking, user, uses, words
+from ullage.edits.drop import NOTICE
 from ullage.edits.strategies.composite import CompositeStrategy
 from ullage.edits.strategies.selective import SelectiveStrategy
 from ullage.edits.strategies.sliding_window import SlidingWindowStrategy
 from ullage.edits.strategies.smart import SmartTruncationStrategy
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncate_range import RangeTruncationStrategy, next_truncation_range
-from ullage.edits.strategies.truncation import NOTICE, TruncationStrategy
+from ullage.edits.strategies.truncation import TruncationStrategy
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.model.strategies import RangeKeep, SlidingWindow, Speaker, TruncateRange

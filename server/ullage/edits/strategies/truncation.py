@@ -12,16 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp, count_view
+from ullage.edits.drop import drop, notice
 from ullage.edits.strategies.situation import Candidate, Situation, assess, until_fits
-from ullage.model.blocks import TextBlock
 from ullage.model.edits import DropEdit
-from ullage.model.message import Message, Role
+from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item
-
-# The same words however much is gone, so that the next truncation leaves the beginning of the prompt as it is cached.
-NOTICE = "[Earlier messages were left out here to make room.]"
 
 
 class Keep(Struct, frozen=True, kw_only=True):
@@ -72,25 +69,16 @@ def plan_drop(view: CountedView, strategy: TruncationStrategy, limit: int, keep:
     None when there is nothing to do or nothing may go.
     """
     notices = [item for item in view.items if _is_notice(item)]
-    notice = _notice(stamp)
     bare = _without(view, notices)
     # What a view that fits has in excess is nothing: only a strategy's own measure can then be exceeded.
-    excess = bare.used + view.measure(notice) - limit if view.used > limit else view.used - limit
+    excess = bare.used + view.measure(notice(stamp)) - limit if view.used > limit else view.used - limit
     situation = assess(bare, excess, keep.pinned, keep.first_user_id)
     gone = _choose(strategy, situation)
     if not gone:
         return None
     places = sorted(place for candidate in gone for place in candidate.places)
-    dropped = tuple(bare.items[place].message.id for place in places)
-    draft = DropEdit(
-        id=stamp.id,
-        timestamp=stamp.timestamp,
-        trigger=stamp.trigger,
-        message_ids=(*(item.message.id for item in notices), *dropped),
-        notice=notice,
-    )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    dropped = (bare.items[place].message.id for place in places)
+    return drop(view, (*(item.message.id for item in notices), *dropped), stamp)
 
 
 def _choose(strategy: TruncationStrategy, situation: Situation) -> tuple[Candidate, ...]:
@@ -109,9 +97,3 @@ def _without(view: CountedView, items: Collection[Item]) -> CountedView:
         return view
     left = [(item, tokens) for item, tokens in zip(view.items, view.tokens, strict=True) if item not in items]
     return replace(view, items=[item for item, _ in left], tokens=[tokens for _, tokens in left])
-
-
-def _notice(stamp: Stamp) -> Message:
-    return Message(
-        id=f"{stamp.id}-notice", role=Role.USER, content=(TextBlock(text=NOTICE),), timestamp=stamp.timestamp
-    )

@@ -1,0 +1,38 @@
+"""The last group parted: for a single answer of so many messages that cutting each of them is not enough.
+
+Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer had
+begun later. Tool uses and results stay: they would lose each other.
+"""
+
+from collections.abc import Collection, Iterator
+
+from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.drop import drop, notice
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.edits import DropEdit
+from ullage.model.message import Message
+from ullage.transcript.cut_points import groups
+
+
+def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
+    """The edit that leaves out the oldest messages of the last group until the context fits `limit`, or as many as may
+    go; None if it fits already or none may. The very last message stays, and so do those of `stays`."""
+    if view.used <= limit:
+        return None
+    excess = view.used - limit + view.measure(notice(stamp))
+    dropped: list[str] = []
+    for at in _may_go(view.messages, stays):
+        if excess <= 0:
+            break
+        excess -= view.tokens[at]
+        dropped.append(view.messages[at].id)
+    return drop(view, dropped, stamp) if dropped else None
+
+
+def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:
+    last = groups(messages)[-1] if messages else range(0)
+    return (at for at in last[:-1] if messages[at].id not in stays and not _has_tools(messages[at]))
+
+
+def _has_tools(message: Message) -> bool:
+    return any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content)
