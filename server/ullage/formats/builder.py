@@ -98,6 +98,16 @@ class TranscriptBuilder:
         """Names a line that holds no JSON object."""
         self.skip(line.number, line.problem, expected=line.comment)
 
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was added so far."""
+        return tuple(self._events)
+
+    @property
+    def skipped(self) -> tuple[SkippedLine, ...]:
+        """What was left out so far, in order."""
+        return tuple(sorted(self._skipped, key=lambda skipped: skipped.line))
+
     def finish(self) -> ImportedTranscript:
         """The transcript. Raises `UnreadableTranscript` when there is no message in it."""
         if not self._messages:
@@ -107,11 +117,11 @@ class TranscriptBuilder:
             )
         return ImportedTranscript(
             format=self._format,
-            events=tuple(self._events),
+            events=self.events,
             model=self._first_model,
             cwd=self.cwd,
             title=self.title,
-            skipped=tuple(sorted(self._skipped, key=lambda skipped: skipped.line)),
+            skipped=self.skipped,
         )
 
     def _number(self) -> str:

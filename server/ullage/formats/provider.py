@@ -31,7 +31,7 @@ def read_events(
     provider: Provider, messages: Sequence[Any], new_id: Callable[[], str] | None = None
 ) -> tuple[Event, ...]:
     """A program's own messages as events, with the provider's account where a message carries it. `new_id` names
-    those that come without an id. Raises `InputError` for what is no message of this provider."""
+    those that come without an id. Raises `InvalidRequest` for what is no message of this provider."""
     builder = TranscriptBuilder(provider.value, "messages", new_id)
     match provider:
         case Provider.ANTHROPIC:
@@ -40,15 +40,14 @@ def read_events(
             ChatReader(builder).add_all(messages)
         case Provider.OPENAI_RESPONSES:
             ItemReader(builder).add_all(messages)
-    transcript = builder.finish()
-    if transcript.skipped:
-        raise InvalidRequest(f"not in the format of {provider.value}: {transcript.skipped[0].reason}")
-    return transcript.events
+    if builder.skipped:
+        raise InvalidRequest(f"not in the format of {provider.value}: {builder.skipped[0].reason}")
+    return builder.events
 
 
 def read_messages(provider: Provider | str, messages: Sequence[Any]) -> tuple[Message, ...]:
-    """A program's own messages as Ullage's, numbered. Raises `InputError`."""
-    events = read_events(Provider(provider), messages) if messages else ()
+    """A program's own messages as Ullage's, numbered. Raises `InvalidRequest`."""
+    events = read_events(Provider(provider), messages)
     return tuple(event.message for event in events if isinstance(event, MessageAppended))
 
 

@@ -49,13 +49,6 @@ def reconnect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_memory() -> sqlite3.Connection:
-    """A store that ends with its connection."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    _prepare(connection)
-    return connection
-
-
 def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):

@@ -10,7 +10,7 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
 from ullage.service.ports import SearchHit, SessionInfo, StoredSession
 from ullage.store import sessions
-from ullage.store.connection import connect, connect_memory, default_path, transaction
+from ullage.store.connection import connect, default_path, transaction
 from ullage.store.failures import reporting
 from ullage.store.log import NO_END, find_message, find_tail, read_edits, read_messages, read_records
 from ullage.store.searcher import Searcher
@@ -24,11 +24,6 @@ def open_store(path: Path | None = None) -> "SqliteStore":
     path = path or default_path()
     with reporting(path):
         return SqliteStore(path, connect(path))
-
-
-def memory_store() -> "SqliteStore":
-    """A store without a file: it ends when it is closed."""
-    return SqliteStore(Path(":memory:"), connect_memory())
 
 
 class SqliteStore:
