@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import ceil
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,6 +18,7 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
+from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
 from ullage.model.usage import Breakdown, MessageCount
 from ullage.policy.alarm import Alarm
@@ -100,7 +100,7 @@ class Session:
         kept = self.tracker.calibration
         self.tracker = ContextTracker(Calibration.prior(self.counter.error_share))
         if stored.snapshot is not None:
-            state = msgspec.json.decode(stored.snapshot, type=SessionState)
+            state = decode_json(stored.snapshot, SessionState)
             self.transcript = Transcript(state.transcript)
             self.tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
@@ -115,7 +115,7 @@ class Session:
 
     def snapshot(self) -> bytes:
         """The state to restore from."""
-        return msgspec.json.encode(
+        return encode_json(
             SessionState(
                 transcript=self.transcript.state,
                 tracker=self.tracker.state,
