@@ -199,6 +199,8 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     if session.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
     edit = finish(planned, summary)
+    # The cuts are listed with what they saved themselves.
+    edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
     if edit.trigger is EditTrigger.MANUAL:
         session.breaker = Breaker()
