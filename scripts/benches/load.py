@@ -1,8 +1,8 @@
 """What a server does under load: a very long session, a very large result, a thousand appends a second, fifty sessions.
 
 Everything goes over the wire to the process that editors start. Latencies are what a client waits; memory is the
-process's (`/proc`), set against the floor of an idle server and the bytes of what it was given. That counts are right is
-checked by counting everything again from the log. `ULLAGE_LOAD` is a share of the full size, for trying it out.
+process's (`/proc`), set against the floor of an idle server and the bytes of what it was given. That counts are right
+is checked by counting everything again from the log. `ULLAGE_LOAD` is a share of the full size, for trying it out.
 """
 
 import asyncio

@@ -71,7 +71,7 @@ async def large_result(store: Path, floor: int, share: float) -> Loaded:
     size = int(RESULT_BYTES * share)
     lines = (f"{n:08} {n * 7919:x} GET /api/v1/items/{n % 4096} 200 {n % 977} ms\n" for n in itertools.count())
     text = "".join(itertools.islice(lines, size // 48))[:size]
-    calls = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
+    calls: list[dict[str, Any]] = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
     result = [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": text}]}]
     async with load_server(store) as server:
         other, session_id = await server.new_session(MODEL), await server.new_session(MODEL)

@@ -57,7 +57,7 @@ def emptied(message: Message) -> Message:
 def _empty(block: Block) -> Block:
     match block:
         case TextBlock() | ImageBlock():
-            return TextBlock(text="…" if isinstance(block, TextBlock) and block.text.strip() else "")
+            return TextBlock(text="" if isinstance(block, TextBlock) and not block.text.strip() else "…")
         case ThinkingBlock():
             return ThinkingBlock(thinking="")
         case ToolUseBlock():

@@ -27,7 +27,7 @@ from ullage.model.message import Message
 from ullage.transcript.replace import replace_block
 
 _PICTURE = "[A picture was left out to make room.]"
-# Of words that had to go altogether: a request whose messages are all empty is none.
+# Of words and pictures that had to go altogether: a request whose messages are all empty is none.
 _NOTHING_LEFT = "…"
 # The key under which what is left of an input stands that has too many parts to keep each of them.
 _CUT_INPUT = "cut"
@@ -116,7 +116,7 @@ def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] |
         case ToolUseBlock(input=given):
             return None, _cut_input(given, chars)
         case ImageBlock():
-            return _PICTURE if chars > 0 else "", None
+            return _PICTURE if chars > 0 else _NOTHING_LEFT, None
         case ThinkingBlock(redacted=str()):
             return "", None
         case TextBlock(text=text) if chars <= 0 and text.strip():
