@@ -28,7 +28,7 @@ from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.tracker import ContextTracker, TrackerState
 from ullage.transcript.fold import Transcript, TranscriptState
-from ullage.transcript.view import touched_ids
+from ullage.transcript.view import Item, touched_ids
 
 
 class SessionState(Struct, frozen=True, kw_only=True):
@@ -154,15 +154,18 @@ class Session:
         so that what is planned to fit does fit.
         """
         items = tuple(self.transcript.items)
+        scale = self.tracker.calibration.scale
         return CountedView(
             items=items,
-            tokens=[self._scaled(self.counts[item.message.id].total) for item in items],
-            fixed=self.tracker.overhead + self._scaled(self.counter.count_tools(self.transcript.tools)),
-            measure=lambda message: self._scaled(self.counter.count_message(message)),
+            tokens=self.tokens_of(items),
+            fixed=self.tracker.overhead + ceil(scale(self.counter.count_tools(self.transcript.tools))),
+            measure=lambda message: ceil(scale(self.counter.count_message(message))),
         )
 
-    def _scaled(self, tokens: int) -> int:
-        return ceil(self.tracker.calibration.scale(tokens))
+    def tokens_of(self, items: Sequence[Item]) -> list[int]:
+        """Calibrated counts of some of the view's items, rounded up."""
+        scale = self.tracker.calibration.scale
+        return [ceil(scale(self.counts[item.message.id].total)) for item in items]
 
     def _count(self, record: Record) -> None:
         match record.event:
