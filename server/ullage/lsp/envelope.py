@@ -12,6 +12,7 @@ RequestId = int | str
 _NOTHING = Raw(b"")
 # What an absent, null or (from Lua, where an empty table is a list) `[]` params stands for.
 _EMPTY = {b"", b"null", b"[]"}
+_LONGEST_EMPTY = max(map(len, _EMPTY))
 
 
 class RpcError(Exception):
@@ -92,13 +93,17 @@ def read_envelope(body: bytes) -> Incoming:
 
 def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") -> Any:
     """Params as the method's type. Raises `RpcError` (-32602) with one line that names the field."""
-    raw = bytes(params)
     try:
-        return decoder.decode(b"{}" if raw in _EMPTY else raw)
+        return decoder.decode(b"{}" if _is_empty(params) else params)
     except ValidationError as error:
         raise RpcError(INVALID_PARAMS, f"{method}: {_lower_first(str(error))}.", "InvalidRequest") from None
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, f"{method}: the params are not valid JSON.") from None
+
+
+def _is_empty(params: Raw) -> bool:
+    # Looked at before it is copied: params may be tens of megabytes.
+    return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
 
 
 def encode(value: Any) -> bytes:

@@ -68,10 +68,19 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
     """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
     them (or, without one, of the session). A message that is there already with the same content is passed over,
     so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
+
+    Appends of one session are taken in the order they came in, also while a large one is counted in a thread.
     """
+    async with workspace.appending(session_id):
+        return await _append(workspace, session_id, messages, usage)
+
+
+async def _append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
     session = workspace.session(session_id)
     new = [message for message in messages if _is_new(workspace, session, message)]
     events: list[Event] = [await _appended(session, message) for message in new]
+    # An edit that was taken back meanwhile has made it another one.
+    session = workspace.session(session_id)
     if not session.transcript.title:
         events += _titled(messages)
     if usage is not None:
