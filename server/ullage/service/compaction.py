@@ -179,6 +179,8 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
+    if not skip:
+        return request
     going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
     gone = {i for group in going for i in group}
     stays = [i for i in range(len(request.messages)) if i not in gone]
