@@ -1,5 +1,6 @@
 """The Language Server, put together and served on standard input and output."""
 
+import sys
 from pathlib import Path
 
 from ullage import __version__
@@ -9,6 +10,10 @@ from ullage.lsp.server import WorkspaceHooks, build_server, serve
 from ullage.service.ports import Listener
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
+
+# A thread that counts or summarises hands the interpreter over after so many seconds. Python's own 5 ms are waited for
+# several times in an answer, and once for each thread that is at work.
+_SWITCH_INTERVAL = 0.0005
 
 
 def serve_language_server(store_path: Path | None) -> int:
@@ -23,4 +28,5 @@ def serve_language_server(store_path: Path | None) -> int:
         return workspace
 
     hooks = WorkspaceHooks(open=open_workspace, configure=configure, cancel_compaction=Workspace.cancel)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     return serve(build_server(hooks, METHODS, COMMANDS, __version__))
