@@ -127,7 +127,7 @@ async def many_sessions(store: Path, floor: int, share: float) -> Loaded:
     async with load_server(store, {"models": {MODEL: {"window": SMALL_WINDOW}}}) as server:
         ids = [await server.new_session(MODEL) for _ in range(count)]
         server.latencies.clear()
-        await asyncio.gather(*(_talk(server, session_id, turns) for session_id in ids))
+        await asyncio.gather(*(_talk(server, session_id, turns, 8 + n % 5) for n, session_id in enumerate(ids)))
         waits = server.latencies["session/append"]
         contexts = [await server.ask("context/messages", sessionId=session_id) for session_id in ids]
         over = 0
@@ -229,6 +229,7 @@ async def _poll(server: LoadedServer, session_id: str, until: "asyncio.Task[Any]
     return server.latencies["context/get"]
 
 
-async def _talk(server: LoadedServer, session_id: str, turns: int) -> None:
+async def _talk(server: LoadedServer, session_id: str, turns: int, lines: int) -> None:
+    """One client, which waits for each answer. Sessions differ in `lines`, so that they do not fill up in step."""
     for number in range(turns):
-        await server.append(session_id, text_message(number, ("user", "assistant")[number % 2], lines=10))
+        await server.append(session_id, text_message(number, ("user", "assistant")[number % 2], lines))
