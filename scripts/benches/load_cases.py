@@ -50,13 +50,16 @@ async def long_session(store: Path, floor: int, share: float) -> Loaded:
             await server.append(session_id, *(text_message(start + i) for i in range(min(_BATCH, count - start))))
         held = (server.rss() - floor) / sum(len(str(text_message(n))) for n in range(count))
         server.latencies.clear()
-        rows = await _use(server, session_id, count, what)
+        rows = [
+            await _open(store, session_id, f"{what}, never compacted"),
+            *await _use(server, session_id, count, what),
+        ]
         server.latencies.clear()
         compacted = asyncio.create_task(server.ask("context/compact", sessionId=session_id))
         waits = await _poll(server, session_id, compacted)
         rows.append(latency_row(f"{what}: context/compact", server.latencies["context/compact"]))
         rows.append(latency_row(f"{what}: context/get while it compacts", waits))
-    rows.append(await _open(store, session_id, what))
+    rows.append(await _open(store, session_id, f"{what}, compacted"))
     aims = [
         at_most(f"{row['what']}, p99 ms", row["p99 ms"], PROMPT_MS)
         for row in rows
@@ -216,7 +219,7 @@ async def _use(server: LoadedServer, session_id: str, count: int, what: str) -> 
 async def _open(store: Path, session_id: str, what: str) -> dict[str, Any]:
     async with load_server(store) as server:
         await server.ask("session/load", sessionId=session_id)
-        return latency_row(f"{what}, compacted: session/load", server.latencies["session/load"])
+        return latency_row(f"{what}: session/load", server.latencies["session/load"])
 
 
 async def _poll(server: LoadedServer, session_id: str, until: "asyncio.Task[Any]") -> list[float]:
