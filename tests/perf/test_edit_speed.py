@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from ullage.edits.drop_oldest import drop_oldest
 from ullage.service.compaction import new_stamp
 from ullage.service.contexts import view_page
 from ullage.service.session import Session
+from ullage.store import open_store
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +46,10 @@ async def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds(
     assert took < _TRUNCATION_MS
 
 
-async def test_a_page_of_a_long_context_costs_what_a_page_of_a_short_one_does() -> None:
+async def test_a_page_of_a_long_context_costs_what_a_page_of_a_short_one_does(tmp_path: Path) -> None:
     times: dict[int, float] = {}
     for size in (100, 10_000):
-        client = build_test_client()
+        client = build_test_client(store=open_store(tmp_path / f"{size}.db"))
         session = await session_of(client, size)
         samples: list[float] = []
         for _ in range(9):
