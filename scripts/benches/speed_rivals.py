@@ -18,9 +18,11 @@ from benches import speed_sessions
 from ullage.app.compose import build_workspace
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop_oldest import drop_oldest
-from ullage.model.events import SessionCreated
+from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
+from ullage.service.session import Session
+from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import load_encoding
 from ullage.transcript.view import Item
@@ -48,15 +50,25 @@ def append(size: int) -> Iterator[object]:
             assert appended.session.used > 0
 
 
-def count_alone(size: int) -> Iterator[object]:
-    """Counting the new message and adding it to a sum: what one more message costs at least."""
+def keep_total(size: int) -> Iterator[object]:
+    """An open session takes one more message in, without a store: like for like with those that store nothing."""
     counter = get_counter(_MODEL)
-    total = counter.count_messages(speed_sessions.ours(0, 100)) * size // 100
+    session = Session("s", counter, Calibration.prior(counter.error_share))
+    session.apply(_records(session, 0, size))
     while True:
         (message,) = speed_sessions.ours(size, size + 1)
         size += 1
         yield
-        total += counter.count_message(message)
+        event = MessageAppended(message=message, count=session.count(message))
+        session.apply([Record(position=size, timestamp=1, event=event)])
+        assert session.used > 0
+
+
+def _records(session: Session, start: int, stop: int) -> list[Record]:
+    return [
+        Record(position=position, timestamp=1, event=MessageAppended(message=message, count=session.count(message)))
+        for position, message in enumerate(speed_sessions.ours(start, stop), start)
+    ]
 
 
 def litellm_counter(size: int) -> Iterator[object]:
@@ -167,12 +179,13 @@ class _Tokenizer:
         return len(self._encoding.encode_ordinary(text))
 
 
+LANGCHAIN = "LangChain count_tokens_approximately"
 # Who, and how; Ullage comes first.
 APPENDING: dict[str, Work] = {
-    "Ullage: append, stored and told": append,
-    "Ullage: count the new message": count_alone,
+    "Ullage: counted, the new total known": keep_total,
+    "Ullage: append, stored and told too": append,
     "litellm.token_counter": litellm_counter,
-    "LangChain count_tokens_approximately": langchain_counter,
+    LANGCHAIN: langchain_counter,
     "agent-framework append and sum": agent_framework_append,
 }
 FITTING: dict[str, Work] = {
