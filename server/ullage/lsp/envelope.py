@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
 from ullage.api.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from ullage.model.json_values import encode_json
 
 RequestId = int | str
 _NOTHING = Raw(b"")
@@ -108,10 +109,7 @@ def _is_empty(params: Raw) -> bool:
 
 def encode(value: Any) -> bytes:
     """A value as JSON. Lone surrogates, which UTF-8 cannot hold, go out as the escapes they came in as."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value)).encode()
+    return encode_json(value)
 
 
 def _decode(body: bytes) -> Incoming:
