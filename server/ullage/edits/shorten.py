@@ -51,15 +51,16 @@ def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[s
     candidates = [candidate for candidate in _candidates(view) if candidate.message.id not in untouched]
     room = limit - (view.used - sum(candidate.tokens for candidate in candidates))
     edit: ShortenEdit | None = None
-    for _ in range(_ROUNDS):
+    for round_ in range(_ROUNDS):
         cap = _level([candidate.tokens for candidate in candidates], room)
         edit = _cut_all(view, candidates, cap, stamp)
         if edit is None or (excess := view.used - edit.tokens_saved - limit) <= 0:
             break
-        room -= max(excess, len(candidates) // 4, 1)
+        # A notice may cost what the cut saves, so that a step by the excess alone would stand still.
+        room -= max(excess, len(candidates) // 4, 1 << round_)
         if cap <= 0:
             break
-    return edit
+    return edit if edit is not None and edit.tokens_saved > 0 else None
 
 
 def cap_blocks(view: CountedView, cap: int, stamp: Stamp, only: Collection[str]) -> ShortenEdit | None:
@@ -119,8 +120,9 @@ def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] |
             return _PICTURE if chars > 0 else _NOTHING_LEFT, None
         case ThinkingBlock(redacted=str()):
             return "", None
-        case TextBlock(text=text) if chars <= 0 and text.strip():
-            return _NOTHING_LEFT, None
+        case TextBlock(text=text) if text.strip():
+            left = cut_middle(text, chars)
+            return left if left.strip() else _NOTHING_LEFT, None
         case _:
             return cut_middle(_text(block) or "", chars), None
 
