@@ -24,6 +24,7 @@ from ullage.service.shrink import look_after, settled
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import EditInfo, compaction_edits
+from ullage.transcript.view import Item
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -57,9 +58,9 @@ class Preview(Struct, frozen=True, kw_only=True):
 async def view_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
     """A stretch of the context as the model would be sent it, once any automatic run is through."""
     session = await settled(workspace, session_id)
-    entries = tuple(_view_entries(session))
+    items = session.transcript.items
     stop = None if limit is None else offset + limit
-    return Page(entries=entries[offset:stop], total=len(entries))
+    return Page(entries=tuple(_view_entries(session, items[offset:stop])), total=len(items))
 
 
 def transcript_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
@@ -206,10 +207,9 @@ def _revert(workspace: Workspace, session: Session, edits: Sequence[EditInfo]) -
     tell_usage(workspace, session)
 
 
-def _view_entries(session: Session) -> Iterator[Entry]:
-    view = session.counted_view()
+def _view_entries(session: Session, items: Sequence[Item]) -> Iterator[Entry]:
     pinned = session.transcript.pinned
-    for item, tokens in zip(view.items, view.tokens, strict=True):
+    for item, tokens in zip(items, session.tokens_of(items), strict=True):
         yield Entry(
             message=item.message,
             index=item.index,

@@ -32,6 +32,7 @@ class Workspace:
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
+        self._appending: dict[str, asyncio.Lock] = {}
         self._budgets: dict[str, ContextBudget | None] = {}
 
     def session(self, session_id: str) -> Session:
@@ -40,6 +41,10 @@ class Workspace:
         if session is None:
             return self._load(session_id)
         return self._catch_up(session)
+
+    def appending(self, session_id: str) -> asyncio.Lock:
+        """Held by one append at a time: a message that takes long to count must not be overtaken by the next."""
+        return self._appending.setdefault(session_id, asyncio.Lock())
 
     def adopt(self, session_id: str, events: Sequence[Event]) -> Session:
         """Starts a session whose log begins with these events."""
@@ -55,6 +60,7 @@ class Workspace:
         """Closes a session in memory."""
         self.cancel(session_id)
         self._open.pop(session_id, None)
+        self._appending.pop(session_id, None)
 
     def cancel(self, session_id: str) -> None:
         """Stops what is running in a session: an automatic run, or a compaction that was asked for."""
