@@ -8,25 +8,19 @@ from msgspec.structs import replace
 
 from support import histories, views
 from support.build import STAMP, append, counted, measure, user
+from support.chains import chains, strategies
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE
 from ullage.edits.strategies.chain import make_strategy, plan_truncation
-from ullage.edits.strategies.truncation import Keep
+from ullage.edits.strategies.situation import Keep
 from ullage.formats.anthropic_request import write_anthropic
 from ullage.formats.openai_request import write_openai
 from ullage.model.edits import DropEdit, Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message
 from ullage.model.strategies import (
-    RangeKeep,
-    Selective,
-    SlidingWindow,
-    Smart,
-    Speaker,
     StrategySettings,
-    TokenBudget,
-    TruncateRange,
 )
 from ullage.tokens.registry import get_counter
 from ullage.transcript.cut_points import groups
@@ -35,16 +29,7 @@ from ullage.transcript.keep import kept, leading
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
 messages_of_any_kind = views.conversations() | histories.conversations().map(list) | histories.histories().map(list)
-numbers = st.integers(0, 12)
-strategies: st.SearchStrategy[StrategySettings] = st.one_of(
-    st.just(TokenBudget()),
-    st.builds(SlidingWindow, max_messages=numbers),
-    st.builds(Smart, keep_first=numbers, keep_last=numbers),
-    st.builds(Selective, order=st.lists(st.sampled_from(Speaker), unique=True).map(tuple)),
-    st.builds(TruncateRange, keep=st.sampled_from(RangeKeep)),
-)
 NOTICE_TOKENS = measure(user("n", NOTICE))
-chains = st.lists(strategies, min_size=1, max_size=3)
 
 
 def keep_of(messages: Sequence[Message], pinned: Sequence[str] = ()) -> Keep:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import TextBlock
 from ullage.model.edits import DropEdit
@@ -22,8 +20,7 @@ def drop(view: CountedView, message_ids: Iterable[str], stamp: Stamp) -> DropEdi
         message_ids=tuple(message_ids),
         notice=notice(stamp),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
 def notice(stamp: Stamp) -> Message:

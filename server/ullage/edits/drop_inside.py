@@ -1,7 +1,7 @@
 """The last group parted: for a single answer of so many messages that cutting each of them is not enough.
 
-Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer had
-begun later. Tool uses and results stay: they would lose each other.
+Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer
+had begun later. Tool uses and results stay: they would lose each other.
 """
 
 from collections.abc import Collection, Iterator
@@ -19,13 +19,14 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
     go; None if it fits already or none may. The very last message stays, and so do those of `stays`."""
     if view.used <= limit:
         return None
+    messages = view.messages
     excess = view.used - limit + view.measure(notice(stamp))
     dropped: list[str] = []
-    for at in _may_go(view.messages, stays):
+    for at in _may_go(messages, stays):
         if excess <= 0:
             break
         excess -= view.tokens[at]
-        dropped.append(view.messages[at].id)
+        dropped.append(messages[at].id)
     return drop(view, dropped, stamp) if dropped else None
 
 

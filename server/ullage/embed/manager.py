@@ -24,6 +24,7 @@ from ullage.model.usage import Usage
 from ullage.policy.alarm import level
 from ullage.policy.budget import ContextBudget
 from ullage.service import contexts, sessions
+from ullage.service.archive import search
 from ullage.service.ports import SearchHit
 from ullage.service.session import Session
 from ullage.service.shrink import settled, shrink
@@ -167,7 +168,7 @@ class ContextManager:
 
     def search(self, query: str, limit: int = 10) -> tuple[SearchHit, ...]:
         """Searches everything ever said, archived or not."""
-        return self._host.call(lambda workspace: contexts.search(workspace, self.session_id, query, limit))
+        return self._host.run(search(self._host.workspace, self.session_id, query, limit))
 
     def get_stats(self) -> ContextStats:
         """Everything known about the context's size."""

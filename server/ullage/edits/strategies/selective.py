@@ -9,5 +9,5 @@ class SelectiveStrategy(Selective, Truncation, frozen=True, kw_only=True, tag="s
     """Of each kind in `order` the oldest go first; the next kind's turn comes when none of the last is left."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        ordered = (each for speaker in self.order for each in situation.candidates if each.speaker is speaker)
+        ordered = (each for speaker in self.order for each in situation.free if each.speaker is speaker)
         return until_fits(ordered, situation.excess)

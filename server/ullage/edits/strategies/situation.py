@@ -13,12 +13,23 @@ from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import kept, leading
 
 
+class Keep(Struct, frozen=True, kw_only=True):
+    """What stays whatever the strategy: pinned messages and the first user message, by id. Messages that notices point
+    to (`relied`) go only in the order of age, so that each notice goes before what it stands for."""
+
+    pinned: frozenset[str] = frozenset()
+    first_user_id: str | None = None
+    relied: frozenset[str] = frozenset()
+
+
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A group of messages that may go: their places in the view, ascending, and their tokens."""
+    """A group of messages that may go: their places in the view, ascending, and their tokens. `relied`: a notice points
+    to one of them."""
 
     places: tuple[int, ...]
     tokens: int
     speaker: Speaker
+    relied: bool = False
 
 
 class Situation(Struct, frozen=True, kw_only=True):
@@ -30,6 +41,11 @@ class Situation(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
     summaries: tuple[Candidate, ...] = ()
 
+    @property
+    def free(self) -> tuple[Candidate, ...]:
+        """The candidates that may go in any order."""
+        return tuple(candidate for candidate in self.candidates if not candidate.relied)
+
     def after(self, gone: Collection[Candidate]) -> "Situation":
         """What is left to decide once some have gone."""
         places = {candidate.places for candidate in gone}
@@ -40,12 +56,17 @@ class Situation(Struct, frozen=True, kw_only=True):
         )
 
 
-def assess(view: CountedView, excess: int, pinned: Collection[str], first_user_id: str | None) -> Situation:
+def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
     """The situation of a view. The last group stays, since a request must end with what is to be answered."""
     messages = view.messages
-    stays = {*leading(messages, first_user_id), *kept(messages, pinned)}
+    stays = {*leading(messages, keep.first_user_id), *kept(messages, keep.pinned)}
     found = [
-        Candidate(places=places, tokens=sum(view.tokens[i] for i in places), speaker=_speaker(messages, places))
+        Candidate(
+            places=places,
+            tokens=sum(view.tokens[i] for i in places),
+            speaker=_speaker(messages, places),
+            relied=any(messages[i].id in keep.relied for i in places),
+        )
         for group in groups(messages)[:-1]
         if (places := tuple(i for i in group if messages[i].id not in stays))
     ]

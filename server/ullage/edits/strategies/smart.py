@@ -10,5 +10,5 @@ class SmartTruncationStrategy(Smart, Truncation, frozen=True, kw_only=True, tag=
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         start, stop = self.keep_first, len(situation.messages) - self.keep_last
-        middle = (each for each in situation.candidates if start <= each.places[0] and each.places[-1] < stop)
+        middle = (each for each in situation.free if start <= each.places[0] and each.places[-1] < stop)
         return until_fits(middle, situation.excess)

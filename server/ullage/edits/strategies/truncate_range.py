@@ -24,7 +24,7 @@ class RangeTruncationStrategy(TruncateRange, Truncation, frozen=True, kw_only=Tr
             if not removed:
                 break
             places = {spoken[i] for i in range(first, removed.stop)}
-            gone = tuple(each for each in situation.candidates if places.issuperset(each.places))
+            gone = tuple(each for each in situation.free if places.issuperset(each.places))
             deleted = removed.stop
         return gone
 

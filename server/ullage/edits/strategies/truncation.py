@@ -8,24 +8,16 @@ the first gap is, for this truncation and all before it.
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp, count_view
 from ullage.edits.drop import drop, notice
-from ullage.edits.strategies.situation import Candidate, Situation, assess, until_fits
+from ullage.edits.strategies.situation import Candidate, Keep, Situation, assess, until_fits
 from ullage.model.edits import DropEdit
 from ullage.model.message import Message
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item
-
-
-class Keep(Struct, frozen=True, kw_only=True):
-    """What stays whatever the strategy: pinned messages and the first user message, by id."""
-
-    pinned: frozenset[str] = frozenset()
-    first_user_id: str | None = None
 
 
 class TruncationStrategy(Protocol):
@@ -72,7 +64,7 @@ def plan_drop(view: CountedView, strategy: TruncationStrategy, limit: int, keep:
     bare = _without(view, notices)
     # What a view that fits has in excess is nothing: only a strategy's own measure can then be exceeded.
     excess = bare.used + view.measure(notice(stamp)) - limit if view.used > limit else view.used - limit
-    situation = assess(bare, excess, keep.pinned, keep.first_user_id)
+    situation = assess(bare, excess, keep)
     gone = _choose(strategy, situation)
     if not gone:
         return None
