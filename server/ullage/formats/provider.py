@@ -26,6 +26,10 @@ class Provider(StrEnum):
     OPENAI = "openai"
     OPENAI_RESPONSES = "openai-responses"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "Provider":
+        raise InvalidRequest(f"no provider {value!r}; there are {', '.join(cls)}")
+
 
 def read_events(
     provider: Provider, messages: Sequence[Any], new_id: Callable[[], str] | None = None

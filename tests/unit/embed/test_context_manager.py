@@ -262,6 +262,11 @@ def test_what_is_no_message_is_refused_and_changes_nothing(provider: str, messag
         assert context.token_usage() == used
 
 
+def test_an_unknown_provider_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidRequest, match="no provider 'gemini'; there are anthropic, openai, openai-responses"):
+        ContextManager("gpt-4o", "gemini")
+
+
 async def test_it_can_be_used_inside_a_running_event_loop() -> None:
     with ContextManager("gpt-4o", window=WINDOW) as context:
         fill(context, 12)
