@@ -64,7 +64,7 @@ async def live(actions: Sequence[str]) -> None:
     assert await state(build_test_client(store=store), session_id) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=24))
 def test_a_session_is_the_same_live_from_a_snapshot_and_from_its_log(actions: list[str]) -> None:
     asyncio.run(live(actions))

@@ -173,8 +173,6 @@ class Workspace:
     def _refold(self, session: Session) -> Session:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
-        if fresh.model == session.model:
-            fresh.tracker.trust(session.tracker.state.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
         fresh.told_unfit = session.told_unfit
         return fresh
