@@ -45,10 +45,15 @@ def _rung(rung: Rung) -> Case:
 def _chain(*strategies: StrategySettings) -> Case:
     """Strategies one after the other; they stop above the limit only where nothing more may go."""
     return Case(
-        name=", then ".join(str(strategy.__struct_config__.tag) for strategy in strategies),
+        name=", then ".join(map(_named, strategies)),
         plan=partial(_truncate, strategies),
         floor=floors.of_whole_groups,
     )
+
+
+def _named(strategy: StrategySettings) -> str:
+    name = str(strategy.__struct_config__.tag)
+    return f"{name} {strategy.keep}" if isinstance(strategy, TruncateRange) else name
 
 
 def _truncate(strategies: Sequence[StrategySettings], situation: Situation) -> Sequence[Edit]:
