@@ -107,8 +107,7 @@ async def test_previews_that_nobody_commits_are_forgotten_oldest_first() -> None
     client = build_test_client()
     session_id = await fill(client, exchanges=4)
     first = await compact(client, session_id, dryRun=True)
-    for _ in range(16):
-        last = await compact(client, session_id, dryRun=True)
+    *_, last = [await compact(client, session_id, dryRun=True) for _ in range(16)]
     with pytest.raises(PreviewExpired, match="ask for a new one"):
         await client.call("context/commit", sessionId=session_id, previewId=first["previewId"])
     await client.call("context/commit", sessionId=session_id, previewId=last["previewId"])

@@ -10,7 +10,7 @@ from support.build import append, log, measure
 from support.views import conversations
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, legal_cuts, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.drop_oldest import drop_oldest
+from ullage.edits.drop import drop
 from ullage.edits.shorten import shorten
 from ullage.edits.stretch import find_stretch, plan_stretch
 from ullage.model.artifacts import ArtifactLedger
@@ -18,6 +18,7 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted, Event
 from ullage.model.message import Message
+from ullage.transcript.cut_points import groups
 from ullage.transcript.fold import fold, project
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")
@@ -52,7 +53,12 @@ def make_edit(events: Sequence[Event], kind: str, number: int, draw: st.DataObje
     first = transcript.first_user_id
     match kind:
         case "drop":
-            return drop_oldest(view, view.used // 2, (), first, stamp)
+            going = [
+                message.id
+                for part in groups(view.messages)[1:-1:2]
+                for message in view.messages[part.start : part.stop]
+            ]
+            return drop(view, going, stamp)
         case "shorten":
             return shorten(view, view.used * 2 // 3, stamp)
         case "head":

@@ -1,5 +1,6 @@
 """The Language Server, put together and served on standard input and output."""
 
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from ullage.lsp.server import WorkspaceHooks, build_server, serve
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
 from ullage.tokens.vocabulary import warm_up
+
+# A thread that counts or summarises hands the interpreter over after so many seconds. Python's own 5 ms are waited for
+# several times in an answer, and once for each thread that is at work.
+_SWITCH_INTERVAL = 0.0005
 
 
 def serve_language_server(store_path: Path | None) -> int:
@@ -28,6 +33,7 @@ def serve_language_server(store_path: Path | None) -> int:
     hooks = WorkspaceHooks(
         open=open_workspace, warm_up=_warm_up, configure=configure, cancel_compaction=Workspace.cancel
     )
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     return serve(build_server(hooks, METHODS, COMMANDS, __version__))
 
 

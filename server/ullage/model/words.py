@@ -10,6 +10,7 @@ from ullage.model.edits import (
     DuplicateReadsEdit,
     Edit,
     RepeatedFile,
+    RewriteEdit,
     ShortenEdit,
     compaction_block,
 )
@@ -120,17 +121,20 @@ def edited(edit: Edit) -> str:
     """What an edit did, for the list of a session's edits."""
     match edit:
         case CompactionEdit():
-            return f"Compacted {_messages(compaction_block(edit).messages_archived)}"
+            done = f"Compacted {_messages(compaction_block(edit).messages_archived)}"
         case DropEdit(message_ids=ids):
-            return f"Left out {_messages(len(ids))}"
+            done = f"Left out {_messages(len(ids))}"
         case DuplicateReadsEdit(replacements=replacements):
-            return f"Replaced {_count(len(replacements), 'repeated file read')}"
+            done = f"Replaced {_count(len(replacements), 'repeated file read')}"
         case ClearToolUsesEdit(cleared_tool_uses=cleared):
-            return f"Cleared {_count(cleared, 'old tool result')}"
+            done = f"Cleared {_count(cleared, 'old tool result')}"
         case ClearThinkingEdit(cleared_thinking_turns=turns):
-            return f"Cleared the thinking of {_count(turns, 'turn')}"
+            done = f"Cleared the thinking of {_count(turns, 'turn')}"
+        case RewriteEdit(replacements=replacements):
+            done = f"Rewrote {_count(len(replacements), 'block')}"
         case ShortenEdit(replacements=replacements):
-            return f"Shortened {_count(len(replacements), 'block')}"
+            done = f"Shortened {_count(len(replacements), 'block')}"
+    return done
 
 
 def _messages(count: int) -> str:

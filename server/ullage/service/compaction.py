@@ -200,6 +200,8 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
+    if not skip:
+        return request
     going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
     gone = {i for group in going for i in group}
     stays = [i for i in range(len(request.messages)) if i not in gone]
@@ -220,6 +222,8 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     if session.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
     edit = finish(planned, summary)
+    # The cuts are listed with what they saved themselves.
+    edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
     if edit.trigger is EditTrigger.MANUAL:
         session.breaker = Breaker()

@@ -1,6 +1,6 @@
 """What can be done with a session's context: look at it, compact it, take that back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import compaction_edits
+from ullage.transcript.view import Item
 
 # A summary and a view each: a client that never commits must not fill the memory.
 _MOST_PREVIEWS = 16
@@ -61,9 +62,9 @@ class Preview(Struct, frozen=True, kw_only=True):
 async def view_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
     """A stretch of the context as the model would be sent it, once any automatic run is through."""
     session = await settled(workspace, session_id)
-    entries = tuple(_view_entries(session))
+    items = session.transcript.items
     stop = None if limit is None else offset + limit
-    return Page(entries=entries[offset:stop], total=len(entries))
+    return Page(entries=tuple(_view_entries(session, items[offset:stop])), total=len(items))
 
 
 def transcript_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
@@ -159,10 +160,9 @@ def _require_smaller(planned: Planned, summary: Summary) -> None:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
 
 
-def _view_entries(session: Session) -> Iterator[Entry]:
-    view = session.counted_view()
+def _view_entries(session: Session, items: Sequence[Item]) -> Iterator[Entry]:
     pinned = session.transcript.pinned
-    for item, tokens in zip(view.items, view.tokens, strict=True):
+    for item, tokens in zip(items, session.tokens_of(items), strict=True):
         yield Entry(
             message=item.message,
             index=item.index,

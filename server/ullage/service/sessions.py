@@ -1,18 +1,23 @@
 """What can be done with sessions as a whole."""
 
 import asyncio
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError
+from msgspec.structs import replace
 
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
+    ContextEdited,
     Event,
     MessageAppended,
     MessagePinned,
     ModelChanged,
+    SessionConfigured,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -43,18 +48,21 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 def new_session(
-    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
+    workspace: Workspace,
+    created: SessionCreated,
+    system: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    context: Mapping[str, Any] | None = None,
 ) -> Session:
-    """Starts a session, with its system prompt and tools if it has any."""
-    ids = workspace.ports.ids
+    """Starts a session, with its system prompt, its tools and context settings of its own if it has any."""
     events: list[Event] = [created]
+    if context:
+        events.append(_configured(context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
-    session = workspace.adopt(ids.new("s"), events)
+    session = workspace.adopt(workspace.ports.ids.new("s"), events)
     if system:
-        now = workspace.ports.clock.now()
-        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=system),), timestamp=now)
-        session = workspace.record(session, MessageAppended(message=prompt, count=session.count(prompt)))
+        return change_system_prompt(workspace, session.id, system)
     tell_usage(workspace, session)
     return session
 
@@ -70,10 +78,19 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
     """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
     them (or, without one, of the session). A message that is there already with the same content is passed over,
     so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
+
+    Appends of one session are taken in the order they came in, also while a large one is counted in a thread.
     """
+    async with workspace.appending(session_id):
+        return await _append(workspace, session_id, messages, usage)
+
+
+async def _append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
     session = workspace.session(session_id)
     new = [message for message in messages if _is_new(workspace, session, message)]
-    events: list[Event] = [await _appended(session, message) for message in new]
+    events: list[Event] = [*await _counted(session, [MessageAppended(message=message) for message in new])]
+    # An edit that was taken back meanwhile has made it another one.
+    session = workspace.session(session_id)
     if not session.transcript.title:
         events += _titled(messages)
     if usage is not None:
@@ -87,9 +104,34 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
     return Appended(session=session, message_ids=tuple(message.id for message in messages))
 
 
+def change_system_prompt(workspace: Workspace, session_id: str, text: str) -> Session:
+    """From here on the model is told something else first. What it was told before stays in the transcript."""
+    session, ids = workspace.session(session_id), workspace.ports.ids
+    now = workspace.ports.clock.now()
+    old = [item.message for item in session.transcript.items if item.message.role is Role.SYSTEM]
+    if old:
+        replacements = tuple(_rewritten(old, text))
+        rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
+        event: Event = ContextEdited(edit=rewrite)
+    else:
+        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=text),), timestamp=now)
+        event = MessageAppended(message=prompt, count=session.count(prompt))
+    session = workspace.record(session, event)
+    tell_usage(workspace, session)
+    return session
+
+
 def change_model(workspace: Workspace, session_id: str, model: str) -> Session:
     """Goes on with another model: other window, other counts."""
     session = workspace.record(workspace.session(session_id), ModelChanged(model=model))
+    tell_usage(workspace, session)
+    look_after(workspace, session)
+    return session
+
+
+def configure_session(workspace: Workspace, session_id: str, context: Mapping[str, Any]) -> Session:
+    """Gives a session context settings of its own, in place of those it had. Raises `InvalidRequest`."""
+    session = workspace.record(workspace.session(session_id), _configured(context))
     tell_usage(workspace, session)
     look_after(workspace, session)
     return session
@@ -127,8 +169,7 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
         cwd=cwd or transcript.cwd, model=transcript.model, title=transcript.title or _title_of(transcript.events)
     )
     session = workspace.adopt(workspace.ports.ids.new("s"), [created])
-    events = [await _counted(session, event) for event in transcript.events]
-    session = workspace.record(session, *events)
+    session = workspace.record(session, *await _counted(session, transcript.events))
     workspace.keep_calibration(session)
     workspace.keep_snapshot(session)
     tell_usage(workspace, session)
@@ -155,6 +196,20 @@ def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     return info
 
 
+def _configured(context: Mapping[str, Any]) -> SessionConfigured:
+    try:
+        return SessionConfigured(context=dict(context))
+    except ValidationError as error:
+        raise InvalidRequest(f"these are no context settings: {error}") from None
+
+
+def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
+    """The text in place of the first block, nothing in place of all others."""
+    blocks = [(message.id, block) for message in old for block in range(len(message.content))]
+    for number, (message_id, block) in enumerate(blocks):
+        yield Replacement(message_id=message_id, block=block, text="" if number else text)
+
+
 def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
     found = workspace.ports.store.find_message(session.id, message.id)
     if found is None or not isinstance(found.event, MessageAppended):
@@ -167,18 +222,19 @@ def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
     return False
 
 
-async def _appended(session: Session, message: Message) -> MessageAppended:
-    if text_length(message) > _COUNT_INLINE_CHARS:
-        count = await asyncio.to_thread(session.count, message)
-    else:
-        count = session.count(message)
-    return MessageAppended(message=message, count=count)
+async def _counted(session: Session, events: Sequence[Event]) -> list[Event]:
+    """The events with their messages' counts, in a thread where there is much to count."""
+    chars = sum(text_length(event.message) for event in events if isinstance(event, MessageAppended))
+    if chars > _COUNT_INLINE_CHARS:
+        return await asyncio.to_thread(_with_counts, session, events)
+    return _with_counts(session, events)
 
 
-async def _counted(session: Session, event: Event) -> Event:
-    if isinstance(event, MessageAppended):
-        return await _appended(session, event.message)
-    return event
+def _with_counts(session: Session, events: Sequence[Event]) -> list[Event]:
+    return [
+        replace(event, count=session.count(event.message)) if isinstance(event, MessageAppended) else event
+        for event in events
+    ]
 
 
 def text_length(message: Message) -> int:

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
-from ullage.model.settings import Settings
+from ullage.model.settings import ContextSettings, Settings, overridden
 from ullage.model.updates import Update
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
-from ullage.service.ports import IndexingListener, Ports, StoredSession
+from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -34,7 +34,8 @@ class Workspace:
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
-        self._budgets: dict[str, ContextBudget | None] = {}
+        self._limits: dict[str, ModelLimits] = {}
+        self._appending: dict[str, asyncio.Lock] = {}
 
     def session(self, session_id: str) -> Session:
         """The session, up to date with the store. Raises `SessionNotFound`."""
@@ -42,6 +43,10 @@ class Workspace:
         if session is None:
             return self._load(session_id)
         return self._catch_up(session)
+
+    def appending(self, session_id: str) -> asyncio.Lock:
+        """Held by one append at a time: a message that takes long to count must not be overtaken by the next."""
+        return self._appending.setdefault(session_id, asyncio.Lock())
 
     def adopt(self, session_id: str, events: Sequence[Event]) -> Session:
         """Starts a session whose log begins with these events."""
@@ -57,6 +62,7 @@ class Workspace:
         """Closes a session in memory."""
         self.cancel(session_id)
         self._open.pop(session_id, None)
+        self._appending.pop(session_id, None)
 
     def cancel(self, session_id: str) -> None:
         """Stops what is running in a session: an automatic run, or a compaction that was asked for."""
@@ -97,17 +103,21 @@ class Workspace:
         """The session's model, or the one assumed by the settings."""
         return session.model or self.settings.model
 
+    def settings_of(self, session: Session) -> ContextSettings:
+        """The context settings in effect for a session: its own, and the workspace's where it has none."""
+        return overridden(self.settings.context, session.transcript.context)
+
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        model = self.model(session)
-        if model not in self._budgets:
-            self._budgets[model] = self._make_budget(model)
-        return self._budgets[model]
+        limits = self._limits_of(self.model(session))
+        if limits.input is None:
+            return None
+        return make_budget(limits.input, limits.max_output, self.settings_of(session), limits.total)
 
     def configure(self, settings: Settings) -> None:
         """Takes new settings."""
         self.settings = settings
-        self._budgets.clear()
+        self._limits.clear()
 
     @property
     def open_sessions(self) -> tuple[Session, ...]:
@@ -125,11 +135,10 @@ class Workspace:
         """Keeps what was learned about the model's counts for other sessions."""
         self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
-    def _make_budget(self, model: str) -> ContextBudget | None:
-        limits = self.ports.catalog(model, self.settings.models)
-        if limits.input is None:
-            return None
-        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
+    def _limits_of(self, model: str) -> ModelLimits:
+        if model not in self._limits:
+            self._limits[model] = self.ports.catalog(model, self.settings.models)
+        return self._limits[model]
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)
@@ -177,8 +186,6 @@ class Workspace:
     def _refold(self, session: Session) -> Session:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
-        if fresh.model == session.model:
-            fresh.tracker.trust(session.tracker.state.calibration)
         fresh.breaker, fresh.edits_seen = session.breaker, session.edits_seen + 1
         fresh.told_unfit = session.told_unfit
         return fresh
