@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benches.report import Report
 
-BENCHES = ("accuracy", "speed", "protocol", "editors")
+BENCHES = ("accuracy", "speed", "quality", "protocol", "editors")
 
 
 def main() -> int:

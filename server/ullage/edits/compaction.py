@@ -26,7 +26,7 @@ SUMMARY_MIN = 400
 # The line that introduces a marker and a word of summary, in any tokenizer.
 MARKER_MIN = 64
 # Of the room that is left, what the summary may take before the tail gives way.
-_SUMMARY_SHARE = 0.35
+_SUMMARY_SHARE = 0.65
 
 
 class CompactionLimits(Struct, frozen=True, kw_only=True):

@@ -159,6 +159,7 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
         max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
         previous=found.previous,
         kept=(*found.leading, *found.kept),
+        tail=tuple(item.message for item in planned.view.items if item.index >= found.end),
         focus=focus,
     )
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
+from ullage.summary.anchors import find_anchors
 from ullage.summary.excerpts import clip
 from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
@@ -33,6 +34,8 @@ _SHARES = {
 }
 _FOCUS_SHARE = 0.3
 _ERROR_SHARE = 0.1
+# Of what is left when task, focus, earlier findings and errors are written: prose reads better than what was shown.
+_FINDINGS_SHARE = 0.3
 _LOOKUP_SHARE = 0.04
 # What an earlier summary found worth keeping weighs as much as a name the agent wrote once, lately.
 _FROZEN_WEIGHT = 4.0
@@ -47,6 +50,7 @@ class _Sources(Struct, frozen=True, kw_only=True):
     weights: dict[str, float]
     carried: list[Item]
     ledger: ArtifactLedger
+    verbatim: frozenset[str]
 
 
 class Composition(Struct, frozen=True, kw_only=True):
@@ -70,15 +74,16 @@ def compose(request: SummaryRequest, counter: TokenCounter) -> Composition:
     sources = _read(request, focus)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * _LEDGER_SHARE), counter)
-    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter)
+    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, sources.verbatim)
     _write(page, sources, focus)
     return _fitted(page, ledger, request, counter)
 
 
 def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
     history = read_history(request.messages, request.indices, request.kept)
-    mentions = count_mentions(history)
-    weights = weigh(history, mentions, focus)
+    tail = read_history(request.tail, range(history.end_index, history.end_index + len(request.tail)))
+    mentions = count_mentions(history.excerpts, tail.excerpts)
+    weights = weigh(mentions, focus)
     carried = read_previous(request.previous)
     for item in carried:
         for name in item.anchors:
@@ -86,7 +91,21 @@ def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
     ledger = collect_from(history, mentions)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
-    return _Sources(history=history, mentions=mentions, weights=weights, carried=carried, ledger=ledger)
+    return _Sources(
+        history=history,
+        mentions=mentions,
+        weights=weights,
+        carried=carried,
+        ledger=ledger,
+        verbatim=_verbatim(history, tail),
+    )
+
+
+def _verbatim(history: History, tail: History) -> frozenset[str]:
+    """The anchors of what stays in the context as it was said."""
+    said = (request.text for request in (*history.requests, *tail.requests) if request.kept or request in tail.requests)
+    shown = (piece.anchors for piece in tail.excerpts)
+    return frozenset(name for names in (*map(find_anchors, said), *shown) for name in names)
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:
@@ -100,7 +119,7 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * _FOCUS_SHARE))
     page.fill(earlier, int(page.room * _CARRIED_SHARE))
     page.fill(errors, int(page.room * _ERROR_SHARE))
-    page.fill(findings, (page.room - page.used) // 2)
+    page.fill(findings, int((page.room - page.used) * _FINDINGS_SHARE))
     page.fill(pool, page.room - page.used - int(page.room * _LOOKUP_SHARE))
     page.fill(list(hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 

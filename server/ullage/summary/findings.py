@@ -8,7 +8,6 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
-from ullage.summary.project import relative
 from ullage.summary.runs import Run, runs_of
 from ullage.summary.touches import touches_of
 
@@ -27,7 +26,7 @@ _CODE = re.compile(
 _CHATTER_SCALE = 0.5
 # Output without a name in it comes last, but before an empty page.
 _SHOWN_VALUE = 0.01
-_SOURCE_VALUE = {Source.AGENT: 0.3, Source.THINKING: 0.1, Source.CALL: 0.1, Source.RESULT: 0.0}
+_SOURCE_VALUE = {Source.AGENT: 0.1, Source.THINKING: 0.03, Source.CALL: 0.1, Source.RESULT: 0.0}
 
 
 def findings_of(history: History) -> Iterator[Item]:
@@ -53,7 +52,7 @@ def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
 
 def errors_of(history: History) -> Iterator[Item]:
     """Each command that failed, last outcome first to last, and what was done until it passed."""
-    runs = list(runs_of(history.calls, history.root))
+    runs = list(runs_of(history.calls))
     changes = _changes(history)
     passed: dict[str, Run] = {}
     seen: set[tuple[str, str]] = set()
@@ -81,7 +80,7 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
 
 def _changes(history: History) -> list[tuple[int, str]]:
     return [
-        (call.index, relative(path, history.root))
+        (call.index, path)
         for call in history.calls
         for path, action in touches_of(call)
         if action is not FileAction.READ

@@ -13,7 +13,6 @@ from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import FENCE, ToolCall, fenced_command, tool_calls
 from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
-from ullage.summary.project import find_root, relative
 from ullage.summary.redaction import clean
 from ullage.summary.shell import first_line, without_cd
 
@@ -62,28 +61,25 @@ class UserRequest(Struct, frozen=True, kw_only=True):
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """All of a stretch: `root` is the project's folder, indexes are those of the transcript."""
+    """All of a stretch: indexes are those of the transcript."""
 
     first_index: int
     end_index: int
-    root: str
     requests: tuple[UserRequest, ...]
     excerpts: tuple[Excerpt, ...]
     calls: tuple[ToolCall, ...]
 
 
 def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = ()) -> History:
-    """Reads messages in one pass; texts are cleaned of secrets, paths made relative to the project's folder."""
+    """Reads messages in one pass; texts are cleaned of secrets."""
     calls = tool_calls(messages, indices)
-    root = find_root(calls)
     stays = frozenset(kept)
-    shown = [piece for call in calls for piece in _of_call(call, root)]
+    shown = [piece for call in calls for piece in _of_call(call)]
     return History(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
-        root=root,
         requests=tuple(_requests(messages, indices, stays)),
-        excerpts=tuple(sorted((*_spoken(messages, indices, root), *shown), key=lambda piece: piece.index)),
+        excerpts=tuple(sorted((*_spoken(messages, indices), *shown), key=lambda piece: piece.index)),
         calls=tuple(calls),
     )
 
@@ -120,37 +116,37 @@ def _is_output(messages: Sequence[Message], position: int) -> bool:
     return position > 0 and bool(fenced_command(messages, position - 1))
 
 
-def _spoken(messages: Sequence[Message], indices: Sequence[int], root: str) -> Iterator[Excerpt]:
+def _spoken(messages: Sequence[Message], indices: Sequence[int]) -> Iterator[Excerpt]:
     for position, message in enumerate(messages):
         index = indices[position]
         if message.role is Role.ASSISTANT:
             for block in message.content:
                 if isinstance(block, TextBlock):
-                    yield from _prose(block.text, index, Source.AGENT, root)
+                    yield from _prose(block.text, index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
-                    yield from _prose(block.thinking, index, Source.THINKING, root)
+                    yield from _prose(block.thinking, index, Source.THINKING)
         elif message.role is Role.USER and message.text.startswith(_CONTINUED):
-            yield from _prose(message.text, index, Source.AGENT, root)
+            yield from _prose(message.text, index, Source.AGENT)
 
 
-def _prose(text: str, index: int, source: Source, root: str) -> Iterator[Excerpt]:
-    for order, piece in enumerate(prose(FENCE.sub("\n", clean(relative(text, root))))):
+def _prose(text: str, index: int, source: Source) -> Iterator[Excerpt]:
+    for order, piece in enumerate(prose(FENCE.sub("\n", clean(text)))):
         yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
 
 
-def _of_call(call: ToolCall, root: str) -> Iterator[Excerpt]:
-    group = clean(relative(group_of(call), root))
+def _of_call(call: ToolCall) -> Iterator[Excerpt]:
+    group = clean(group_of(call))
     for text in _written(call):
-        for order, piece in enumerate(_lines(text, root, _CALL_LIMIT)):
+        for order, piece in enumerate(_lines(text, _CALL_LIMIT)):
             if len(piece) >= _SHORTEST and piece not in group:
                 yield _shown(piece, call.index, order, Source.CALL, group)
     if call.result:
-        for order, piece in enumerate(_lines(call.result, root, RESULT_LIMIT)):
+        for order, piece in enumerate(_lines(call.result, RESULT_LIMIT)):
             yield _shown(piece, call.result_index, order, Source.RESULT, group)
 
 
-def _lines(text: str, root: str, limit: int) -> list[str]:
-    return blocks(clean(relative(head_and_tail(text, limit), root)), limit)
+def _lines(text: str, limit: int) -> list[str]:
+    return blocks(clean(head_and_tail(text, limit)), limit)
 
 
 def _shown(piece: str, index: int, order: int, source: Source, group: str) -> Excerpt:

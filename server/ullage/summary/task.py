@@ -11,7 +11,6 @@ from ullage.summary.calls import ToolCall
 from ullage.summary.excerpts import clip, prose
 from ullage.summary.history import History, Source
 from ullage.summary.items import Item, Section
-from ullage.summary.project import relative
 from ullage.summary.redaction import clean
 
 _CONSTRAINS = re.compile(
@@ -56,11 +55,9 @@ def state_of(history: History) -> Iterator[Item]:
         todos = _todos(call)
         if todos:
             for status, text in todos:
-                shown = clean(relative(text, history.root))
+                shown = clean(text)
                 yield _item(Section.STATE, f"{_DONE.get(status, status)}: {shown}", call.index)
             break
-    if history.root:
-        yield _item(Section.STATE, f"Paths are relative to {history.root}", -1)
 
 
 def next_of(history: History) -> Iterator[Item]:
