@@ -3,6 +3,7 @@
 import argparse
 import sys
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,10 @@ from rich.table import Table
 
 from benches.report import Report
 
-BENCHES = ("accuracy", "speed", "quality", "protocol", "editors")
+# Each bench and its module.
+BENCHES = {name: name for name in ("accuracy", "speed", "quality", "protocol", "editors")} | {
+    "search": "archive_search"
+}
 
 
 def main() -> int:
@@ -20,7 +24,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_args()
-    report: Report = import_module(f"benches.{given.name}").run(given.paths)
+    report: Report = import_module(f"benches.{BENCHES[given.name]}").run(given.paths)
     if given.json:
         print(msgspec.json.encode(report).decode())
     else:
@@ -30,12 +34,11 @@ def main() -> int:
 
 def show(report: Report) -> None:
     console = Console()
-    table = Table(title=f"bench {report.bench}")
-    for column in report.rows[0] if report.rows else ():
-        table.add_column(column)
-    for row in report.rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    console.print(table)
+    for columns, rows in groupby(report.rows, key=tuple):
+        table = Table(*columns, title=f"bench {report.bench}")
+        for row in rows:
+            table.add_row(*(_cell(value) for value in row.values()))
+        console.print(table)
     for aim in report.aims:
         console.print(
             f"{'met   ' if aim.met else 'MISSED'}  {aim.what}: {aim.value:g} (aim {aim.aim})", highlight=False

@@ -17,8 +17,8 @@ from support.memory_store import MemoryStore
 from support.workspace import LARGE_MODEL, SMALL_MODEL, START, PacedSummarizer, TestClient, as_json, build_test_client
 from ullage.api.error_object import error_object
 from ullage.api.notification import SessionNotification
-from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, UllageError
-from ullage.model.events import Record
+from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, StoreUnavailable, UllageError
+from ullage.model.events import ContextEdited, Record
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
@@ -99,6 +99,8 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _clear(examples)
     await _stop_helping(examples)
     await _fail(examples)
+    await _break_down(examples)
+    await _overfill(examples)
     await _cancel(examples)
     await _refuse(examples, client, session_id)
     await _contend(examples)
@@ -206,9 +208,39 @@ async def _fail(examples: Examples) -> None:
     session_id = await _fill(client)
     summarizer.release()
     await examples.refusal(client, "context/compact", sessionId=session_id)
+    # By itself it tries again, with less to read, before it goes on offline.
+    summarizer.release()
     summarizer.release()
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
     await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+class _FullDisk(MemoryStore):
+    """Has room for messages, but for no edit."""
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        if any(isinstance(record.event, ContextEdited) for record in records):
+            raise StoreUnavailable("the session store cannot be written: the disk is full")
+        super().append(session_id, records)
+
+
+async def _break_down(examples: Examples) -> None:
+    """What an automatic compaction made cannot be kept."""
+    client = build_test_client(store=_FullDisk())
+    session_id = await _fill(client)
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _overfill(examples: Examples) -> None:
+    """More tools than the window holds."""
+    client = build_test_client()
+    tools = [{"name": f"tool_{number}", "description": "Does one thing well. " * 20} for number in range(80)]
+    new = await client.call("session/new", model=SMALL_MODEL, tools=tools)
+    await client.say(new["sessionId"], "Hello!")
+    await client.entries(new["sessionId"])
     examples.keep_updates(client)
 
 
@@ -299,6 +331,11 @@ def _settings() -> Settings:
             keep_tool_uses=5,
             clear_at_least=10_000,
             exclude_tools=("read_plan",),
+            clear_at_tool_uses=40,
+            clear_tool_inputs=True,
+            keep_thinking_turns=2,
+            max_result_tokens=4_000,
+            max_result_tokens_by_tool={"run_tests": 8_000},
         ),
     )
 
