@@ -13,8 +13,9 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module.
-BENCHES = {name: name for name in ("accuracy", "speed", "quality", "protocol", "editors")} | {
-    "search": "archive_search"
+BENCHES = {name: name for name in ("accuracy", "speed", "quality", "load", "protocol", "editors")} | {
+    "search": "archive_search",
+    "edits": "cheap_edits",
 }
 
 

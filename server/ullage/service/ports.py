@@ -1,10 +1,13 @@
 """What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from ullage.memory.listing import MemoryEntry
+from ullage.memory.paths import MemoryPath
+from ullage.memory.texts import TextEdit
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
 from ullage.model.settings import ModelSettings
@@ -84,6 +87,11 @@ class SessionStore(Protocol):
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """The record that appended a message of this id, inherited ones included; None if there is none."""
+        ...
+
+    def find_index(self, session_id: str, message_id: str) -> int | None:
+        """The number of the message of this id among those appended, from 0, inherited ones included; None if there is
+        none, the last if there are several."""
         ...
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
@@ -183,6 +191,15 @@ class Ids(Protocol):
         ...
 
 
+class Indexing(Struct, frozen=True, kw_only=True):
+    """How far a search is with indexing: `left` of `total` records, 0 at its end; `cancel` gives the search up."""
+
+    id: str
+    left: int
+    total: int
+    cancel: Callable[[], object]
+
+
 class SummaryStream(Struct, frozen=True, kw_only=True):
     """A summary on its way: the ledger, which code has made, and the text in pieces as it is written."""
 
@@ -203,11 +220,50 @@ class Summarizer(Protocol):
         ...
 
 
+class MemoryFiles(Protocol):
+    """The files of one memory. Synchronous; a change is whole or not made, and survives the death of the process.
+
+    All methods raise `StoreUnavailable` when the disk refuses, and `NotFound` for a path that is neither a file nor a
+    folder of the memory. What is no plain file or folder (a link, a device) is not there.
+    """
+
+    def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
+        """A file's text; for a folder itself and what a listing shows of it, each folder before what it holds.
+        Raises `InvalidRequest` for a file that is no text or over the limit."""
+        ...
+
+    def create(self, path: MemoryPath, text: str) -> None:
+        """A new file, its folders with it. Raises `Conflict` if the name, or one that some file systems take for the
+        same, is there; `InvalidRequest` for what is over a limit."""
+        ...
+
+    def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
+        """Replaces a file's text by what `change` makes of it, and gives that back. `change` may be called again if
+        somebody else wrote meanwhile; `Conflict` when they do not stop. What it raises leaves the file alone."""
+        ...
+
+    def delete(self, path: MemoryPath) -> None:
+        """Deletes a file, or a folder with all it holds. Raises `InvalidRequest` for the memory itself."""
+        ...
+
+    def rename(self, old: MemoryPath, new: MemoryPath) -> None:
+        """Renames or moves; raises as `create` does, and `InvalidRequest` for a folder into itself."""
+        ...
+
+
 class Listener(Protocol):
     """Whoever wants to know what happens in sessions: a door, a demo, a test."""
 
     def session_updated(self, session_id: str, update: Update) -> None:
         """Called in order, on the event loop; must not block."""
+        ...
+
+
+class IndexingListener(Protocol):
+    """Whoever shows how a first search gets on."""
+
+    def indexing(self, progress: Indexing) -> None:
+        """Called on the event loop while a search takes long over its index; must not block."""
         ...
 
 
