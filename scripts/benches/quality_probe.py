@@ -39,7 +39,11 @@ _COMPOUND = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _PATH_END = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _COMMON = frozenset(
-    ["the", "and", "for", "that", "this", "with", "from", "are", "was", "were", "not", "but", "you", "your", "have", "has", "had", "can", "will", "would", "should", "its", "all", "any", "been", "there", "their", "they", "which", "what", "when", "then", "than", "into", "also", "now", "let", "use", "one", "our", "out"]
+    re.findall(
+        r"\w+",
+        "the and for that this with from are was were not but you your have has had can will would should its all any "
+        "been there their they which what when then than into also now let use one our out",
+    )
 )
 
 

@@ -51,7 +51,7 @@ def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
 
 
 def errors_of(history: History) -> Iterator[Item]:
-    """Each command that failed, last outcome first to last, and what was done until it passed."""
+    """Each command that failed, the last first, and what was done until it passed; a test that never did is open."""
     runs = list(runs_of(history.calls))
     changes = _changes(history)
     passed: dict[str, Run] = {}
@@ -65,12 +65,13 @@ def errors_of(history: History) -> Iterator[Item]:
 
 
 def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) -> Item:
+    is_open = run.is_test and cure is None
     text = f"`{run.command}` failed: {run.detail}"
     if cure:
         between = dict.fromkeys(path for index, path in changes if run.index <= index <= cure.index)
         text += f"; passed in #{cure.index}" + (f" after changes to {', '.join([*between][:4])}" if between else "")
     return Item(
-        section=Section.ERRORS,
+        section=Section.OPEN if is_open else Section.ERRORS,
         text=text,
         index=run.index,
         anchors=find_anchors(text),
@@ -101,7 +102,7 @@ def _scale(excerpt: Excerpt) -> float:
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
     return Item(
         section=section,
-        text=excerpt.text,
+        text=excerpt.text if section is Section.FINDINGS else excerpt.text.replace("```", "'''"),
         index=excerpt.index,
         order=excerpt.order,
         anchors=excerpt.anchors,

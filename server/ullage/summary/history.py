@@ -30,6 +30,10 @@ _SHORTEST = 16
 _SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 # Inputs that say how rather than what; paths are the group's name already.
 _NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command", "todos", "plan")
+# What an edit takes out of a file no longer stands there.
+_REPLACED = ("old_string", "old_str", "old_text")
+# Between the pieces of two texts of one message: they are no neighbours.
+_APART = 10
 
 
 class Source(StrEnum):
@@ -75,7 +79,7 @@ def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequ
     """Reads messages in one pass; texts are cleaned of secrets."""
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
-    shown = [piece for call in calls for piece in _of_call(call)]
+    shown = [piece for number, call in enumerate(calls) for piece in _of_call(call, number * _CALL_LIMIT)]
     return History(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
@@ -135,15 +139,19 @@ def _prose(text: str, index: int, source: Source) -> Iterator[Excerpt]:
         yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
 
 
-def _of_call(call: ToolCall) -> Iterator[Excerpt]:
+def _of_call(call: ToolCall, first: int) -> Iterator[Excerpt]:
+    """The pieces of a call and of its result, numbered from `first`."""
     group = clean(group_of(call))
+    order = first
     for text in _written(call):
-        for order, piece in enumerate(_lines(text, _CALL_LIMIT)):
+        for piece in _lines(text, _CALL_LIMIT):
+            order += 1
             if len(piece) >= _SHORTEST and piece not in group:
                 yield _shown(piece, call.index, order, Source.CALL, group)
+        order += _APART
     if call.result:
-        for order, piece in enumerate(_lines(call.result, RESULT_LIMIT)):
-            yield _shown(piece, call.result_index, order, Source.RESULT, group)
+        for place, piece in enumerate(_lines(call.result, RESULT_LIMIT), start=first):
+            yield _shown(piece, call.result_index, place, Source.RESULT, group)
 
 
 def _lines(text: str, limit: int) -> list[str]:
@@ -160,7 +168,7 @@ def _written(call: ToolCall) -> Iterator[str]:
         yield without_cd(call.command)[0]
         return
     for key, value in call.input.items():
-        if key not in _NOT_QUOTED:
+        if key not in _NOT_QUOTED and key not in _REPLACED:
             yield from _strings(value)
 
 

@@ -64,6 +64,10 @@ class Page:
             elif now < 0:
                 misses = 0 if self._add(items[position], limit) else misses + 1
 
+    def settle(self) -> None:
+        """Counts the page as it is written: gaps and frames take less than was set aside for them."""
+        self.used = self._counter.count("\n\n".join(self.sections()))
+
     def remove_last(self) -> None:
         """Takes back the item added last."""
         self._items.pop()
