@@ -116,9 +116,10 @@ def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
 
 def _verbatim(history: History, tail: History) -> frozenset[str]:
     """The anchors of what stays in the context as it was said."""
-    said = (request.text for request in (*history.requests, *tail.requests) if request.kept or request in tail.requests)
-    shown = (piece.anchors for piece in tail.excerpts)
-    return frozenset(name for names in (*map(find_anchors, said), *shown) for name in names)
+    requests = (*(request for request in history.requests if request.kept), *tail.requests)
+    shown = (*history.kept, *tail.excerpts)
+    names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
+    return frozenset(name for each in names for name in each)
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:

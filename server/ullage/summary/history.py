@@ -12,7 +12,7 @@ from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall, tool_calls
-from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
+from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, clip, head_and_tail, prose
 from ullage.summary.redaction import clean
 from ullage.summary.shell import first_line, without_cd
 from ullage.transcript.commands import FENCE, fenced_command
@@ -25,6 +25,7 @@ _SYNTHETIC = re.compile(
 _INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 _CALL_LIMIT = 12_000
+_GROUP_LIMIT = 120
 # Shorter inputs are switches and single words.
 _SHORTEST = 16
 _SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
@@ -66,12 +67,14 @@ class UserRequest(Struct, frozen=True, kw_only=True):
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """All of a stretch: indexes are those of the transcript."""
+    """All of a stretch: indexes are those of the transcript. `kept` are the pieces of messages that stay verbatim,
+    `excerpts` those of the others."""
 
     first_index: int
     end_index: int
     requests: tuple[UserRequest, ...]
     excerpts: tuple[Excerpt, ...]
+    kept: tuple[Excerpt, ...]
     calls: tuple[ToolCall, ...]
 
 
@@ -80,11 +83,14 @@ def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequ
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
     shown = [piece for number, call in enumerate(calls) for piece in _of_call(call, number * _CALL_LIMIT)]
+    pieces = sorted((*_spoken(messages, indices), *shown), key=lambda piece: piece.index)
+    staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
     return History(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
         requests=tuple(_requests(messages, indices, stays)),
-        excerpts=tuple(sorted((*_spoken(messages, indices), *shown), key=lambda piece: piece.index)),
+        excerpts=tuple(piece for piece in pieces if piece.index not in staying),
+        kept=tuple(piece for piece in pieces if piece.index in staying),
         calls=tuple(calls),
     )
 
@@ -93,14 +99,14 @@ def _requests(messages: Sequence[Message], indices: Sequence[int], stays: frozen
     for position, message in enumerate(messages):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
-        text = _typed(message)
+        text = typed_text(message)
         if text and not text.startswith(_CONTINUED):
             text = clean(_bounded(text))
             yield UserRequest(text=text, index=indices[position], kept=message.id in stays)
 
 
-def _typed(message: Message) -> str:
-    """What the person typed: without what editors and agents put in."""
+def typed_text(message: Message) -> str:
+    """What the person typed: without what editors and agents put in; empty for what only they wrote."""
     texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
     return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
@@ -146,7 +152,8 @@ def _of_call(call: ToolCall, first: int) -> Iterator[Excerpt]:
     for text in _written(call):
         for piece in _lines(text, _CALL_LIMIT):
             order += 1
-            if len(piece) >= _SHORTEST and piece not in group:
+            # A command that is one line says no more than its group.
+            if len(piece) >= _SHORTEST and piece not in group and not piece.startswith(group[2:]):
                 yield _shown(piece, call.index, order, Source.CALL, group)
         order += _APART
     if call.result:
@@ -187,7 +194,7 @@ def group_of(call: ToolCall) -> str:
     """What a call is about, in a few words: its file, or its command's first line."""
     if call.command:
         # Half a secret is not known for one.
-        return "$ " + clean(first_line(call.command))[:80]
+        return "$ " + clip(clean(first_line(call.command)), _GROUP_LIMIT)
     return call.path or f"{call.name} {_subject(call)}".strip()
 
 
