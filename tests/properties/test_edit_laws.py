@@ -10,7 +10,6 @@ from support.views import conversations
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
-from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.model.artifacts import ArtifactLedger
@@ -107,23 +106,6 @@ def test_what_a_compaction_leaves_is_not_compacted_again_for_nothing(messages: l
         after = view.after(edit)
         again = compact(after, after.used, after.used)
         assert again is None or after.after(again).used < after.used
-
-
-@given(conversations(), st.integers(0, 3_000))
-def test_dropping_the_oldest_fits_the_limit_or_leaves_only_what_must_stay(messages: list[Message], limit: int) -> None:
-    view = counted(*messages)
-    first = next((message.id for message in messages if is_pure_prompt(message)), None)
-    edit = drop_oldest(view, limit, (), first, STAMP)
-    if edit is None:
-        return
-    after = view.after(edit)
-    assert after.used < view.used
-    assert_no_pair_parted(view, after)
-    assert_reverting_is_exact(messages, edit)
-    if after.used > limit:
-        last = {messages[i].id for i in groups(messages)[-1]}
-        stays = {edit.notice.id, first, *last} | {m.id for m in messages if m.role is Role.SYSTEM}
-        assert {message.id for message in after.messages} <= stays
 
 
 @given(conversations(min_steps=1), st.integers(0, 2_000))

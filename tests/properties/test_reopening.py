@@ -17,7 +17,7 @@ from support.workspace import TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
 from ullage.service.contexts import compact_by_hand
 
-ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "snapshot")
+ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "configure", "snapshot")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
 
 
@@ -36,6 +36,9 @@ async def act(client: TestClient, session_id: str, action: str, number: int) -> 
             await client.call("context/pin", **named, messageId=f"m_{number}")
         case "tools":
             await client.call("session/append", **named, tools=[TOOL] * (number % 3))
+        case "configure":
+            mode = ("summarize", "smart")[number % 2]
+            await client.call("session/configure", **named, context={"mode": mode, "reserve": 500 * (1 + number % 4)})
         case "snapshot":
             client.workspace.keep_snapshot(client.workspace.session(session_id))
         case _:
@@ -61,7 +64,7 @@ async def live(actions: Sequence[str]) -> None:
     assert await state(build_test_client(store=store), session_id) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=24))
 def test_a_session_is_the_same_live_from_a_snapshot_and_from_its_log(actions: list[str]) -> None:
     asyncio.run(live(actions))

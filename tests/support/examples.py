@@ -28,6 +28,7 @@ from ullage.model.errors import (
 )
 from ullage.model.events import ContextEdited, Record
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -111,6 +112,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _overfill(examples)
     await _cancel(examples)
     await _refuse(examples, client, session_id)
+    await _configure(examples)
     await _contend(examples)
     _refuse_stores(examples, folder)
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
@@ -135,6 +137,14 @@ async def _converse(examples: Examples, client: TestClient) -> str:
     await client.entries(session_id)
     examples.keep_updates(client)
     return session_id
+
+
+async def _configure(examples: Examples) -> None:
+    """A session that is never summarised."""
+    client = build_test_client()
+    session = await client.call("session/new", model=SMALL_MODEL)
+    own = {"mode": "sliding_window", "strategies": [{"type": "sliding_window", "maxMessages": 40}]}
+    await examples.call(client, "session/configure", sessionId=session["sessionId"], context=own)
 
 
 async def _look_around(examples: Examples, client: TestClient, session_id: str) -> None:
@@ -346,6 +356,8 @@ def _settings() -> Settings:
             keep_thinking_turns=2,
             max_result_tokens=4_000,
             max_result_tokens_by_tool={"run_tests": 8_000},
+            mode=TruncationMode.SMART,
+            strategies=(Smart(keep_first=4), TruncateRange(keep=RangeKeep.QUARTER)),
         ),
     )
 

@@ -66,6 +66,20 @@ export interface Breakdown {
   readonly overhead?: number;
 }
 
+/**
+ * A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with
+ * the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the
+ * conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+ */
+export interface BudgetShares {
+  readonly systemPrompt: number;
+  readonly tools: number;
+  readonly conversation: number;
+  readonly reserve: number;
+  readonly available: number;
+  readonly overflow: number;
+}
+
 /** A command or test run, its last outcome, and the line of its output that tells most. */
 export interface CommandArtifact {
   readonly command: string;
@@ -158,6 +172,19 @@ export interface CompactionUpdate {
   readonly _meta?: { readonly ullage: CompactionMeta };
 }
 
+/** Context settings of a session's own, in place of those it had; without any it has the workspace's. */
+export interface ConfigureSessionParams {
+  readonly sessionId: string;
+  /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
+/** The context settings now in effect, the workspace's among them, and how full the context is under them. */
+export interface ConfigureSessionResult {
+  readonly context: ContextSettings;
+  readonly usage: UsageResult;
+}
+
 /** When and how far the context is shrunk. Shares are of the usable window (window minus reserve). */
 export interface ContextSettings {
   /** Warn and compact automatically. Off while a model's window is unknown. @default true */
@@ -190,6 +217,13 @@ export interface ContextSettings {
   readonly maxResultTokens?: number | null;
   /** The same per tool, by the tool's name. */
   readonly maxResultTokensByTool?: Readonly<Record<string, number>>;
+  /** What a full context loses: old messages for a summary, or as this strategy says. @default "summarize" */
+  readonly mode?: TruncationMode;
+  /**
+   * Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes
+   * summaries, when no summary could be made.
+   */
+  readonly strategies?: readonly StrategySettings[];
 }
 
 /**
@@ -239,7 +273,7 @@ export interface ErrorObject {
 export interface ExportParams {
   readonly sessionId: string;
   /** @default "ullage" */
-  readonly format?: "anthropic" | "openai" | "ullage";
+  readonly format?: "anthropic" | "openai" | "openai-responses" | "ullage";
 }
 
 /** The file's text. */
@@ -378,7 +412,7 @@ export interface MessagesParams {
   /** @default 0 */
   readonly offset?: number;
   readonly limit?: number;
-  readonly provider?: "anthropic" | "openai";
+  readonly provider?: Provider;
 }
 
 /** A page of messages, how many there are, and the request's fields for the provider asked for. */
@@ -405,6 +439,8 @@ export interface NewSessionParams {
   readonly title?: string;
   readonly system?: string;
   readonly tools?: readonly ToolDefinition[];
+  /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
+  readonly context?: Readonly<Record<string, unknown>>;
 }
 
 /** An empty result. */
@@ -447,6 +483,12 @@ export interface PromptParams {
   /** ACP content blocks. */
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
+
+/** Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses. */
+export type Provider = "anthropic" | "openai" | "openai-responses";
+
+/** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
+export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
 
 /** A file or other resource put into the conversation; without `text` it is only a link. */
 export interface ResourceBlock {
@@ -500,6 +542,13 @@ export interface SearchResult {
   readonly hits: readonly SearchHit[];
 }
 
+/** Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible. */
+export interface Selective {
+  readonly type: "selective";
+  /** What goes first, what next. */
+  readonly order?: readonly Speaker[];
+}
+
 /** The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`). */
 export interface SessionInfoUpdate {
   readonly sessionUpdate: "session_info_update";
@@ -550,6 +599,27 @@ export interface SkippedLine {
   readonly expected: boolean;
 }
 
+/** The last messages stay, by number, whatever they count. */
+export interface SlidingWindow {
+  readonly type: "sliding_window";
+  /** Messages that stay. @default 20 */
+  readonly maxMessages?: number;
+}
+
+/** The first and the last messages stay; of those between them the oldest go until the rest fits. */
+export interface Smart {
+  readonly type: "smart";
+  /** Messages that stay at the beginning. @default 2 */
+  readonly keepFirst?: number;
+  /** Messages that stay at the end. @default 10 */
+  readonly keepLast?: number;
+}
+
+/** What a group of messages is: a tool's call with its results, the assistant's words, the user's. */
+export type Speaker = "tool" | "assistant" | "user";
+
+export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;
+
 /** Plain text. */
 export interface TextBlock {
   readonly type: "text";
@@ -571,6 +641,11 @@ export interface ThinkingBlock {
   readonly thinking: string;
   readonly signature?: string;
   readonly redacted?: string;
+}
+
+/** The oldest messages go until the rest fits. */
+export interface TokenBudget {
+  readonly type: "token_budget";
 }
 
 /** A tool offered to the model; `input_schema` is JSON Schema. */
@@ -596,6 +671,16 @@ export interface ToolUseBlock {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
+
+/** A range behind the first exchange goes at once, again and again until the rest fits. */
+export interface TruncateRange {
+  readonly type: "truncate_range";
+  /** How much of the rest stays. @default "half" */
+  readonly keep?: RangeKeep;
+}
+
+/** What happens when the context is full: whole messages go by one of the strategies, or a summary is made. */
+export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summarize";
 
 /** Takes back the last edit, or the one named, and what was done together with it. */
 export interface UndoParams {
@@ -637,6 +722,7 @@ export interface UsageMeta {
   readonly reportedAt: number | null;
   readonly pendingMessages: number;
   readonly errorShare: number | null;
+  readonly shares: BudgetShares | null;
 }
 
 /** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */
@@ -663,6 +749,9 @@ export interface UsageUpdate {
 
 /** Starts a session. */
 export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
+
+/** Gives a session context settings of its own. */
+export const SessionConfigure: Method<ConfigureSessionParams, ConfigureSessionResult> = { name: "ullage/session/configure" };
 
 /** Opens a stored session. */
 export const SessionLoad: Method<SessionParams, SessionResult> = { name: "ullage/session/load" };

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from ullage.api.session_methods import SessionParams
 from ullage.api.values import UsageResult, usage_result
 from ullage.edits.compaction import Summary
+from ullage.formats.provider import Provider
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import InvalidRequest
@@ -29,7 +30,7 @@ class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     scope: Literal["context", "transcript"] = "context"
     offset: Annotated[int, Meta(ge=0)] = 0
     limit: Limit | None = None
-    provider: Literal["anthropic", "openai"] | None = None
+    provider: Provider | None = None
 
 
 class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):

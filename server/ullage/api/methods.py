@@ -14,6 +14,13 @@ METHODS: tuple[AnyMethod, ...] = (
         doc="Starts a session.",
     ),
     Method(
+        name="session/configure",
+        params=session.ConfigureSessionParams,
+        result=session.ConfigureSessionResult,
+        handler=session.configure_session,
+        doc="Gives a session context settings of its own.",
+    ),
+    Method(
         name="session/load",
         params=session.SessionParams,
         result=SessionResult,

@@ -83,6 +83,12 @@ class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
     replacements: tuple[Replacement, ...]
 
 
+class RewriteEdit(_Edit, frozen=True, kw_only=True, tag="rewrite"):
+    """Blocks whose contents someone changed on purpose: a system prompt that is now another."""
+
+    replacements: tuple[Replacement, ...]
+
+
 class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
     """Whole messages left out; `notice` stands where the first of them stood."""
 
@@ -104,7 +110,7 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
     kept: tuple[str, ...] = ()
 
 
-ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit
+ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit | RewriteEdit
 Edit = ReplacingEdit | DropEdit | CompactionEdit
 
 

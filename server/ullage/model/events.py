@@ -1,9 +1,12 @@
 """Events: the append-only log that a session is. Nothing in it is ever rewritten or deleted."""
 
+from typing import Any
+
 from msgspec import Struct
 
 from ullage.model.edits import Edit
 from ullage.model.message import Message, ToolDefinition
+from ullage.model.settings import ContextSettings, overridden
 from ullage.model.usage import MessageCount, Usage
 
 
@@ -38,6 +41,16 @@ class ModelChanged(_Event, frozen=True, kw_only=True, tag="model_changed"):
     """From here on the conversation is with another model."""
 
     model: str
+
+
+class SessionConfigured(_Event, frozen=True, kw_only=True, tag="session_configured"):
+    """The fields of `ContextSettings` that are this session's own from here on, as a client names them; the others are
+    the workspace's. Replaces what was configured before. There is no such event with fields that are not valid."""
+
+    context: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        overridden(ContextSettings(), self.context)
 
 
 class ToolsDeclared(_Event, frozen=True, kw_only=True, tag="tools_declared"):
@@ -85,6 +98,7 @@ Event = (
     | SessionForked
     | SessionRenamed
     | ModelChanged
+    | SessionConfigured
     | ToolsDeclared
     | MessageAppended
     | UsageReported

@@ -1,18 +1,22 @@
 """What can be done with sessions as a whole."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest, MessageNotFound
 from ullage.model.events import (
+    ContextEdited,
     Event,
     MessageAppended,
     ModelChanged,
+    SessionConfigured,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -42,18 +46,21 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 def new_session(
-    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
+    workspace: Workspace,
+    created: SessionCreated,
+    system: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    context: Mapping[str, Any] | None = None,
 ) -> Session:
-    """Starts a session, with its system prompt and tools if it has any."""
-    ids = workspace.ports.ids
+    """Starts a session, with its system prompt, its tools and context settings of its own if it has any."""
     events: list[Event] = [created]
+    if context:
+        events.append(_configured(context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
-    session = workspace.adopt(ids.new("s"), events)
+    session = workspace.adopt(workspace.ports.ids.new("s"), events)
     if system:
-        now = workspace.ports.clock.now()
-        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=system),), timestamp=now)
-        session = workspace.record(session, MessageAppended(message=prompt, count=session.count(prompt)))
+        return change_system_prompt(workspace, session.id, system)
     tell_usage(workspace, session)
     return session
 
@@ -95,9 +102,34 @@ async def _append(workspace: Workspace, session_id: str, messages: Sequence[Mess
     return Appended(session=session, message_ids=tuple(message.id for message in messages))
 
 
+def change_system_prompt(workspace: Workspace, session_id: str, text: str) -> Session:
+    """From here on the model is told something else first. What it was told before stays in the transcript."""
+    session, ids = workspace.session(session_id), workspace.ports.ids
+    now = workspace.ports.clock.now()
+    old = [item.message for item in session.transcript.items if item.message.role is Role.SYSTEM]
+    if old:
+        replacements = tuple(_rewritten(old, text))
+        rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
+        event: Event = ContextEdited(edit=rewrite)
+    else:
+        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=text),), timestamp=now)
+        event = MessageAppended(message=prompt, count=session.count(prompt))
+    session = workspace.record(session, event)
+    tell_usage(workspace, session)
+    return session
+
+
 def change_model(workspace: Workspace, session_id: str, model: str) -> Session:
     """Goes on with another model: other window, other counts."""
     session = workspace.record(workspace.session(session_id), ModelChanged(model=model))
+    tell_usage(workspace, session)
+    look_after(workspace, session)
+    return session
+
+
+def configure_session(workspace: Workspace, session_id: str, context: Mapping[str, Any]) -> Session:
+    """Gives a session context settings of its own, in place of those it had. Raises `InvalidRequest`."""
+    session = workspace.record(workspace.session(session_id), _configured(context))
     tell_usage(workspace, session)
     look_after(workspace, session)
     return session
@@ -155,6 +187,20 @@ def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     workspace.forget(session_id)
     workspace.ports.store.delete(session_id)
     return info
+
+
+def _configured(context: Mapping[str, Any]) -> SessionConfigured:
+    try:
+        return SessionConfigured(context=dict(context))
+    except ValidationError as error:
+        raise InvalidRequest(f"these are no context settings: {error}") from None
+
+
+def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
+    """The text in place of the first block, nothing in place of all others."""
+    blocks = [(message.id, block) for message in old for block in range(len(message.content))]
+    for number, (message_id, block) in enumerate(blocks):
+        yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
 def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:

@@ -15,6 +15,7 @@ from ullage.edits.counted import CountedView
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
 from ullage.model.events import ContextEdited
+from ullage.model.strategies import TruncationMode
 from ullage.policy.alarm import observe
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
@@ -54,7 +55,7 @@ _RETRY_SHARE = 0.25
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
     budget = workspace.budget(session)
-    if budget is None or not workspace.settings.context.enabled:
+    if budget is None or not workspace.settings_of(session).enabled:
         return
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)
@@ -67,7 +68,7 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     if due is Action.NONE:
         return
     if session.id not in workspace.runs and session.id not in workspace.compacting:
-        run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
+        run = asyncio.get_running_loop().create_task(shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))
 
@@ -89,7 +90,8 @@ def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> 
         workspace.emit(session_id, compaction_failed(reason))
 
 
-async def _shrink(workspace: Workspace, session_id: str) -> None:
+async def shrink(workspace: Workspace, session_id: str) -> None:
+    """Makes the room that is due now; nothing when nothing is due."""
     while True:
         session = workspace.session(session_id)
         budget = workspace.budget(session)
@@ -102,7 +104,8 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
             session.cleared_at = session.used
             return
         # Where what must stay is too much by itself, a summary of the rest would be paid for in vain.
-        if session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
+        wanted = workspace.settings_of(session).mode is TruncationMode.SUMMARIZE
+        if not wanted or session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
             _truncate(workspace, session, budget)
             return
         if not await _compact(workspace, session, budget):
@@ -111,7 +114,7 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
 
 def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
     """What the context needs. With the breaker open only what overflows is dealt with, without a summary."""
-    action = decide(session.used, budget, session.tool_uses, workspace.settings.context.clear_at_tool_uses)
+    action = decide(session.used, budget, session.tool_uses, workspace.settings_of(session).clear_at_tool_uses)
     if action is Action.COMPACT and session.breaker.is_open and not budget.overflow(session.used):
         return Action.CLEAR
     return action
@@ -119,7 +122,7 @@ def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Actio
 
 def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
     """Applies the cheap rungs in one batch, if they are worth it."""
-    settings = workspace.settings.context
+    settings = workspace.settings_of(session)
     before = session.used
     if before < budget.compact_at and before < session.cleared_at + settings.clear_at_least * _RETRY_SHARE:
         return False
@@ -202,9 +205,12 @@ def _writes_offline(workspace: Workspace) -> bool:
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
     """The last rungs: down to the target, and if what must stay is too much for the window, says so."""
-    view = session.counted_view()
+    view, before = session.counted_view(), session.used
     if _fixed(view) < budget.usable:
-        session = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
+        session, made = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
+        if made:
+            edits = [edit for _, edit in made]
+            workspace.emit(session.id, context_cleared(_listed(made), before, session.used, edits))
     fits = not budget.overflow(session.used)
     if not fits and not session.told_unfit:
         workspace.emit(session.id, cannot_fit(session.used, budget.usable, *_biggest(session)))
@@ -214,18 +220,20 @@ def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> 
 
 def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
-    return _climb_down(workspace, session, limit, (*TRUNCATIONS, LAST_RESORT))
+    return _climb_down(workspace, session, limit, (*TRUNCATIONS, LAST_RESORT))[0]
 
 
-def _climb_down(workspace: Workspace, session: Session, limit: int, rungs: Sequence[Rung]) -> Session:
+def _climb_down(
+    workspace: Workspace, session: Session, limit: int, rungs: Sequence[Rung]
+) -> tuple[Session, list[tuple[Rung, Edit]]]:
     made = climb(rungs, session.counted_view(), _terms(workspace, session, limit))
-    return _record_together(workspace, session, [edit for _, edit in made]) if made else session
+    return (_record_together(workspace, session, [edit for _, edit in made]) if made else session), made
 
 
 def _terms(workspace: Workspace, session: Session, limit: int, results: int = 0) -> Terms:
     return Terms(
         limit=limit,
-        settings=workspace.settings.context,
+        settings=workspace.settings_of(session),
         transcript=session.transcript,
         new_stamp=partial(new_stamp, workspace),
         relied=frozenset(session.transcript.relied),

@@ -8,10 +8,10 @@ import msgspec
 
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
-from ullage.model.settings import Settings
+from ullage.model.settings import ContextSettings, Settings, overridden
 from ullage.model.updates import Update
 from ullage.policy.budget import ContextBudget, make_budget
-from ullage.service.ports import IndexingListener, Listener, Ports
+from ullage.service.ports import IndexingListener, Listener, ModelLimits, Ports
 from ullage.service.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -32,8 +32,8 @@ class Workspace:
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self._open: dict[str, Session] = {}
+        self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}
-        self._budgets: dict[str, ContextBudget | None] = {}
 
     def session(self, session_id: str) -> Session:
         """The session, up to date with the store. Raises `SessionNotFound`."""
@@ -97,17 +97,21 @@ class Workspace:
         """The session's model, or the one assumed by the settings."""
         return session.model or self.settings.model
 
+    def settings_of(self, session: Session) -> ContextSettings:
+        """The context settings in effect for a session: its own, and the workspace's where it has none."""
+        return overridden(self.settings.context, session.transcript.context)
+
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        model = self.model(session)
-        if model not in self._budgets:
-            self._budgets[model] = self._make_budget(model)
-        return self._budgets[model]
+        limits = self._limits_of(self.model(session))
+        if limits.input is None:
+            return None
+        return make_budget(limits.input, limits.max_output, self.settings_of(session), limits.total)
 
     def configure(self, settings: Settings) -> None:
         """Takes new settings."""
         self.settings = settings
-        self._budgets.clear()
+        self._limits.clear()
 
     @property
     def open_sessions(self) -> tuple[Session, ...]:
@@ -125,11 +129,10 @@ class Workspace:
         """Keeps what was learned about the model's counts for other sessions."""
         self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
-    def _make_budget(self, model: str) -> ContextBudget | None:
-        limits = self.ports.catalog(model, self.settings.models)
-        if limits.input is None:
-            return None
-        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
+    def _limits_of(self, model: str) -> ModelLimits:
+        if model not in self._limits:
+            self._limits[model] = self.ports.catalog(model, self.settings.models)
+        return self._limits[model]
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)
@@ -170,8 +173,6 @@ class Workspace:
     def _refold(self, session: Session) -> Session:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
-        if fresh.model == session.model:
-            fresh.tracker.trust(session.tracker.state.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
         fresh.told_unfit = session.told_unfit
         return fresh

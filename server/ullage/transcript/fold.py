@@ -7,6 +7,7 @@ messages are no longer at hand, reverting means folding the log again (`service/
 
 from collections.abc import Iterable, Sequence
 from itertools import count
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from ullage.model.events import (
     MessagePinned,
     ModelChanged,
     Record,
+    SessionConfigured,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -54,6 +56,7 @@ class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     parent_id: str | None = None
     tools: tuple[ToolDefinition, ...] = ()
+    context: dict[str, Any] = {}
     pinned: frozenset[str] = frozenset()
     relied: frozenset[str] = frozenset()
     edits: tuple[EditInfo, ...] = ()
@@ -73,6 +76,7 @@ class Transcript:
         self.model = state.model
         self.parent_id = state.parent_id
         self.tools = state.tools
+        self.context = state.context
         self.pinned = set(state.pinned)
         self.relied = set(state.relied)
         self.edits = list(state.edits)
@@ -94,6 +98,7 @@ class Transcript:
             model=self.model,
             parent_id=self.parent_id,
             tools=self.tools,
+            context=self.context,
             pinned=frozenset(self.pinned),
             relied=frozenset(self.relied),
             edits=tuple(self.edits),
@@ -149,8 +154,21 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
+            case UsageReported() | EditReverted():
+                pass
+            case _:
+                self._tell(event)
+
+    def _tell(
+        self,
+        event: ToolsDeclared | SessionConfigured | ModelChanged | SessionRenamed | SessionCreated | SessionForked,
+    ) -> None:
+        """Takes in what is said of the session as a whole."""
+        match event:
             case ToolsDeclared():
                 self.tools = event.tools
+            case SessionConfigured():
+                self.context = event.context
             case ModelChanged():
                 self.model = event.model
             case SessionRenamed():
@@ -160,8 +178,6 @@ class Transcript:
             case SessionForked():
                 self.parent_id = event.parent_id
                 self.title = event.title or self.title
-            case UsageReported() | EditReverted():
-                pass
 
     def _append(self, message: Message) -> None:
         self._items.append(Item(self.messages, message))

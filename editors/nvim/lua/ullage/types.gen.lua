@@ -32,6 +32,15 @@
 ---@field summary? integer Default 0.
 ---@field overhead? integer Default 0.
 
+--- A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+---@class (exact) ullage.BudgetShares
+---@field systemPrompt integer
+---@field tools integer
+---@field conversation integer
+---@field reserve integer
+---@field available integer
+---@field overflow integer
+
 --- A command or test run, its last outcome, and the line of its output that tells most.
 ---@class (exact) ullage.CommandArtifact
 ---@field command string
@@ -106,6 +115,16 @@
 ---@field error? string
 ---@field _meta? { ullage: ullage.CompactionMeta }
 
+--- Context settings of a session's own, in place of those it had; without any it has the workspace's.
+---@class (exact) ullage.ConfigureSessionParams
+---@field sessionId string
+---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
+
+--- The context settings now in effect, the workspace's among them, and how full the context is under them.
+---@class (exact) ullage.ConfigureSessionResult
+---@field context ullage.ContextSettings
+---@field usage ullage.UsageResult
+
 --- When and how far the context is shrunk. Shares are of the usable window (window minus reserve).
 ---@class (exact) ullage.ContextSettings
 ---@field enabled? boolean Warn and compact automatically. Off while a model's window is unknown. Default true.
@@ -123,6 +142,8 @@
 ---@field keepThinkingTurns? integer|vim.NIL Most recent turns whose thinking clearing leaves alone. Null: all of them. Default 1.
 ---@field maxResultTokens? integer|vim.NIL Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000.
 ---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
+---@field mode? ullage.TruncationMode What a full context loses: old messages for a summary, or as this strategy says. Default 'summarize'.
+---@field strategies? ullage.StrategySettings[] Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes summaries, when no summary could be made.
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
@@ -159,7 +180,7 @@
 --- `ullage` exports the whole log, the others the context, request-ready.
 ---@class (exact) ullage.ExportParams
 ---@field sessionId string
----@field format? "anthropic"|"openai"|"ullage" Default 'ullage'.
+---@field format? "anthropic"|"openai"|"openai-responses"|"ullage" Default 'ullage'.
 
 --- The file's text.
 ---@class (exact) ullage.ExportResult
@@ -270,7 +291,7 @@
 ---@field scope? "context"|"transcript" Default 'context'.
 ---@field offset? integer Default 0.
 ---@field limit? integer
----@field provider? "anthropic"|"openai"
+---@field provider? ullage.Provider
 
 --- A page of messages, how many there are, and the request's fields for the provider asked for.
 ---@class (exact) ullage.MessagesResult
@@ -291,6 +312,7 @@
 ---@field title? string
 ---@field system? string
 ---@field tools? ullage.ToolDefinition[]
+---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
 --- An empty result.
 ---@class (exact) ullage.Nothing
@@ -325,6 +347,12 @@
 ---@class (exact) ullage.PromptParams
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
+
+--- Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses.
+---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
+
+--- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
+---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
 
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
@@ -368,6 +396,11 @@
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
 
+--- Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible.
+---@class (exact) ullage.Selective
+---@field type "selective"
+---@field order? ullage.Speaker[] What goes first, what next.
+
 --- The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`).
 ---@class (exact) ullage.SessionInfoUpdate
 ---@field sessionUpdate "session_info_update"
@@ -406,6 +439,22 @@
 ---@field reason string
 ---@field expected boolean
 
+--- The last messages stay, by number, whatever they count.
+---@class (exact) ullage.SlidingWindow
+---@field type "sliding_window"
+---@field maxMessages? integer Messages that stay. Default 20.
+
+--- The first and the last messages stay; of those between them the oldest go until the rest fits.
+---@class (exact) ullage.Smart
+---@field type "smart"
+---@field keepFirst? integer Messages that stay at the beginning. Default 2.
+---@field keepLast? integer Messages that stay at the end. Default 10.
+
+--- What a group of messages is: a tool's call with its results, the assistant's words, the user's.
+---@alias ullage.Speaker "tool"|"assistant"|"user"
+
+---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
+
 --- Plain text.
 ---@class (exact) ullage.TextBlock
 ---@field type "text"
@@ -422,6 +471,10 @@
 ---@field thinking string
 ---@field signature? string
 ---@field redacted? string
+
+--- The oldest messages go until the rest fits.
+---@class (exact) ullage.TokenBudget
+---@field type "token_budget"
 
 --- A tool offered to the model; `input_schema` is JSON Schema.
 ---@class (exact) ullage.ToolDefinition
@@ -442,6 +495,14 @@
 ---@field id string
 ---@field name string
 ---@field input table<string, any>
+
+--- A range behind the first exchange goes at once, again and again until the rest fits.
+---@class (exact) ullage.TruncateRange
+---@field type "truncate_range"
+---@field keep? ullage.RangeKeep How much of the rest stays. Default 'half'.
+
+--- What happens when the context is full: whole messages go by one of the strategies, or a summary is made.
+---@alias ullage.TruncationMode "sliding_window"|"token_budget"|"smart"|"summarize"
 
 --- Takes back the last edit, or the one named, and what was done together with it.
 ---@class (exact) ullage.UndoParams
@@ -474,6 +535,7 @@
 ---@field reportedAt? integer|vim.NIL
 ---@field pendingMessages integer
 ---@field errorShare? number|vim.NIL
+---@field shares? ullage.BudgetShares|vim.NIL
 
 --- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
 ---@class (exact) ullage.UsageResult
