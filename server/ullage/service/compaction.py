@@ -47,6 +47,7 @@ from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
+from ullage.summary.scoring import worth
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 
@@ -59,6 +60,9 @@ MakePlan = Callable[[], Planned]
 _Write = partial[Coroutine[Any, Any, Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
+# Old messages worth their tokens verbatim are few and short: a summary says more per token, and where tokens are
+# scarce it needs all of them.
+_KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
@@ -87,7 +91,17 @@ def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
 
 
 def _limits(target: int, tail: int) -> CompactionLimits:
-    return CompactionLimits(target=target, keep_tail=tail, summary=min(SUMMARY_CAP, int(target * _SUMMARY_SHARE)))
+    return CompactionLimits(
+        target=target,
+        keep_tail=tail,
+        summary=min(SUMMARY_CAP, int(target * _SUMMARY_SHARE)),
+        keep_old=keep_old(target),
+    )
+
+
+def keep_old(target: int) -> int:
+    """What old messages may take verbatim of a context of `target` tokens."""
+    return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
 
 
 def plan(
@@ -104,7 +118,7 @@ def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
+    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, worth)
     if found is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
     planned = planned_on(session, view, found, new_stamp(workspace, trigger))
@@ -194,6 +208,7 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
         max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
         previous=found.previous,
         kept=(*found.leading, *found.kept),
+        tail=tuple(item.message for item in planned.view.items if item.index >= found.end),
         focus=focus,
     )
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compaction import BLOCK_SHARE, apply_and_tell, finish, plan, write_summary
+from ullage.service.compaction import BLOCK_SHARE, apply_and_tell, finish, keep_old, plan, write_summary
 from ullage.service.session import Planned, Session
 from ullage.service.shrink import fit_limit
 from ullage.service.workspace import Workspace
@@ -61,7 +61,9 @@ async def fit_budget(workspace: Workspace, session: Session, budget: int, focus:
 
 
 async def _best(workspace: Workspace, session: Session, budget: int, focus: str) -> _Candidate | None:
-    attempt = _Attempt(limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget))
+    attempt = _Attempt(
+        limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
+    )
     best: _Candidate | None = None
     for _ in range(_TRIES):
         found = await _try(workspace, session, attempt, focus)
