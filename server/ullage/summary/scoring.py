@@ -10,6 +10,7 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import result_text
 from ullage.summary.excerpts import head_and_tail
 from ullage.summary.history import typed_text
+from ullage.summary.redaction import redact
 from ullage.transcript.commands import fenced_command
 
 # A person's own words are few and not to be had again; what tools returned can be asked for.
@@ -23,6 +24,9 @@ def worth(messages: Sequence[Message], group: range, tail: range) -> float:
     """From 0 (a summary says it as well) to 5: a person's own words, and results whose names the agent's messages of
     the tail still use. Both ranges are places in `messages`; those of `group` belong together."""
     prompts = any(_is_prompt(messages, place) for place in group)
+    if any(_holds_secret(messages[place]) for place in group):
+        # Nobody asked for it to stay, and a summary would leave the secret out.
+        return 0.0
     used = {name for place in tail if messages[place].role is Role.ASSISTANT for name in _names(messages[place])}
     shared = len({name for place in group for name in _names(messages[place])} & used) if used else 0
     return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
@@ -32,6 +36,11 @@ def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     message = messages[place]
     is_output = place > 0 and bool(fenced_command(messages, place - 1))
     return message.role is Role.USER and not message.compaction and not is_output and bool(typed_text(message))
+
+
+def _holds_secret(message: Message) -> bool:
+    text = "\n".join(_texts(message))
+    return redact(text) != text
 
 
 def _names(message: Message) -> tuple[str, ...]:
