@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.compaction import (
@@ -23,19 +23,12 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
-from ullage.model.context_events import CompactionComplete
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
 from ullage.model.message import Message
 from ullage.model.updates import (
-    CompactionMeta,
     CompactionStatus,
-    CompactionSummaryChunk,
-    CompactionUpdate,
-    Meta,
-    TextContent,
-    Update,
 )
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
@@ -44,7 +37,7 @@ from ullage.service.hooks import after_compaction, before_compaction
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.session import Planned, Session
-from ullage.service.usage import tell_usage
+from ullage.service.teller import Teller
 from ullage.service.workspace import Workspace
 from ullage.summary.privacy import hide
 from ullage.summary.redaction import redact
@@ -162,7 +155,7 @@ async def attempt_compaction(
 async def _run(workspace: Workspace, session_id: str, make_plan: MakePlan, focus: str, write: _Write) -> Compacted:
     with _only_run(workspace, session_id):
         planned, began = make_plan(), workspace.ports.clock.now()
-        teller = _Teller(workspace, planned)
+        teller = Teller(workspace, planned)
         teller.begun()
         try:
             planned, request = await prepare(workspace, planned, focus)
@@ -180,7 +173,7 @@ async def _run(workspace: Workspace, session_id: str, make_plan: MakePlan, focus
 
 def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> Compacted:
     """Applies a compaction whose summary is there already, telling every listener. Raises `PreviewExpired`."""
-    teller = _Teller(workspace, planned)
+    teller = Teller(workspace, planned)
     edit = apply(workspace, planned, summary)
     teller.begun()
     teller.completed(edit)
@@ -314,52 +307,3 @@ def require_idle(workspace: Workspace, session_id: str) -> None:
     """Raises `SessionBusy` while a compaction of the session is under way."""
     if session_id in workspace.compacting:
         raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
-
-
-class _Teller:
-    """Tells listeners of one run, in ACP's order: in progress, chunks, one terminal status, the new usage."""
-
-    def __init__(self, workspace: Workspace, planned: Planned) -> None:
-        self._workspace = workspace
-        self._planned = planned
-        self._session_id = planned.session_id
-        self._id = planned.stamp.id
-
-    def begun(self) -> None:
-        self._tell(CompactionUpdate(compaction_id=self._id, status=CompactionStatus.IN_PROGRESS, meta=self._meta()))
-
-    def chunk(self, text: str) -> None:
-        self._tell(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
-
-    def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
-        self._tell(CompactionUpdate(compaction_id=self._id, status=status, error=error, meta=self._meta()))
-
-    def completed(self, edit: CompactionEdit) -> None:
-        block = compaction_block(edit)
-        self._tell(
-            CompactionUpdate(
-                compaction_id=self._id,
-                status=CompactionStatus.COMPLETED,
-                summary=(TextContent(text=block.summary),),
-                meta=self._meta(edit),
-            )
-        )
-        tell_usage(self._workspace, self._workspace.session(self._session_id))
-        self._workspace.bus.publish(CompactionComplete(session_id=self._session_id, edit=edit))
-
-    def _tell(self, update: Update) -> None:
-        self._workspace.emit(self._session_id, update)
-
-    def _meta(self, edit: CompactionEdit | None = None) -> Meta[CompactionMeta]:
-        planned = self._planned
-        return Meta(
-            ullage=CompactionMeta(
-                trigger=planned.stamp.trigger.value,
-                compaction_number=planned.number,
-                edit_id=edit.id if edit else None,
-                message_id=edit.marker.id if edit else None,
-                messages_archived=planned.plan.messages_archived,
-                context_size_before=planned.plan.used_before,
-                context_size_after=compaction_block(edit).context_size_after if edit else 0,
-            )
-        )
