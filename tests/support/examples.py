@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import UNSET
 
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
+from support.example_settings import PROJECT, other_settings
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
@@ -36,8 +37,7 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.events import ContextEdited, Record
-from ullage.model.settings import ContextSettings, HookSettings, ModelSettings, Settings
-from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
+from ullage.model.settings import HookSettings, Settings
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -45,7 +45,6 @@ from ullage.service.ports import CommandOutcome
 from ullage.store.schema import VERSION
 from ullage.store.sqlite_store import open_store
 
-CWD = "/home/ada/weather"
 _USAGE = {"prompt_tokens": 251, "completion_tokens": 24, "prompt_tokens_details": {"cached_tokens": 128}}
 _TRANSCRIPT = (
     '[{"role":"user","content":"Rename the flag --verbose to --loud."},'
@@ -131,13 +130,13 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     examples.error(Cancelled("The request was cancelled."))
     # No method serves a memory; whoever embeds its files gets the error itself.
     examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
-    examples.messages["settings"] = as_json(_settings())
+    examples.messages["settings"] = as_json(other_settings())
     return examples.messages
 
 
 async def _converse(examples: Examples, client: TestClient) -> str:
     """A session up to its first automatic compaction."""
-    new = await examples.call(client, "session/new", cwd=CWD, model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
+    new = await examples.call(client, "session/new", cwd=PROJECT, model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
     session_id: str = new["sessionId"]
     client.recorder.notifications.clear()
     appended = await examples.call(client, "session/append", sessionId=session_id, messages=first_turn(), usage=_USAGE)
@@ -230,8 +229,8 @@ async def _stretch(examples: Examples, client: TestClient) -> None:
 async def _handle_sessions(examples: Examples, client: TestClient, session_id: str) -> None:
     await examples.call(client, "session/load", sessionId=session_id)
     fork = await examples.call(client, "session/fork", sessionId=session_id, title="Another way to fix it")
-    imported = await examples.call(client, "session/import", text=_TRANSCRIPT, cwd=CWD)
-    await examples.call(client, "session/list", cwd=CWD)
+    imported = await examples.call(client, "session/import", text=_TRANSCRIPT, cwd=PROJECT)
+    await examples.call(client, "session/list", cwd=PROJECT)
     imported_id = imported["session"]["sessionId"]
     await examples.call(client, "session/export", sessionId=imported_id)
     await examples.call(client, "session/export", "openai", sessionId=imported_id, format="openai")
@@ -379,44 +378,8 @@ def _refuse_store(examples: Examples, path: Path, prepare: Callable[[Path], obje
     raise AssertionError(f"{path} was expected to be refused")
 
 
-def _settings() -> Settings:
-    """Every setting at something else than its default."""
-    return Settings(
-        model=LARGE_MODEL,
-        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
-        context=ContextSettings(
-            enabled=False,
-            warn_at=0.7,
-            compact_at=0.85,
-            clear_at=0.6,
-            target=0.4,
-            reserve=8_000,
-            keep_tail=6_000,
-            keep_tool_uses=5,
-            clear_at_least=10_000,
-            exclude_tools=("read_plan",),
-            clear_at_tool_uses=40,
-            clear_tool_inputs=True,
-            keep_thinking_turns=2,
-            max_result_tokens=4_000,
-            max_result_tokens_by_tool={"run_tests": 8_000},
-            mode=TruncationMode.SMART,
-            strategies=(Smart(keep_first=4), TruncateRange(keep=RangeKeep.QUARTER)),
-            private_patterns=(r"Project \w+",),
-            bring_back="contents",
-            trusted_folders=(CWD,),
-        ),
-        hooks=HookSettings(
-            pre_compact=("/home/ada/bin/may-compact", "--quietly"),
-            post_compact=("log-compaction",),
-            timeout=3.0,
-            share_content=True,
-        ),
-    )
-
-
 async def _start(client: TestClient, model: str) -> str:
-    new = await client.call("session/new", cwd=CWD, model=model, system=SYSTEM, tools=TOOLS)
+    new = await client.call("session/new", cwd=PROJECT, model=model, system=SYSTEM, tools=TOOLS)
     return new["sessionId"]
 
 

@@ -1,0 +1,44 @@
+"""The settings example: every one at something else than its default."""
+
+from support.workspace import LARGE_MODEL
+from ullage.model.settings import ContextSettings, HookSettings, ModelSettings, Settings
+from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
+
+# Where the person of the examples works.
+PROJECT = "/home/ada/weather"
+
+
+def other_settings() -> Settings:
+    """Every setting at something else than its default."""
+    return Settings(
+        model=LARGE_MODEL,
+        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
+        context=ContextSettings(
+            enabled=False,
+            warn_at=0.7,
+            compact_at=0.85,
+            clear_at=0.6,
+            target=0.4,
+            reserve=8_000,
+            keep_tail=6_000,
+            keep_tool_uses=5,
+            clear_at_least=10_000,
+            exclude_tools=("read_plan",),
+            clear_at_tool_uses=40,
+            clear_tool_inputs=True,
+            keep_thinking_turns=2,
+            max_result_tokens=4_000,
+            max_result_tokens_by_tool={"run_tests": 8_000},
+            mode=TruncationMode.SMART,
+            strategies=(Smart(keep_first=4), TruncateRange(keep=RangeKeep.QUARTER)),
+            private_patterns=(r"Project \w+",),
+            bring_back="contents",
+            trusted_folders=(PROJECT,),
+        ),
+        hooks=HookSettings(
+            pre_compact=("/home/ada/bin/may-compact", "--quietly"),
+            post_compact=("log-compaction",),
+            timeout=3.0,
+            share_content=True,
+        ),
+    )
