@@ -10,6 +10,7 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import result_text
 from ullage.summary.excerpts import head_and_tail
 from ullage.summary.history import typed_text
+from ullage.summary.redaction import redact
 from ullage.transcript.commands import fenced_command
 
 # A person's own words are few and not to be had again; what tools returned can be asked for.
@@ -21,7 +22,10 @@ _READ_AT_MOST = 8_000
 
 def worth(messages: Sequence[Message], group: range, tail: range) -> float:
     """From 0 (a summary says it as well) to 5: a person's own words, and results whose names the agent's messages of
-    the tail still use. Both ranges are places in `messages`; those of `group` belong together."""
+    the tail still use; nothing for what holds a secret. Both ranges are places in `messages`; those of `group` belong
+    together."""
+    if any(redact(text) != text for place in group for text in _texts(messages[place])):
+        return 0.0  # what a summary would leave out is not carried on in full
     prompts = any(_is_prompt(messages, place) for place in group)
     used = {name for place in tail if messages[place].role is Role.ASSISTANT for name in _names(messages[place])}
     shared = len({name for place in group for name in _names(messages[place])} & used) if used else 0
