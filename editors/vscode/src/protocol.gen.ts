@@ -100,15 +100,23 @@ export interface CommitParams {
   readonly summary?: string;
 }
 
-/** Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen. */
+/**
+ * Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context,
+ * that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
+ */
 export interface CompactParams {
   readonly sessionId: string;
   readonly focus?: string;
+  readonly from?: string;
+  readonly upTo?: string;
   /** @default false */
   readonly dryRun?: boolean;
 }
 
-/** What a compaction did or, with `previewId`, would do. */
+/**
+ * What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for,
+ * since what belongs together is not parted.
+ */
 export interface CompactResult {
   readonly summary: string;
   readonly ledger: ArtifactLedger;
@@ -119,6 +127,7 @@ export interface CompactResult {
   readonly editId: string | null;
   readonly previewId: string | null;
   readonly archived: readonly Entry[];
+  readonly note: string;
 }
 
 /**
@@ -301,9 +310,32 @@ export interface ForkSessionParams {
   readonly title?: string;
 }
 
+/**
+ * An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context
+ * around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+ */
+export interface HistoryEntry {
+  readonly id: string;
+  readonly kind: string;
+  readonly timestamp: number;
+  readonly trigger: EditTrigger;
+  readonly tokensSaved: number;
+  /** @default false */
+  readonly reverted?: boolean;
+  readonly partOf?: string;
+  readonly position: number;
+  readonly words: string;
+  readonly messages: number;
+  /** @default 0 */
+  readonly contextSizeBefore?: number;
+  /** @default 0 */
+  readonly contextSizeAfter?: number;
+  readonly revertedAt?: number;
+}
+
 /** Every edit ever, oldest first. */
 export interface HistoryResult {
-  readonly edits: readonly EditInfo[];
+  readonly edits: readonly HistoryEntry[];
 }
 
 /** A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood. */
@@ -498,18 +530,30 @@ export interface ResourceBlock {
   readonly mime_type?: string;
 }
 
-/** Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds. */
+/**
+ * Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after
+ * it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO
+ * 8601. `dryRun` only says what would change.
+ */
 export interface RestoreParams {
   readonly sessionId: string;
   readonly editId?: string;
-  readonly timestamp?: number;
+  readonly messageId?: string;
+  readonly position?: number;
+  readonly timestamp?: number | string;
+  /** @default false */
+  readonly dryRun?: boolean;
 }
 
 export type ResultPart = TextBlock | ImageBlock | ResourceBlock;
 
-/** The edits taken back, and how full the context is again. */
+/**
+ * The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it
+ * is. After a `dryRun`: would be.
+ */
 export interface RevertResult {
   readonly edits: readonly EditInfo[];
+  readonly messagesBack: number;
   readonly usage: UsageResult;
 }
 
@@ -682,10 +726,15 @@ export interface TruncateRange {
 /** What happens when the context is full: whole messages go by one of the strategies, or a summary is made. */
 export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summarize";
 
-/** Takes back the last edit, or the one named, and what was done together with it. */
+/**
+ * Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would
+ * bring back.
+ */
 export interface UndoParams {
   readonly sessionId: string;
   readonly editId?: string;
+  /** @default false */
+  readonly dryRun?: boolean;
 }
 
 export type Update = UsageUpdate | CompactionUpdate | CompactionSummaryChunk | Notice | SessionInfoUpdate;
@@ -798,7 +847,7 @@ export const ContextCommit: Method<CommitParams, CompactResult> = { name: "ullag
 /** Takes an edit back. */
 export const ContextUndo: Method<UndoParams, RevertResult> = { name: "ullage/context/undo" };
 
-/** Takes back every edit after a checkpoint. */
+/** Goes back to a checkpoint: the edits in force are what they were there. */
 export const ContextRestore: Method<RestoreParams, RevertResult> = { name: "ullage/context/restore" };
 
 /** Keeps a message verbatim through every edit. */
@@ -830,6 +879,7 @@ export const errorCodes = {
   NothingToCompact: 1103,
   NothingToUndo: 1104,
   PreviewExpired: 1105,
+  CompactionVetoed: 1106,
   StoreError: 1200,
   StoreTooNew: 1201,
   StoreUnavailable: 1202,

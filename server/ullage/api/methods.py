@@ -131,7 +131,7 @@ METHODS: tuple[AnyMethod, ...] = (
         params=context.RestoreParams,
         result=context.RevertResult,
         handler=context.restore,
-        doc="Takes back every edit after a checkpoint.",
+        doc="Goes back to a checkpoint: the edits in force are what they were there.",
     ),
     Method(
         name="context/pin",
@@ -151,7 +151,7 @@ METHODS: tuple[AnyMethod, ...] = (
         name="context/history",
         params=session.SessionParams,
         result=context.HistoryResult,
-        handler=context.history,
+        handler=context.list_edits,
         doc="Lists every edit ever made.",
     ),
 )

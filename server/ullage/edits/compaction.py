@@ -110,7 +110,7 @@ def plan_compaction(
         leading=first,
         kept=tuple(messages[i].id for i in pins if i < cut),
         head=tuple(item for item in view.items[:cut] if not item.message.compaction),
-        previous=next((b for i in reversed(archived) if (b := messages[i].compaction)), None),
+        previous=joined([block for i in archived if (block := messages[i].compaction)]),
         used_before=view.used,
         used_without_marker=without,
         summary_tokens=min(room, limits.summary),
@@ -136,7 +136,7 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
 
 def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
     """Where the tail begins: as early as its room allows, at a turn's start if that does not waste the room."""
-    cuts = cut_points(view.messages)
+    cuts = legal_cuts(view)
     kept_before = {i: view.tokens[i] for i in pins}
     pinned_tokens = sum(kept_before.values())
     room = limits.target - fixed - pinned_tokens - limits.keep_old
@@ -152,6 +152,30 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
     enough = room * limits.whole_turns
     whole = [start for start in turn_starts(view.messages) if start in sizes and sizes[start] >= enough]
     return min(whole, default=best)
+
+
+def legal_cuts(view: CountedView) -> list[int]:
+    """The view's cut points, without those between a marker or notice and the message it has its index from, which an
+    edit, that speaks of indices, could not part."""
+    items = view.items
+    joint = {i for i in range(1, len(items)) if items[i - 1].inserted and items[i - 1].index == items[i].index}
+    return [cut for cut in cut_points(view.messages) if cut not in joint]
+
+
+def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
+    """The markers that a new one replaces, oldest first, as one; None without any."""
+    if len(blocks) < 2:
+        return blocks[0] if blocks else None
+    ledgers = [block.ledger for block in blocks]
+    return replace(
+        blocks[-1],
+        summary="\n\n".join(block.summary for block in blocks),
+        ledger=ArtifactLedger(
+            files=tuple(file for ledger in ledgers for file in ledger.files),
+            commands=tuple(command for ledger in ledgers for command in ledger.commands),
+            identifiers=tuple(name for ledger in ledgers for name in ledger.identifiers),
+        ),
+    )
 
 
 def finish_compaction(

@@ -41,7 +41,7 @@ class Host:
         path = Path(store)
         self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer)
         if told is not None:
-            self.workspace.listeners.append(_Listener(told))
+            self.workspace.bus.listen(_Listener(told))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """A coroutine's result."""

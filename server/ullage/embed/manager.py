@@ -23,8 +23,10 @@ from ullage.model.settings import ContextSettings, ModelSettings, Settings
 from ullage.model.usage import Usage
 from ullage.policy.alarm import level
 from ullage.policy.budget import ContextBudget
-from ullage.service import contexts, sessions
+from ullage.service import contexts, history, sessions
 from ullage.service.archive import search
+from ullage.service.asked import Asked
+from ullage.service.history import HistoryEntry
 from ullage.service.ports import SearchHit
 from ullage.service.session import Session
 from ullage.service.shrink import settled, shrink
@@ -144,7 +146,7 @@ class ContextManager:
 
         async def made() -> CompactionResult:
             changes = Changes(await settled(self._host.workspace, self.session_id))
-            await contexts.compact_by_hand(self._host.workspace, self.session_id, focus)
+            await contexts.compact_by_hand(self._host.workspace, self.session_id, Asked(focus=focus))
             result = changes.result(self._host.workspace.session(self.session_id))
             assert result is not None, "a compaction is an edit"
             return result
@@ -154,13 +156,13 @@ class ContextManager:
     def undo(self, edit_id: str | None = None) -> tuple[EditInfo, ...]:
         """Takes back the last edit, or the one named, with all that was done at once; empty if there is none."""
         try:
-            return self._host.call(lambda workspace: contexts.undo(workspace, self.session_id, edit_id))
+            return self._host.call(lambda workspace: history.undo(workspace, self.session_id, edit_id)).edits
         except NothingToUndo:
             return ()
 
-    def history(self) -> tuple[EditInfo, ...]:
+    def history(self) -> tuple[HistoryEntry, ...]:
         """Every edit ever made, oldest first."""
-        return self._host.call(lambda workspace: contexts.history(workspace, self.session_id))
+        return self._host.call(lambda workspace: history.history(workspace, self.session_id))
 
     def pin(self, message_id: str, *, pinned: bool = True) -> None:
         """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""

@@ -33,7 +33,8 @@ class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved.
+    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved of a context of
+    `context_size_before` (0 if unknown).
 
     An action may take several edits; all but its last name the last in `part_of`, so that they are undone together.
     """
@@ -43,6 +44,7 @@ class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     trigger: EditTrigger = EditTrigger.AUTOMATIC
     tokens_saved: int = 0
     part_of: str | None = None
+    context_size_before: int = 0
 
 
 class RepeatedFile(Struct, frozen=True, kw_only=True):

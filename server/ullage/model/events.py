@@ -88,9 +88,20 @@ class ContextEdited(_Event, frozen=True, kw_only=True, tag="context_edited"):
 
 
 class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
-    """An edit no longer counts; the projection is what it would be without it."""
+    """An edit no longer counts, or counts again: the projection is what it would be without it, or with it in its old
+    place. Of several about one edit the last holds. `timestamp` is Unix milliseconds, 0 for the record's own."""
 
     edit_id: str
+    reverted: bool = True
+    timestamp: int = 0
+
+
+class ContextWarned(_Event, frozen=True, kw_only=True, tag="context_warned"):
+    """The person was told that the context is `used` tokens full. Kept so that no second door and no reload tells it
+    again before the context has been below `again_below` tokens."""
+
+    used: int
+    again_below: int
 
 
 Event = (
@@ -105,6 +116,7 @@ Event = (
     | MessagePinned
     | ContextEdited
     | EditReverted
+    | ContextWarned
 )
 
 

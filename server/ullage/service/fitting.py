@@ -49,7 +49,7 @@ async def fit_budget(workspace: Workspace, session: Session, budget: int, focus:
         return None
     # A reported figure may be above what the view counts; a compaction must make the count smaller, too.
     best = await _best(workspace, session, min(budget, session.counted_view().used - 1), focus)
-    edit = apply_and_tell(workspace, best.planned, best.summary) if best else None
+    edit = apply_and_tell(workspace, best.planned, best.summary).edit if best else None
     session = workspace.session(session.id)
     if session.used > budget:
         session = fit_limit(workspace, session, budget)

@@ -1,7 +1,7 @@
 """What can be done with sessions as a whole."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct, ValidationError
@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
-from ullage.model.errors import InvalidRequest, MessageNotFound
+from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
     ContextEdited,
     Event,
     MessageAppended,
+    MessagePinned,
     ModelChanged,
     SessionConfigured,
     SessionCreated,
@@ -26,6 +27,7 @@ from ullage.model.events import (
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import Settings
 from ullage.model.usage import Usage
+from ullage.service.checkpoints import Checkpoint, position_of
 from ullage.service.ports import SessionInfo
 from ullage.service.session import Session
 from ullage.service.shrink import look_after
@@ -143,15 +145,20 @@ def declare_tools(workspace: Workspace, session_id: str, tools: Sequence[ToolDef
 
 
 def fork_session(workspace: Workspace, session_id: str, message_id: str | None, title: str) -> Session:
-    """A new session that shares the past up to a message (or all of it) and its counts."""
+    """A new session that shares the past up to a message (or all of it), archived or not, a marker or notice.
+
+    It inherits the edits and settings in force there, and of the present pins those of messages that it has. Raises
+    `MessageNotFound`.
+    """
     parent = workspace.session(session_id)
     position = parent.transcript.position
     if message_id is not None:
-        position = _position_of(workspace, session_id, message_id)
+        position = position_of(workspace.ports.store, session_id, Checkpoint(message_id=message_id))
     event = SessionForked(
         parent_id=session_id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
     )
     session = workspace.fork(position, workspace.ports.ids.new("s"), event)
+    session = _with_pins(workspace, session, parent.transcript.pinned)
     tell_usage(workspace, session)
     return session
 
@@ -266,8 +273,10 @@ def _title_of(events: Sequence[Event]) -> str:
     return ""
 
 
-def _position_of(workspace: Workspace, session_id: str, message_id: str) -> int:
-    found = workspace.ports.store.find_message(session_id, message_id)
-    if found is None:
-        raise MessageNotFound(f"no message {message_id!r} in this session; context/messages lists their ids")
-    return found.position
+def _with_pins(workspace: Workspace, fork: Session, pinned: Set[str]) -> Session:
+    """The fork with the parent's present pins: a message is mostly pinned later than it is written."""
+    own = fork.transcript.pinned
+    news = sorted(message_id for message_id in pinned - own if message_id in fork.counts)
+    changes = [MessagePinned(message_id=message_id) for message_id in news]
+    changes += [MessagePinned(message_id=message_id, pinned=False) for message_id in sorted(own - pinned)]
+    return workspace.record(fork, *changes) if changes else fork

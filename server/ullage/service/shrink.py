@@ -12,11 +12,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
+from ullage.model.context_events import AutoCompacting, ContextWarning
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
-from ullage.model.events import ContextEdited
+from ullage.model.events import ContextEdited, ContextWarned
 from ullage.model.strategies import TruncationMode
-from ullage.policy.alarm import observe
+from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
@@ -34,13 +35,11 @@ from ullage.service.ladder import (
     system_ids,
 )
 from ullage.service.notices import (
-    auto_compacting,
     breaker_opened,
     cannot_fit,
     compaction_failed,
     compaction_retried,
     context_cleared,
-    context_warning,
 )
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
@@ -61,16 +60,28 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         session.breaker = after_turn(session.breaker, session.used, budget)
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     due = _due(workspace, session, budget)
-    session.alarm, warn = observe(session.alarm, session.used, budget)
-    # What compacts at once needs no announcement that it will.
-    if warn and due is not Action.COMPACT:
-        workspace.emit(session.id, context_warning(session.used, budget))
+    if is_due(session.alarm, session.used, budget):
+        session = _warn(workspace, session, budget, due)
     if due is Action.NONE:
         return
     if session.id not in workspace.runs and session.id not in workspace.compacting:
         run = asyncio.get_running_loop().create_task(shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))
+
+
+def _warn(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
+    """Warns, and puts that into the log, so that no other door and no reload warns of the same crossing."""
+    alarm = raised(session.used, budget)
+    if due is Action.COMPACT:
+        # What compacts at once needs no announcement that it will.
+        session.alarm = alarm
+        return session
+    warned = ContextWarned(used=alarm.used, again_below=alarm.again_below or 0)
+    event = ContextWarning(session_id=session.id, used=session.used, usable=budget.usable, compact_at=budget.compact_at)
+    session = workspace.record(session, warned)
+    workspace.bus.publish(event)
+    return session
 
 
 async def settled(workspace: Workspace, session_id: str) -> Session:
@@ -155,7 +166,7 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     """Compacts, or truncates where no summary helps. Whether it is worth looking at the session again."""
     before = session.used
     budget = _aimed(budget, session.counted_view())
-    workspace.emit(session.id, auto_compacting(before))
+    workspace.bus.publish(AutoCompacting(session_id=session.id, used=before))
     try:
         await _summarize(workspace, session, budget)
     except SessionBusy:

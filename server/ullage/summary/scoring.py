@@ -27,6 +27,9 @@ def worth(messages: Sequence[Message], group: range, tail: range) -> float:
     if any(redact(text) != text for place in group for text in _texts(messages[place])):
         return 0.0  # what a summary would leave out is not carried on in full
     prompts = any(_is_prompt(messages, place) for place in group)
+    if any(_holds_secret(messages[place]) for place in group):
+        # Nobody asked for it to stay, and a summary would leave the secret out.
+        return 0.0
     used = {name for place in tail if messages[place].role is Role.ASSISTANT for name in _names(messages[place])}
     shared = len({name for place in group for name in _names(messages[place])} & used) if used else 0
     return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
@@ -36,6 +39,11 @@ def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     message = messages[place]
     is_output = place > 0 and bool(fenced_command(messages, place - 1))
     return message.role is Role.USER and not message.compaction and not is_output and bool(typed_text(message))
+
+
+def _holds_secret(message: Message) -> bool:
+    text = "\n".join(_texts(message))
+    return redact(text) != text
 
 
 def _names(message: Message) -> tuple[str, ...]:

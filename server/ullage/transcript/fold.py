@@ -14,6 +14,7 @@ from msgspec import Struct
 from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.events import (
     ContextEdited,
+    ContextWarned,
     EditReverted,
     Event,
     MessageAppended,
@@ -154,7 +155,7 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
-            case UsageReported() | EditReverted():
+            case UsageReported() | EditReverted() | ContextWarned():
                 pass
             case _:
                 self._tell(event)
@@ -208,8 +209,8 @@ class Transcript:
             self.relied &= {item.message.id for item in self._items}
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
-        """Tells the fold which edits the coming records take back."""
-        self._reverted |= {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+        """Tells the fold which edits the coming records take back for good."""
+        self._reverted |= reverted_ids(records)
 
 
 def _count_active(items: Sequence[Item]) -> int:
@@ -238,10 +239,16 @@ def project(events: Iterable[Event]) -> tuple[Message, ...]:
     return fold(records).view
 
 
+def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
+    """The edits that are reverted after these records: of several events about one edit the last holds."""
+    last = {record.event.edit_id: record.event for record in records if isinstance(record.event, EditReverted)}
+    return frozenset(edit_id for edit_id, event in last.items() if event.reverted)
+
+
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
     """The compactions among records, reverted ones left out, oldest first."""
     records = tuple(records)
-    reverted = {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+    reverted = reverted_ids(records)
     return tuple(
         record.event.edit
         for record in records

@@ -1,7 +1,7 @@
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.model.usage import Breakdown
-from ullage.policy.alarm import Alarm, level, observe
+from ullage.policy.alarm import Alarm, is_due, level, lowered, raised
 from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn, why
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
@@ -45,8 +45,10 @@ def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
     warned: list[int] = []
     alarm = Alarm()
     for used in (100_000, 144_000, 150_000, 143_999, 144_001, 140_000, 144_000):
-        alarm, warn = observe(alarm, used, BUDGET)
-        warned += [used] if warn else []
+        alarm = lowered(alarm, used)
+        if is_due(alarm, used, BUDGET):
+            alarm = raised(used, BUDGET)
+            warned.append(used)
     assert warned == [144_000, 144_000]
 
 

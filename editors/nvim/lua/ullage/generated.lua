@@ -45,6 +45,7 @@ M.errors = {
   NothingToCompact = 1103,
   NothingToUndo = 1104,
   PreviewExpired = 1105,
+  CompactionVetoed = 1106,
   StoreError = 1200,
   StoreTooNew = 1201,
   StoreUnavailable = 1202,

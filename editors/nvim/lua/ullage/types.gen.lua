@@ -56,13 +56,15 @@
 ---@field previewId string
 ---@field summary? string
 
---- Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen.
+--- Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
 ---@class (exact) ullage.CompactParams
 ---@field sessionId string
 ---@field focus? string
+---@field from? string
+---@field upTo? string
 ---@field dryRun? boolean Default false.
 
---- What a compaction did or, with `previewId`, would do.
+--- What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for, since what belongs together is not parted.
 ---@class (exact) ullage.CompactResult
 ---@field summary string
 ---@field ledger ullage.ArtifactLedger
@@ -73,6 +75,7 @@
 ---@field editId? string|vim.NIL
 ---@field previewId? string|vim.NIL
 ---@field archived ullage.Entry[]
+---@field note string
 
 --- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
 ---@class (exact) ullage.CompactionBlock
@@ -202,9 +205,25 @@
 ---@field messageId? string
 ---@field title? string
 
+--- An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+---@class (exact) ullage.HistoryEntry
+---@field id string
+---@field kind string
+---@field timestamp integer
+---@field trigger ullage.EditTrigger
+---@field tokensSaved integer
+---@field reverted? boolean Default false.
+---@field partOf? string
+---@field position integer
+---@field words string
+---@field messages integer
+---@field contextSizeBefore? integer Default 0.
+---@field contextSizeAfter? integer Default 0.
+---@field revertedAt? integer
+
 --- Every edit ever, oldest first.
 ---@class (exact) ullage.HistoryResult
----@field edits ullage.EditInfo[]
+---@field edits ullage.HistoryEntry[]
 
 --- A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood.
 ---@class (exact) ullage.IdentifierArtifact
@@ -361,17 +380,21 @@
 ---@field text? string
 ---@field mime_type? string
 
---- Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds.
+--- Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
 ---@class (exact) ullage.RestoreParams
 ---@field sessionId string
 ---@field editId? string
----@field timestamp? integer
+---@field messageId? string
+---@field position? integer
+---@field timestamp? integer|string
+---@field dryRun? boolean Default false.
 
 ---@alias ullage.ResultPart ullage.TextBlock|ullage.ImageBlock|ullage.ResourceBlock
 
---- The edits taken back, and how full the context is again.
+--- The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it is. After a `dryRun`: would be.
 ---@class (exact) ullage.RevertResult
 ---@field edits ullage.EditInfo[]
+---@field messagesBack integer
 ---@field usage ullage.UsageResult
 
 --- Who speaks. A tool's results are the user's, as in Anthropic's API.
@@ -504,10 +527,11 @@
 --- What happens when the context is full: whole messages go by one of the strategies, or a summary is made.
 ---@alias ullage.TruncationMode "sliding_window"|"token_budget"|"smart"|"summarize"
 
---- Takes back the last edit, or the one named, and what was done together with it.
+--- Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would bring back.
 ---@class (exact) ullage.UndoParams
 ---@field sessionId string
 ---@field editId? string
+---@field dryRun? boolean Default false.
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate
 
