@@ -46,9 +46,15 @@ def with_settings(manifest: Path) -> str:
 
 def configuration() -> Mapping[str, Any]:
     """`contributes.configuration`: the server's settings in their order, then the client's own."""
-    server = {name: {**_plain(value), "scope": "window"} for name, value in settings_schema()["properties"].items()}
+    server = {name: _scoped(_plain(value)) for name, value in settings_schema()["properties"].items()}
     ordered = enumerate({**server, **_CLIENT}.items())
     return {"title": "Ullage", "properties": {_SPACE + name: {**value, "order": at} for at, (name, value) in ordered}}
+
+
+def _scoped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With where it may be set; what is restricted also stands in the manifest's `restrictedConfigurations`."""
+    plain = {key: value for key, value in schema.items() if key != "restricted"}
+    return {**plain, "scope": "machine-overridable" if schema.get("restricted") else "window"}
 
 
 def _region(text: str, manifest: Path) -> tuple[int, int, str]:

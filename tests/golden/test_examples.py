@@ -109,7 +109,8 @@ def test_the_settings_example_sets_every_setting_to_another_value_than_its_defau
 ) -> None:
     schema = settings_schema()
     settings = dict(committed["settings"])
-    flat = {**{f"context.{name}": value for name, value in settings.pop("context").items()}, **settings}
+    groups = {group: settings.pop(group) for group in ("context", "hooks")}
+    flat = {f"{group}.{name}": value for group, values in groups.items() for name, value in values.items()} | settings
     assert not faults(schema, flat)
     assert flat.keys() == schema["properties"].keys()
     assert all(flat[name] != value["default"] for name, value in schema["properties"].items())

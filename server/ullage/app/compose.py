@@ -12,6 +12,8 @@ from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore, Summarizer
 from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
+from ullage.system.commands import SubprocessRunner
+from ullage.system.project_files import LocalProjectFiles
 
 
 class SystemClock:
@@ -45,6 +47,8 @@ def workspace_on(store: SessionStore, settings: Settings | None, summarizer: Sum
     ports = Ports(
         store=store,
         catalog=ContextLimits.for_model,
+        commands=SubprocessRunner(),
+        project_files=LocalProjectFiles(),
         clock=SystemClock(),
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),

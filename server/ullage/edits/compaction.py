@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import CompactionBlock, TextBlock, ToolResultBlock
+from ullage.model.blocks import BroughtBack, CompactionBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import cut_points, groups, turn_starts
@@ -47,16 +47,18 @@ Worth = Callable[[Sequence[Message], range, range], float]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What stands for the archived messages, and who wrote it."""
+    """What stands for the archived messages, who wrote it, and what comes back with it."""
 
     text: str
     ledger: ArtifactLedger
     summarizer: str
+    brought_back: tuple[BroughtBack, ...] = ()
 
 
 class CompactionPlan(Struct, frozen=True, kw_only=True):
     """What a compaction will do, but for the summary's words. `start` and `end` are the transcript's indices; `head` is
-    all that stands before the tail, `leading` and `kept` name what of it stays."""
+    all that stands before the tail, `leading` and `kept` name what of it stays. The marker may take `room` tokens, of
+    which `summary_tokens` are for summary and ledger."""
 
     start: int
     end: int
@@ -67,6 +69,7 @@ class CompactionPlan(Struct, frozen=True, kw_only=True):
     used_before: int
     used_without_marker: int
     summary_tokens: int
+    room: int
     messages_archived: int
 
     @property
@@ -115,6 +118,7 @@ def plan_compaction(
         used_before=view.used,
         used_without_marker=without,
         summary_tokens=min(room, limits.summary),
+        room=room,
         messages_archived=sum(not view.items[i].inserted for i in archived),
     )
 
@@ -200,6 +204,7 @@ def finish_compaction(
         kept=plan.kept,
         ledger=summary.ledger,
         summarizer=summary.summarizer,
+        brought_back=summary.brought_back,
     )
     after = plan.used_without_marker + view.measure(_marker(stamp, block))
     return CompactionEdit(

@@ -17,6 +17,7 @@ from ullage.service.compaction import (
     apply_and_tell,
     compact,
     finish,
+    prepare,
     require_idle,
     write_summary,
 )
@@ -108,7 +109,8 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
     session = await settled(workspace, session_id)
     require_idle(workspace, session_id)
     planned = plan_asked(workspace, session, asked)
-    summary = await write_summary(workspace, planned, asked.focus)
+    planned, request = await prepare(workspace, planned, asked.focus, dry_run=True)
+    summary = await write_summary(workspace, planned, request)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(planned, summary)
     return Preview(

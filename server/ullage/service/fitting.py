@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compaction import BLOCK_SHARE, apply_and_tell, finish, keep_old, plan, write_summary
+from ullage.service.compaction import (
+    BLOCK_SHARE,
+    apply_and_tell,
+    finish,
+    keep_old,
+    plan,
+    summary_request,
+    write_summary,
+)
 from ullage.service.session import Planned, Session
 from ullage.service.shrink import fit_limit
 from ullage.service.workspace import Workspace
@@ -83,7 +91,7 @@ async def _try(workspace: Workspace, session: Session, attempt: _Attempt, focus:
         planned = plan(workspace, session, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
     except NothingToCompact:
         return None
-    summary = await write_summary(workspace, planned, focus, lambda _: None)
+    summary = await write_summary(workspace, planned, summary_request(workspace, planned, focus))
     after = compaction_block(finish(planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)
 

@@ -33,6 +33,7 @@ class Workspace:
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
+        self.background: set[asyncio.Task[None]] = set()
         self._open: dict[str, Session] = {}
         self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}

@@ -76,6 +76,15 @@ M.defaults = {
     maxResultTokensByTool = vim.empty_dict(),
     mode = 'summarize',
     strategies = {},
+    privatePatterns = {},
+    bringBack = 'references',
+    trustedFolders = {},
+  },
+  hooks = {
+    preCompact = {},
+    postCompact = {},
+    timeout = 10.0,
+    shareContent = false,
   },
 }
 
@@ -316,6 +325,60 @@ M.settings = {
       },
     },
     default = {},
+  },
+  ['context.privatePatterns'] = {
+    description = 'Regular expressions; what they match is left out of every summary, as secrets are.',
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['context.bringBack'] = {
+    description = "What a compaction says of the project's instruction files: nothing, names, or contents.",
+    enum = { 'contents', 'off', 'references' },
+    default = 'references',
+  },
+  ['context.trustedFolders'] = {
+    description = "Folders whose instruction files' contents a compaction may bring back.",
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['hooks.preCompact'] = {
+    description = 'Program and arguments, run before a compaction. It may stop it or add instructions.',
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['hooks.postCompact'] = {
+    description = 'Program and arguments, run after a compaction with its summary and figures.',
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['hooks.timeout'] = {
+    description = 'Seconds after which a hook is stopped.',
+    type = 'number',
+    exclusiveMinimum = 0,
+    maximum = 600,
+    default = 10.0,
+  },
+  ['hooks.shareContent'] = {
+    description = 'Give the hook before a compaction the messages that go, too, not only their number.',
+    restricted = true,
+    type = 'boolean',
+    default = false,
   },
 }
 
