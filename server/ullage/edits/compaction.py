@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import BroughtBack, CompactionBlock
+from ullage.model.blocks import BroughtBack, CompactionBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import cut_points, groups, turn_starts
@@ -129,13 +130,21 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
         tokens = sum(view.tokens[i] for i in group)
-        free = group.stop <= cut and not any(messages[i].id in stays or messages[i].compaction for i in group)
+        free = group.stop <= cut and not any(messages[i].id in stays or _leans(messages[i]) for i in group)
         if free and tokens <= room and (value := worth(messages, group, tail)) > 0:
             ranked.append((value / max(tokens, 1), group, tokens))
     for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
         if tokens <= room:
             room -= tokens
             yield from group
+
+
+def _leans(message: Message) -> bool:
+    """Whether a message says little without others: a marker, which is replaced, or a read whose lines a notice says
+    are shown later, in a message that may go."""
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    shown = [part.text for block in results for part in block.content if isinstance(part, TextBlock)]
+    return message.compaction is not None or any(AGAIN in text for text in (message.text, *shown))
 
 
 def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
