@@ -73,7 +73,10 @@ test('every setting of the example is one in the manifest', () => {
   const manifest = JSON.parse(readFileSync(path.join(repository, 'editors/vscode/package.json'), 'utf8')) as {
     contributes: { configuration: { properties: Record<string, unknown> } };
   };
-  const { context, ...others } = example('settings.json') as protocol.Settings;
-  const keys = [...Object.keys(others), ...Object.keys(context ?? {}).map((key) => `context.${key}`)];
+  const { context, hooks, ...others } = example('settings.json') as protocol.Settings;
+  const grouped = Object.entries({ context, hooks }).flatMap(([group, values]) =>
+    Object.keys(values ?? {}).map((key) => `${group}.${key}`),
+  );
+  const keys = [...Object.keys(others), ...grouped];
   for (const key of keys) expect(manifest.contributes.configuration.properties).toHaveProperty([`ullage.${key}`]);
 });
