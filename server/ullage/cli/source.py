@@ -79,9 +79,9 @@ def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
 
 
 def reading_settings(model: str, window: int | None) -> Settings:
-    """Settings for looking at a transcript: nothing is compacted unasked."""
+    """Settings for looking at a transcript: nothing is compacted unasked, nothing but the file is looked at."""
     models = {model: ModelSettings(window=window)} if window else {}
-    return Settings(model=model, models=models, context=ContextSettings(enabled=False))
+    return Settings(model=model, models=models, context=ContextSettings(enabled=False, bring_back="off"))
 
 
 def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:

@@ -121,7 +121,7 @@ class Session:
         self._fold(stored.records)
         own = self.tracker.state.calibration
         self.tracker.trust(replace(kept, reminders=own.reminders, reminder=own.reminder))
-        self.alarm = lowered(self.alarm, self.used)
+        self._rearm()
 
     def snapshot(self) -> bytes:
         """The state to restore from."""
@@ -139,7 +139,12 @@ class Session:
     def apply(self, records: Sequence[Record]) -> None:
         """Takes in records that are in the log, in order."""
         self._fold(records)
-        self.alarm = lowered(self.alarm, self.used)
+        self._rearm()
+
+    def _rearm(self) -> None:
+        """Lets the next crossing warn again where the figure has fallen; costs nothing while there was no warning."""
+        if self.alarm.again_below is not None:
+            self.alarm = lowered(self.alarm, self.used)
 
     def _fold(self, records: Sequence[Record]) -> None:
         for record in records:
