@@ -1,6 +1,6 @@
 """The laws of shrinking: never over budget, never a parted tool pair, always smaller, pins stay, undo is exact."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,9 +23,9 @@ from ullage.transcript.reads import file_reads
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
 
 
-def worth(messages: Sequence[Message], group: range, tail: range) -> float:
+def worth(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
     """Any value will do."""
-    return float(group.start % 3)
+    return lambda group: float(group.start % 3)
 
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")

@@ -42,8 +42,8 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
     whole_turns: float = 0.5
 
 
-# What the messages of a range are worth verbatim, given the tail's: the higher, the more; 0 for nothing.
-Worth = Callable[[Sequence[Message], range, range], float]
+# Given the messages and the places of the tail: what a range before it is worth verbatim, 0 for nothing.
+Worth = Callable[[Sequence[Message], range], Callable[[range], float]]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -95,9 +95,11 @@ def plan_compaction(
     pins = [i for i, message in enumerate(messages) if message.id in pinned_ids]
     fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)
     cut = _choose_cut(view, limits, fixed, pins)
-    going = {i for i in range(cut) if messages[i].id not in {*first, *pinned_ids}}
-    if worth is not None:
-        old = set(_worth_keeping(view, {*first, *pinned_ids}, cut, limits.keep_old, worth))
+    stays = {*first, *pinned_ids}
+    going = {i for i in range(cut) if messages[i].id not in stays}
+    if worth is not None and limits.keep_old:
+        judge = worth(messages, range(cut, len(messages)))
+        old = set(_worth_keeping(view, stays, cut, limits.keep_old, judge))
         # A head that is worth keeping whole is compacted all the same: that is what was asked for.
         if going - old:
             going, pins = going - old, sorted({*pins, *old})
@@ -123,15 +125,16 @@ def plan_compaction(
     )
 
 
-def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, worth: Worth) -> Iterator[int]:
+def _worth_keeping(
+    view: CountedView, stays: Collection[str], cut: int, room: int, judge: Callable[[range], float]
+) -> Iterator[int]:
     """Places of the groups before the cut that are worth most per token, within `room` tokens."""
     messages = view.messages
-    tail = range(cut, len(messages))
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
         tokens = sum(view.tokens[i] for i in group)
         free = group.stop <= cut and not any(messages[i].id in stays or _leans(messages[i]) for i in group)
-        if free and tokens <= room and (value := worth(messages, group, tail)) > 0:
+        if free and tokens <= room and (value := judge(group)) > 0:
             ranked.append((value / max(tokens, 1), group, tokens))
     for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
         if tokens <= room:

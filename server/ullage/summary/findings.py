@@ -8,7 +8,7 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
-from ullage.summary.runs import Run, runs_of
+from ullage.summary.runs import Run
 from ullage.summary.touches import touches_of
 
 _CONCLUDES = re.compile(
@@ -52,7 +52,7 @@ def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
 
 def errors_of(history: History) -> Iterator[Item]:
     """Each command that failed, the last first, and what was done until it passed; a test that never did is open."""
-    runs = list(runs_of(history.calls))
+    runs = history.runs
     changes = _changes(history)
     passed: dict[str, Run] = {}
     seen: set[tuple[str, str]] = set()

@@ -14,6 +14,7 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall, tool_calls
 from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, clip, head_and_tail, prose
 from ullage.summary.redaction import clean
+from ullage.summary.runs import Run, runs_of
 from ullage.summary.shell import first_line, without_cd
 from ullage.transcript.commands import FENCE, fenced_command
 
@@ -76,6 +77,7 @@ class History(Struct, frozen=True, kw_only=True):
     excerpts: tuple[Excerpt, ...]
     kept: tuple[Excerpt, ...]
     calls: tuple[ToolCall, ...]
+    runs: tuple[Run, ...]
 
 
 def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = ()) -> History:
@@ -92,6 +94,7 @@ def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequ
         excerpts=tuple(piece for piece in pieces if piece.index not in staying),
         kept=tuple(piece for piece in pieces if piece.index in staying),
         calls=tuple(calls),
+        runs=tuple(runs_of(calls)),
     )
 
 

@@ -22,7 +22,6 @@ from ullage.summary.anchors import is_path
 from ullage.summary.excerpts import clip
 from ullage.summary.history import Excerpt, History, Source, read_history
 from ullage.summary.redaction import clean
-from ullage.summary.runs import runs_of
 from ullage.summary.touches import touches_of
 from ullage.summary.weights import Mention, count_mentions, weigh
 from ullage.tokens.counter import TokenCounter
@@ -147,7 +146,7 @@ def _files(history: History) -> Iterator[FileArtifact]:
 
 
 def _commands(history: History) -> Iterator[CommandArtifact]:
-    for run in runs_of(history.calls):
+    for run in history.runs:
         if not run.looks:
             yield CommandArtifact(
                 command=run.command,

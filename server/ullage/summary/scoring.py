@@ -1,6 +1,6 @@
 """What old messages are worth verbatim, between the summary and the tail."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -20,19 +20,19 @@ _HALF = 3
 _READ_AT_MOST = 8_000
 
 
-def worth(messages: Sequence[Message], group: range, tail: range) -> float:
-    """From 0 (a summary says it as well) to 5: a person's own words, and results whose names the agent's messages of
-    the tail still use; nothing for what holds a secret. Both ranges are places in `messages`; those of `group` belong
-    together."""
-    if any(redact(text) != text for place in group for text in _texts(messages[place])):
-        return 0.0  # what a summary would leave out is not carried on in full
-    prompts = any(_is_prompt(messages, place) for place in group)
-    if any(_holds_secret(messages[place]) for place in group):
-        # Nobody asked for it to stay, and a summary would leave the secret out.
-        return 0.0
+def worth(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
+    """Tells what a range of messages that belong together is worth, from 0 (a summary says it as well) to 5: a
+    person's own words, and results whose names the agent's messages of the `tail` still use. What holds a secret is
+    worth nothing: nobody asked for it to stay, and a summary would leave the secret out."""
     used = {name for place in tail if messages[place].role is Role.ASSISTANT for name in _names(messages[place])}
-    shared = len({name for place in group for name in _names(messages[place])} & used) if used else 0
-    return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
+
+    def judge(group: range) -> float:
+        prompts = any(_is_prompt(messages, place) for place in group)
+        shared = len(used.intersection(name for place in group for name in _names(messages[place])))
+        value = _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
+        return 0.0 if value and any(_holds_secret(messages[place]) for place in group) else value
+
+    return judge
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:

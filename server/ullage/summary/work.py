@@ -11,7 +11,6 @@ from ullage.summary.excerpts import clip, lines
 from ullage.summary.history import History, Source
 from ullage.summary.items import Item, Section
 from ullage.summary.redaction import clean
-from ullage.summary.runs import runs_of
 from ullage.summary.touches import touches_of
 
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
@@ -38,7 +37,7 @@ def plan_of(history: History) -> list[Item]:
 def state_of(history: History) -> Iterator[Item]:
     """The last test run and the last commit."""
     tests = commits = None
-    for run in runs_of(history.calls):
+    for run in history.runs:
         if run.is_test:
             tests = run
         elif run.command.startswith("git commit"):

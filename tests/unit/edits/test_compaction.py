@@ -1,6 +1,6 @@
 """Planning a compaction: which old messages stay verbatim between the summary and the tail."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from support.build import assistant, counted, user, words
 from ullage.edits.compaction import CompactionLimits, plan_compaction
@@ -12,12 +12,12 @@ MESSAGES = (
 )
 
 
-def prompts_only(messages: Sequence[Message], group: range, tail: range) -> float:
-    return float(messages[group.start].role is Role.USER)
+def prompts_only(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
+    return lambda group: float(messages[group.start].role is Role.USER)
 
 
-def everything(messages: Sequence[Message], group: range, tail: range) -> float:
-    return 1.0
+def everything(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
+    return lambda _: 1.0
 
 
 def kept(old: int) -> tuple[str, ...]:
