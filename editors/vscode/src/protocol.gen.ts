@@ -14,6 +14,20 @@ export interface NotificationMethod<P> {
   readonly types?: (params: P) => void;
 }
 
+/** A piece of the model's answer; `message_id` is the transcript's, once appended. */
+export interface AgentMessageChunk {
+  readonly sessionUpdate: "agent_message_chunk";
+  readonly content: TextContent;
+  readonly messageId: string;
+}
+
+/** A piece of the model's reasoning. */
+export interface AgentThoughtChunk {
+  readonly sessionUpdate: "agent_thought_chunk";
+  readonly content: TextContent;
+  readonly messageId: string;
+}
+
 /** Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names). */
 export interface AppendParams {
   readonly sessionId: string;
@@ -433,6 +447,24 @@ export interface PromptParams {
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** How to reach one provider. Keys are never settings: they come from the environment or the system's keyring. */
+export interface ProviderSettings {
+  /** What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file. */
+  readonly kind: "anthropic" | "openai" | "openai_chat" | "replay" | "scripted";
+  /** The server's address. Unset: the provider's own. */
+  readonly baseUrl?: string;
+  /** Environment variable that holds the key. Unset: the provider's own. */
+  readonly keyEnv?: string;
+  /** The script or transcript that a scripted or replay provider plays. */
+  readonly file?: string;
+  /** Models it serves; names may end in `*`. */
+  readonly models?: readonly string[];
+  /** The server understands tool calls. @default true */
+  readonly nativeTools?: boolean;
+  /** Let the provider itself clear or compact, where its API offers that. @default false */
+  readonly contextEditing?: boolean;
+}
+
 /** A file or other resource put into the conversation; without `text` it is only a link. */
 export interface ResourceBlock {
   readonly type: "resource";
@@ -518,7 +550,12 @@ export interface Settings {
   readonly model?: string;
   /** Overrides per model name, for example its window. */
   readonly models?: Readonly<Record<string, ModelSettings>>;
+  /** Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key. */
+  readonly provider?: string;
+  /** Providers by name. */
+  readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly context?: ContextSettings;
+  readonly summary?: SummarySettings;
 }
 
 /** How much a notice matters. */
@@ -533,6 +570,20 @@ export interface SkippedLine {
   readonly line: number;
   readonly reason: string;
   readonly expected: boolean;
+}
+
+/** Who writes the summary of a compaction, and how. */
+export interface SummarySettings {
+  /** auto: a model where one is configured, else offline. @default "auto" */
+  readonly writer?: "auto" | "model" | "offline";
+  /** Model that writes summaries. Unset: the session's own. */
+  readonly model?: string;
+  /** File with your own instructions for summaries. */
+  readonly promptFile?: string;
+  /** Share of the usable window from which a summary is prepared in the background. @default 0.75 */
+  readonly prepareAt?: number;
+  /** Ask before compacting by itself. @default false */
+  readonly confirm?: boolean;
 }
 
 /** Plain text. */
@@ -558,11 +609,47 @@ export interface ThinkingBlock {
   readonly redacted?: string;
 }
 
+/** The model calls a tool. */
+export interface ToolCall {
+  readonly sessionUpdate: "tool_call";
+  readonly toolCallId: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: ToolStatus;
+  readonly locations: readonly ToolLocation[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
+/** A tool call goes on or ends; fields left out keep what they were. */
+export interface ToolCallUpdate {
+  readonly sessionUpdate: "tool_call_update";
+  readonly toolCallId: string;
+  readonly status: ToolStatus;
+  readonly title?: string;
+  readonly content?: readonly ToolContent[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
+/** ACP's tool call content: what the tool returned, as text. */
+export interface ToolContent {
+  readonly type: "content";
+  readonly content: TextContent;
+}
+
 /** A tool offered to the model; `input_schema` is JSON Schema. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description?: string;
   readonly input_schema?: Readonly<Record<string, unknown>>;
+}
+
+/** ACP's kinds of tool calls, those that our tools have. */
+export type ToolKind = "read" | "search" | "edit" | "think" | "other";
+
+/** A file that a tool call touches; `line` counts from 1. */
+export interface ToolLocation {
+  readonly path: string;
+  readonly line?: number;
 }
 
 /** What the tool call `tool_use_id` returned. */
@@ -573,6 +660,9 @@ export interface ToolResultBlock {
   /** @default false */
   readonly is_error?: boolean;
 }
+
+/** A tool call's life. */
+export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
 /** A model's call of the tool `name`; the result carries the same `id`. */
 export interface ToolUseBlock {
@@ -588,7 +678,17 @@ export interface UndoParams {
   readonly editId?: string;
 }
 
-export type Update = UsageUpdate | CompactionUpdate | CompactionSummaryChunk | Notice | SessionInfoUpdate;
+export type Update =
+  | UsageUpdate
+  | CompactionUpdate
+  | CompactionSummaryChunk
+  | Notice
+  | SessionInfoUpdate
+  | UserMessageChunk
+  | AgentMessageChunk
+  | AgentThoughtChunk
+  | ToolCall
+  | ToolCallUpdate;
 
 /**
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read
@@ -644,6 +744,13 @@ export interface UsageUpdate {
   readonly used: number;
   readonly size: number;
   readonly _meta?: { readonly ullage: UsageMeta };
+}
+
+/** The person's prompt as it enters the transcript, so that every client of the session shows it. */
+export interface UserMessageChunk {
+  readonly sessionUpdate: "user_message_chunk";
+  readonly content: TextContent;
+  readonly messageId: string;
 }
 
 /** Starts a session. */
@@ -734,6 +841,12 @@ export const errorCodes = {
   CannotFit: 1302,
   ProviderError: 1400,
   NoModelConfigured: 1401,
+  ProviderUnavailable: 1402,
+  RateLimited: 1403,
+  AuthenticationFailed: 1404,
+  ContextTooLong: 1405,
+  RequestRefused: 1406,
+  AnswerBroken: 1407,
   Cancelled: -32800,
 } as const;
 

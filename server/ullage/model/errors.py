@@ -22,7 +22,13 @@ UllageError
 │   ├── WindowUnknown             the model's window is not known and no setting gives it
 │   └── CannotFit                 even the smallest legal context is over the window
 ├── ProviderError
-│   └── NoModelConfigured
+│   ├── NoModelConfigured
+│   ├── ProviderUnavailable       unreachable, reset, overloaded (529, 500, 503): worth another try
+│   ├── RateLimited               429: worth another try after `retry_after` seconds
+│   ├── AuthenticationFailed      401, 403: the key is missing or wrong
+│   ├── ContextTooLong            the provider says that the request is over its window (400, 413)
+│   ├── RequestRefused            400 of another kind: the request breaks a rule of the provider's
+│   └── AnswerBroken              the answer came, but empty, cut off or unreadable
 └── Cancelled                 the caller took the request back
 """
 
@@ -117,6 +123,34 @@ class ProviderError(UllageError):
 
 class NoModelConfigured(ProviderError):
     """No provider is configured."""
+
+
+class ProviderUnavailable(ProviderError):
+    """The provider cannot be reached or is overloaded; another try may succeed."""
+
+
+class RateLimited(ProviderError):
+    """Too many requests; `retry_after` is what the provider asked to wait, seconds, if it said."""
+
+    def __init__(self, text: str, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class AuthenticationFailed(ProviderError):
+    """The provider's key is missing or wrong."""
+
+
+class ContextTooLong(ProviderError):
+    """The provider says that the request is over its window."""
+
+
+class RequestRefused(ProviderError):
+    """The request breaks a rule of the provider's."""
+
+
+class AnswerBroken(ProviderError):
+    """The provider's answer is empty, cut off or unreadable."""
 
 
 class Cancelled(UllageError):

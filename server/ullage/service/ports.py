@@ -1,13 +1,14 @@
 """What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
-from ullage.model.settings import ModelSettings
+from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import Update
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
@@ -194,6 +195,52 @@ class Summarizer(Protocol):
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
         """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
+        ...
+
+
+class ProviderCapabilities(Struct, frozen=True, kw_only=True):
+    """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it."""
+
+    native_tools: bool = True
+    counts_tokens: bool = False
+    manages_context: bool = False
+
+
+class Provider(Protocol):
+    """A model behind an SDK, a server or a script.
+
+    Every method raises the errors under `ProviderError` and no others, and ends its request at once when its task is
+    cancelled or the stream is closed.
+    """
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the settings: `anthropic`, `openai`, …"""
+        ...
+
+    def capabilities(self, model: str) -> ProviderCapabilities:
+        """What it can do for this model."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        """The answer as it is written; ends after `Finished`. Close it (`contextlib.aclosing`) to end the request."""
+        ...
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Tokens of the prompt by the provider's own count; None where it has none."""
+        ...
+
+    async def check(self, model: str) -> str:
+        """One line that says the provider answers, for `ullage doctor`; raises what it would in use."""
+        ...
+
+
+class Providers(Protocol):
+    """Finds the provider of a model."""
+
+    def __call__(self, model: str, settings: Settings, /) -> Provider:
+        """The provider that the settings, else the model's name and the keys at hand, ask for. Raises
+        `NoModelConfigured` where there is none."""
         ...
 
 

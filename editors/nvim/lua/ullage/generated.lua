@@ -52,6 +52,12 @@ M.errors = {
   CannotFit = 1302,
   ProviderError = 1400,
   NoModelConfigured = 1401,
+  ProviderUnavailable = 1402,
+  RateLimited = 1403,
+  AuthenticationFailed = 1404,
+  ContextTooLong = 1405,
+  RequestRefused = 1406,
+  AnswerBroken = 1407,
   Cancelled = -32800,
 }
 
@@ -60,6 +66,8 @@ M.errors = {
 M.defaults = {
   model = '',
   models = vim.empty_dict(),
+  provider = '',
+  providers = vim.empty_dict(),
   context = {
     enabled = true,
     warnAt = 0.8,
@@ -69,6 +77,13 @@ M.defaults = {
     keepToolUses = 3,
     clearAtLeast = 20000,
     excludeTools = {},
+  },
+  summary = {
+    writer = 'auto',
+    model = '',
+    promptFile = '',
+    prepareAt = 0.75,
+    confirm = false,
   },
 }
 
@@ -104,6 +119,62 @@ M.settings = {
         },
       },
       required = {},
+      additionalProperties = false,
+    },
+    default = vim.empty_dict(),
+  },
+  provider = {
+    description = 'Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.',
+    type = 'string',
+    default = '',
+  },
+  providers = {
+    description = 'Providers by name.',
+    type = 'object',
+    additionalProperties = {
+      title = 'ProviderSettings',
+      description = "How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.",
+      type = 'object',
+      properties = {
+        kind = {
+          description = 'What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.',
+          enum = { 'anthropic', 'openai', 'openai_chat', 'replay', 'scripted' },
+        },
+        baseUrl = {
+          description = "The server's address. Unset: the provider's own.",
+          type = 'string',
+          default = '',
+        },
+        keyEnv = {
+          description = "Environment variable that holds the key. Unset: the provider's own.",
+          type = 'string',
+          default = '',
+        },
+        file = {
+          description = 'The script or transcript that a scripted or replay provider plays.',
+          type = 'string',
+          default = '',
+        },
+        models = {
+          description = 'Models it serves; names may end in `*`.',
+          type = 'array',
+          items = {
+            type = 'string',
+          },
+          default = {},
+        },
+        nativeTools = {
+          description = 'The server understands tool calls.',
+          type = 'boolean',
+          default = true,
+        },
+        contextEditing = {
+          description = 'Let the provider itself clear or compact, where its API offers that.',
+          type = 'boolean',
+          default = false,
+        },
+      },
+      required = { 'kind' },
       additionalProperties = false,
     },
     default = vim.empty_dict(),
@@ -170,6 +241,33 @@ M.settings = {
       type = 'string',
     },
     default = {},
+  },
+  ['summary.writer'] = {
+    description = 'auto: a model where one is configured, else offline.',
+    enum = { 'auto', 'model', 'offline' },
+    default = 'auto',
+  },
+  ['summary.model'] = {
+    description = "Model that writes summaries. Unset: the session's own.",
+    type = 'string',
+    default = '',
+  },
+  ['summary.promptFile'] = {
+    description = 'File with your own instructions for summaries.',
+    type = 'string',
+    default = '',
+  },
+  ['summary.prepareAt'] = {
+    description = 'Share of the usable window from which a summary is prepared in the background.',
+    type = 'number',
+    exclusiveMinimum = 0,
+    exclusiveMaximum = 1,
+    default = 0.75,
+  },
+  ['summary.confirm'] = {
+    description = 'Ask before compacting by itself.',
+    type = 'boolean',
+    default = false,
   },
 }
 

@@ -1,6 +1,18 @@
 ---@meta _
 -- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
 
+--- A piece of the model's answer; `message_id` is the transcript's, once appended.
+---@class (exact) ullage.AgentMessageChunk
+---@field sessionUpdate "agent_message_chunk"
+---@field content ullage.TextContent
+---@field messageId string
+
+--- A piece of the model's reasoning.
+---@class (exact) ullage.AgentThoughtChunk
+---@field sessionUpdate "agent_thought_chunk"
+---@field content ullage.TextContent
+---@field messageId string
+
 --- Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names).
 ---@class (exact) ullage.AppendParams
 ---@field sessionId string
@@ -320,6 +332,16 @@
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
 
+--- How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.
+---@class (exact) ullage.ProviderSettings
+---@field kind "anthropic"|"openai"|"openai_chat"|"replay"|"scripted" What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.
+---@field baseUrl? string The server's address. Unset: the provider's own.
+---@field keyEnv? string Environment variable that holds the key. Unset: the provider's own.
+---@field file? string The script or transcript that a scripted or replay provider plays.
+---@field models? string[] Models it serves; names may end in `*`.
+---@field nativeTools? boolean The server understands tool calls. Default true.
+---@field contextEditing? boolean Let the provider itself clear or compact, where its API offers that. Default false.
+
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
 ---@field type "resource"
@@ -389,7 +411,10 @@
 ---@class (exact) ullage.Settings
 ---@field model? string Model assumed for sessions that do not name one.
 ---@field models? table<string, ullage.ModelSettings> Overrides per model name, for example its window.
+---@field provider? string Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.
+---@field providers? table<string, ullage.ProviderSettings> Providers by name.
 ---@field context? ullage.ContextSettings
+---@field summary? ullage.SummarySettings
 
 --- How much a notice matters.
 ---@alias ullage.Severity "info"|"warning"|"error"
@@ -399,6 +424,14 @@
 ---@field line integer
 ---@field reason string
 ---@field expected boolean
+
+--- Who writes the summary of a compaction, and how.
+---@class (exact) ullage.SummarySettings
+---@field writer? "auto"|"model"|"offline" auto: a model where one is configured, else offline. Default 'auto'.
+---@field model? string Model that writes summaries. Unset: the session's own.
+---@field promptFile? string File with your own instructions for summaries.
+---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
+---@field confirm? boolean Ask before compacting by itself. Default false.
 
 --- Plain text.
 ---@class (exact) ullage.TextBlock
@@ -417,11 +450,43 @@
 ---@field signature? string
 ---@field redacted? string
 
+--- The model calls a tool.
+---@class (exact) ullage.ToolCall
+---@field sessionUpdate "tool_call"
+---@field toolCallId string
+---@field title string
+---@field kind ullage.ToolKind
+---@field status ullage.ToolStatus
+---@field locations ullage.ToolLocation[]
+---@field rawInput? table<string, any>
+
+--- A tool call goes on or ends; fields left out keep what they were.
+---@class (exact) ullage.ToolCallUpdate
+---@field sessionUpdate "tool_call_update"
+---@field toolCallId string
+---@field status ullage.ToolStatus
+---@field title? string
+---@field content? ullage.ToolContent[]
+---@field rawInput? table<string, any>
+
+--- ACP's tool call content: what the tool returned, as text.
+---@class (exact) ullage.ToolContent
+---@field type "content"
+---@field content ullage.TextContent
+
 --- A tool offered to the model; `input_schema` is JSON Schema.
 ---@class (exact) ullage.ToolDefinition
 ---@field name string
 ---@field description? string
 ---@field input_schema? table<string, any>
+
+--- ACP's kinds of tool calls, those that our tools have.
+---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"other"
+
+--- A file that a tool call touches; `line` counts from 1.
+---@class (exact) ullage.ToolLocation
+---@field path string
+---@field line? integer
 
 --- What the tool call `tool_use_id` returned.
 ---@class (exact) ullage.ToolResultBlock
@@ -429,6 +494,9 @@
 ---@field tool_use_id string
 ---@field content? ullage.ResultPart[]
 ---@field is_error? boolean Default false.
+
+--- A tool call's life.
+---@alias ullage.ToolStatus "pending"|"in_progress"|"completed"|"failed"
 
 --- A model's call of the tool `name`; the result carries the same `id`.
 ---@class (exact) ullage.ToolUseBlock
@@ -442,7 +510,7 @@
 ---@field sessionId string
 ---@field editId? string
 
----@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate
+---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
 --- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
@@ -484,3 +552,9 @@
 ---@field used integer
 ---@field size integer
 ---@field _meta? { ullage: ullage.UsageMeta }
+
+--- The person's prompt as it enters the transcript, so that every client of the session shows it.
+---@class (exact) ullage.UserMessageChunk
+---@field sessionUpdate "user_message_chunk"
+---@field content ullage.TextContent
+---@field messageId string
