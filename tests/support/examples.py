@@ -14,12 +14,22 @@ from msgspec import UNSET
 
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
 from support.memory_store import MemoryStore
-from support.workspace import LARGE_MODEL, SMALL_MODEL, START, PacedSummarizer, TestClient, as_json, build_test_client
+from support.workspace import (
+    LARGE_MODEL,
+    SMALL_MODEL,
+    START,
+    OneFile,
+    PacedSummarizer,
+    TestClient,
+    as_json,
+    build_test_client,
+    play,
+)
 from ullage.api.error_object import error_object
 from ullage.api.notification import SessionNotification
 from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, UllageError
 from ullage.model.events import Record
-from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.settings import ContextSettings, ModelSettings, ProviderSettings, Settings, SummarySettings
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -100,6 +110,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _stop_helping(examples)
     await _fail(examples)
     await _cancel(examples)
+    await _prompt(examples)
     await _refuse(examples, client, session_id)
     await _contend(examples)
     _refuse_stores(examples, folder)
@@ -226,6 +237,20 @@ async def _cancel(examples: Examples) -> None:
     examples.keep_updates(client)
 
 
+async def _prompt(examples: Examples) -> None:
+    """A turn with a model: it thinks, calls a tool, is busy for a moment, and answers."""
+    client = build_test_client(live=play(_SCRIPT, OneFile("units.py", "def to_kelvin(celsius): ...")))
+    session_id = await _start(client, LARGE_MODEL)
+    client.recorder.notifications.clear()
+    prompt = [{"type": "text", "text": "Where is frost converted?"}]
+    await examples.call(client, "session/prompt", sessionId=session_id, prompt=prompt)
+    examples.keep_updates(client)
+    for script in _FAILURES:
+        failing = build_test_client(live=play(script))
+        session_id = await _start(failing, LARGE_MODEL)
+        await examples.refusal(failing, "session/prompt", sessionId=session_id, prompt=prompt)
+
+
 async def _refuse(examples: Examples, client: TestClient, session_id: str) -> None:
     """Requests that cannot be served."""
     await examples.refusal(client, "context/get", sessionId="s_99")
@@ -234,9 +259,8 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     await examples.refusal(client, "session/import", text="Dear diary, …")
     await examples.refusal(client, "session/import", text="{}\n", format="claude-code")
     await examples.refusal(client, "context/commit", sessionId=session_id, previewId="e_99")
-    params = {"sessionId": session_id, "prompt": [{"type": "text", "text": "Go on."}]}
-    examples.messages["session.prompt.params"] = params
-    await examples.refusal(client, "session/prompt", **params)
+    prompt = [{"type": "text", "text": "Go on."}]
+    await examples.refusal(client, "session/prompt", sessionId=session_id, prompt=prompt)
     try:
         await fit_budget(client.workspace, client.workspace.session(session_id), 50)
     except CannotFit as error:
@@ -283,11 +307,46 @@ def _refuse_store(examples: Examples, path: Path, prepare: Callable[[Path], obje
     raise AssertionError(f"{path} was expected to be refused")
 
 
+_SCRIPT = """
+think: units.py has it, most likely.
+say: I'll look into units.py.
+tool: read_file {"path": "units.py"}
+usage: 420 40
+---
+fail: rate_limited 0
+---
+say: In to_kelvin, in units.py.
+usage: 480 12 cached=400
+"""
+# Each ends a turn at once; a provider that is only busy is not waited for longer than a minute.
+_FAILURES = (
+    "say: In\nfail: unavailable",
+    "fail: authentication",
+    "fail: too_long\n---\nfail: too_long",
+    "fail: refused",
+    "fail: broken",
+    "fail: rate_limited 600",
+)
+
+
 def _settings() -> Settings:
     """Every setting at something else than its default."""
     return Settings(
         model=LARGE_MODEL,
         models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
+        provider="home",
+        providers={
+            "home": ProviderSettings(
+                kind="openai_chat",
+                base_url="http://127.0.0.1:11434/v1",
+                key_env="HOME_MODEL_KEY",
+                models=("homemade-*",),
+                native_tools=False,
+            )
+        },
+        summary=SummarySettings(
+            writer="model", model="claude-haiku-4-5", prompt_file="~/summary.md", prepare_at=0.6, confirm=True
+        ),
         context=ContextSettings(
             enabled=False,
             warn_at=0.7,

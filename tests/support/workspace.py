@@ -11,12 +11,27 @@ from msgspec import Struct
 from support.memory_store import MemoryStore
 from ullage.api.methods import METHODS
 from ullage.api.notification import SessionNotification
+from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.errors import InvalidRequest
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
-from ullage.model.updates import Update
+from ullage.model.updates import ToolKind, ToolLocation, Update
+from ullage.providers.script import parse_script
+from ullage.providers.scripted import ScriptedProvider
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryStream
+from ullage.service.ports import (
+    Ports,
+    Provider,
+    Providers,
+    SessionStore,
+    Summarizer,
+    SummaryStream,
+    ToolAbout,
+    Toolbox,
+    ToolOutcome,
+)
 from ullage.service.workspace import Workspace
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
@@ -124,6 +139,62 @@ class PacedSummarizer:
             raise self._fault
 
 
+class NoTools:
+    """A toolbox with nothing in it."""
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return ()
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        return ToolAbout(title=use.name, kind=ToolKind.OTHER)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        return ToolOutcome(text=f"There is no tool {use.name!r}.", is_error=True)
+
+
+class OneFile(NoTools):
+    """A toolbox with `read_file`, and one file to read."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+        return (ToolDefinition(name="read_file", description="Reads a file.", input_schema=schema),)
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        locations = (ToolLocation(path=self._path),)
+        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        return ToolOutcome(text=self._text)
+
+
+def no_providers(_model: str, _settings: Settings, /) -> Provider:
+    """Nobody to talk to."""
+    raise NoModelConfigured(words.no_model())
+
+
+class Live(Struct, frozen=True, kw_only=True):
+    """What a workspace needs to talk to a model."""
+
+    providers: Providers = no_providers
+    toolbox: Toolbox = NoTools()
+
+
+def play(script: str, toolbox: Toolbox | None = None) -> Live:
+    """A model that plays a script."""
+    provider = ScriptedProvider("scripted", parse_script(script))
+
+    def find(_model: str, _settings: Settings, /) -> Provider:
+        return provider
+
+    return Live(providers=find, toolbox=toolbox or NoTools())
+
+
 class TestClient:
     """Calls methods by name with JSON values and gets JSON values back; raises the handler's `UllageError`s."""
 
@@ -162,25 +233,33 @@ def build_test_client(
     settings: Settings | None = None,
     summarizer: Summarizer | None = None,
     ids: CountingIds | None = None,
+    live: Live | None = None,
 ) -> TestClient:
     """A client of a new workspace; give two of them one store and one `ids` for two processes on it."""
     clock, ids = FixedClock(), ids or CountingIds()
-    return TestClient(build_test_workspace(clock, ids, store, settings, summarizer), clock, ids)
+    return TestClient(
+        build_test_workspace(clock, ids, store=store, settings=settings, summarizer=summarizer, live=live), clock, ids
+    )
 
 
 def build_test_workspace(
     clock: FixedClock,
     ids: CountingIds,
+    *,
     store: SessionStore | None = None,
     settings: Settings | None = None,
     summarizer: Summarizer | None = None,
+    live: Live | None = None,
 ) -> Workspace:
     """A workspace in memory: the same calls give the same bytes, always."""
+    live = live or Live()
     ports = Ports(
         store=store if store is not None else MemoryStore(),
         catalog=find_limits,
         clock=clock,
         ids=ids,
         summarizer=summarizer or OfflineSummarizer(),
+        providers=live.providers,
+        toolbox=live.toolbox,
     )
     return Workspace(ports, settings)

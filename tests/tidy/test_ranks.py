@@ -12,7 +12,7 @@ RANKS = [
     {"tokens", "transcript"},
     {"policy", "edits", "summary", "memory", "formats"},
     {"service"},
-    {"store", "providers", "catalog"},
+    {"store", "providers", "catalog", "tools"},
     {"api"},
     {"lsp", "acp"},
     {"app"},

@@ -447,6 +447,11 @@ export interface PromptParams {
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** How the turn ended: ACP's stop reason. */
+export interface PromptResult {
+  readonly stopReason: TurnEnd;
+}
+
 /** How to reach one provider. Keys are never settings: they come from the environment or the system's keyring. */
 export interface ProviderSettings {
   /** What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file. */
@@ -672,6 +677,9 @@ export interface ToolUseBlock {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
+/** Why a prompt turn ended: ACP's closed set of stop reasons. */
+export type TurnEnd = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
+
 /** Takes back the last edit, or the one named, and what was done together with it. */
 export interface UndoParams {
   readonly sessionId: string;
@@ -771,8 +779,8 @@ export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/sess
 /** Takes a session off the list. */
 export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
 
-/** Asks the model. Without one, says so. */
-export const SessionPrompt: Method<PromptParams, Nothing> = { name: "ullage/session/prompt" };
+/** Asks the model, and answers when its turn is over. */
+export const SessionPrompt: Method<PromptParams, PromptResult> = { name: "ullage/session/prompt" };
 
 /** Hands in messages and the provider's usage, for a client that runs its own model. */
 export const SessionAppend: Method<AppendParams, AppendResult> = { name: "ullage/session/append" };

@@ -8,14 +8,15 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ullage import formats
+from ullage.api.prompt_content import read_prompt
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
 from ullage.formats.usage import convert_usage
-from ullage.model import words
-from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.answer import TurnEnd
+from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
-from ullage.service import export, sessions
+from ullage.service import export, sessions, turns
 from ullage.service.ports import SessionInfo
 from ullage.service.workspace import Workspace
 
@@ -142,6 +143,12 @@ class PromptParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     prompt: Annotated[tuple[dict[str, Any], ...], Meta(description="ACP content blocks.")]
 
 
+class PromptResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the turn ended: ACP's stop reason."""
+
+    stop_reason: TurnEnd
+
+
 class Nothing(Struct, frozen=True, kw_only=True):
     """An empty result."""
 
@@ -181,9 +188,9 @@ async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing
     return Nothing()
 
 
-async def prompt(workspace: Workspace, params: PromptParams) -> Nothing:
-    workspace.session(params.session_id)
-    raise NoModelConfigured(words.no_model())
+async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
+    end = await turns.prompt(workspace, params.session_id, read_prompt(params.prompt))
+    return PromptResult(stop_reason=end)
 
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:

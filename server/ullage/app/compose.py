@@ -8,10 +8,12 @@ from pathlib import Path
 
 from ullage.catalog.limits import ContextLimits
 from ullage.model.settings import Settings
+from ullage.providers.registry import ProviderRegistry
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore
 from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
+from ullage.tools.toolbox import LocalToolbox
 
 
 class SystemClock:
@@ -47,5 +49,7 @@ def _workspace_on(store: SessionStore, settings: Settings | None) -> Workspace:
         clock=SystemClock(),
         ids=RandomIds(),
         summarizer=OfflineSummarizer(),
+        providers=ProviderRegistry(),
+        toolbox=LocalToolbox(),
     )
     return Workspace(ports, settings)

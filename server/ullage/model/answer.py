@@ -29,12 +29,22 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
 
 class StopReason(StrEnum):
-    """Why an answer ended: ACP's words, and `tool_use`, after which the turn goes on."""
+    """Why an answer ended. After `tool_use` the turn goes on."""
 
     END_TURN = "end_turn"
     TOOL_USE = "tool_use"
     MAX_TOKENS = "max_tokens"
     REFUSAL = "refusal"
+
+
+class TurnEnd(StrEnum):
+    """Why a prompt turn ended: ACP's closed set of stop reasons."""
+
+    END_TURN = "end_turn"
+    MAX_TOKENS = "max_tokens"
+    MAX_TURN_REQUESTS = "max_turn_requests"
+    REFUSAL = "refusal"
+    CANCELLED = "cancelled"
 
 
 class TextDelta(Struct, frozen=True, kw_only=True, tag=True):

@@ -63,11 +63,16 @@ def breaker_opened(biggest: str, tokens: int) -> str:
     return f"Automatic compaction stopped, it does not help: {biggest} alone is {short(tokens)} tokens."
 
 
+def waiting_for_provider(provider: str, reason: str, seconds: float) -> str:
+    """The provider is busy; another try follows."""
+    return f"{provider} is busy ({reason}). Trying again in {seconds:.0f} s."
+
+
 def no_model() -> str:
     """There is no provider to chat with."""
     return (
         "No model is configured. Context tracking and offline compaction work; "
-        "hand your own model's messages in with session/append."
+        "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat."
     )
 
 

@@ -39,5 +39,10 @@ def breaker_opened(biggest: str, tokens: int) -> Notice:
     return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(biggest, tokens))
 
 
+def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:
+    """The provider is busy; another try follows."""
+    return _notice("waiting_for_provider", Severity.INFO, words.waiting_for_provider(provider, reason, seconds))
+
+
 def _notice(kind: str, severity: Severity, title: str, edit_id: str | None = None) -> Notice:
     return Notice(severity=severity, title=title, meta=Meta(ullage=NoticeMeta(kind=kind, edit_id=edit_id)))

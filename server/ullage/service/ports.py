@@ -7,9 +7,11 @@ from msgspec import Struct
 
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.events import Record
+from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
-from ullage.model.updates import Update
+from ullage.model.updates import ToolCall, ToolKind, ToolLocation, Update
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -218,7 +220,7 @@ class Provider(Protocol):
         """The provider's name in the settings: `anthropic`, `openai`, …"""
         ...
 
-    def capabilities(self, model: str) -> ProviderCapabilities:
+    def capabilities(self, model: str, /) -> ProviderCapabilities:
         """What it can do for this model."""
         ...
 
@@ -244,6 +246,47 @@ class Providers(Protocol):
         ...
 
 
+class ToolAbout(Struct, frozen=True, kw_only=True):
+    """What a tool call is going to do, for the person."""
+
+    title: str
+    kind: ToolKind
+    locations: tuple[ToolLocation, ...] = ()
+    needs_permission: bool = False
+
+
+class ToolOutcome(Struct, frozen=True, kw_only=True):
+    """What a tool call returned to the model."""
+
+    text: str
+    is_error: bool = False
+
+
+class Toolbox(Protocol):
+    """The tools that a model may call in a prompt turn."""
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """The tools as they are offered."""
+        ...
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        """What a call is going to do; never fails, whatever its input."""
+        ...
+
+    async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        """Makes a call. What goes wrong is an outcome for the model to read; cancelled with its task."""
+        ...
+
+
+class Permissions(Protocol):
+    """Asks the person."""
+
+    async def ask(self, session_id: str, call: ToolCall) -> bool:
+        """Whether the call may be made."""
+        ...
+
+
 class Listener(Protocol):
     """Whoever wants to know what happens in sessions: a door, a demo, a test."""
 
@@ -260,3 +303,5 @@ class Ports(Struct, frozen=True, kw_only=True):
     clock: Clock
     ids: Ids
     summarizer: Summarizer
+    providers: Providers
+    toolbox: Toolbox

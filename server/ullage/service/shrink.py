@@ -58,7 +58,9 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         workspace.emit(session.id, context_warning(session.used, budget))
     if due is Action.NONE:
         return
-    if session.id not in workspace.runs and session.id not in workspace.compacting:
+    # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
+    idle = session.id not in workspace.runs and session.id not in workspace.compacting
+    if idle and not workspace.turns.is_answering(session.id):
         run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))

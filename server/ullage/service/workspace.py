@@ -9,10 +9,11 @@ import msgspec
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
 from ullage.model.settings import Settings
-from ullage.model.updates import Update
+from ullage.model.updates import ToolCall, Update
 from ullage.policy.budget import ContextBudget, make_budget
-from ullage.service.ports import Listener, Ports
+from ullage.service.ports import Listener, Permissions, Ports, Provider
 from ullage.service.session import Session
+from ullage.service.turn_queue import TurnQueue
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.registry import get_counter
@@ -30,6 +31,8 @@ class Workspace:
         self.listeners: list[Listener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
+        self.turns = TurnQueue()
+        self.permissions: Permissions | None = None
         self._open: dict[str, Session] = {}
         self._budgets: dict[str, ContextBudget | None] = {}
 
@@ -56,7 +59,8 @@ class Workspace:
         self._open.pop(session_id, None)
 
     def cancel(self, session_id: str) -> None:
-        """Stops what is running in a session: an automatic run, or a compaction that was asked for."""
+        """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for."""
+        self.turns.cancel(session_id)
         for tasks in (self.runs, self.compacting):
             if session_id in tasks:
                 tasks[session_id].cancel()
@@ -89,6 +93,18 @@ class Workspace:
     def model(self, session: Session) -> str:
         """The session's model, or the one assumed by the settings."""
         return session.model or self.settings.model
+
+    def provider(self, session: Session) -> Provider:
+        """Who answers in a session. Raises `NoModelConfigured`."""
+        return self.ports.providers(self.model(session), self.settings)
+
+    def max_output(self, session: Session) -> int | None:
+        """The most tokens of one answer of the session's model; None where nothing is known."""
+        return self.ports.catalog(self.model(session), self.settings.models).max_output
+
+    async def permitted(self, session_id: str, call: ToolCall) -> bool:
+        """Whether a tool call may be made. Where nobody can be asked, what our tools do is harmless enough."""
+        return self.permissions is None or await self.permissions.ask(session_id, call)
 
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""

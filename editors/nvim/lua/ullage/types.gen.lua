@@ -332,6 +332,10 @@
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
 
+--- How the turn ended: ACP's stop reason.
+---@class (exact) ullage.PromptResult
+---@field stopReason ullage.TurnEnd
+
 --- How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.
 ---@class (exact) ullage.ProviderSettings
 ---@field kind "anthropic"|"openai"|"openai_chat"|"replay"|"scripted" What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.
@@ -504,6 +508,9 @@
 ---@field id string
 ---@field name string
 ---@field input table<string, any>
+
+--- Why a prompt turn ended: ACP's closed set of stop reasons.
+---@alias ullage.TurnEnd "end_turn"|"max_tokens"|"max_turn_requests"|"refusal"|"cancelled"
 
 --- Takes back the last edit, or the one named, and what was done together with it.
 ---@class (exact) ullage.UndoParams

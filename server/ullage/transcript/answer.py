@@ -1,0 +1,91 @@
+"""An answer under construction: the fragments that came so far, as blocks of the message that they will be."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from ullage.model.answer import (
+    Finished,
+    Fragment,
+    StopReason,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+    ToolUseEnd,
+    ToolUseStart,
+    UsageDelta,
+)
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from ullage.model.usage import Usage
+
+
+class PartialAnswer:
+    """Takes fragments in; gives what can be kept of them at any time.
+
+    A tool call counts once it is whole. Reasoning is kept with its signature only, since no provider takes it back
+    without one. `faults` names the calls whose input could not be read, with the reason.
+    """
+
+    def __init__(self) -> None:
+        self._done: list[Block] = []
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._faults: dict[str, str] = {}
+        self.usage: Usage | None = None
+        self.stop_reason: StopReason | None = None
+
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """The blocks, text that is still being written among them."""
+        text = "".join(self._text)
+        return (*self._done, TextBlock(text=text)) if text.strip() else tuple(self._done)
+
+    @property
+    def tool_uses(self) -> Iterator[ToolUseBlock]:
+        """The calls in the order they were made."""
+        return (block for block in self._done if isinstance(block, ToolUseBlock))
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """Why a call's input could not be read, by the call's id."""
+        return MappingProxyType(self._faults)
+
+    def add(self, fragment: Fragment) -> None:
+        """Takes in the next fragment."""
+        match fragment:
+            case TextDelta(text=text):
+                self._text.append(text)
+            case ThinkingDelta():
+                self._think(fragment)
+            case ToolUseStart():
+                self._end_text()
+            case ToolInputDelta():
+                pass
+            case ToolUseEnd():
+                self._call(fragment)
+            case UsageDelta(usage=usage):
+                self.usage = usage
+            case Finished(stop_reason=reason):
+                self._end_text()
+                self.stop_reason = reason
+
+    def _think(self, fragment: ThinkingDelta) -> None:
+        self._end_text()
+        self._thinking.append(fragment.text)
+        if fragment.signature is not None or fragment.redacted is not None:
+            thinking = "".join(self._thinking)
+            self._done.append(
+                ThinkingBlock(thinking=thinking, signature=fragment.signature, redacted=fragment.redacted)
+            )
+            self._thinking.clear()
+
+    def _call(self, fragment: ToolUseEnd) -> None:
+        self._end_text()
+        self._done.append(ToolUseBlock(id=fragment.id, name=fragment.name, input=fragment.input))
+        if fragment.error:
+            self._faults[fragment.id] = fragment.error
+
+    def _end_text(self) -> None:
+        text = "".join(self._text)
+        if text.strip():
+            self._done.append(TextBlock(text=text))
+        self._text.clear()
