@@ -29,7 +29,7 @@ NOTE = {"path": "notes/today.md", "content": "One <b>bold</b> line\n^^^ and care
 XML = (
     "I'll write.\n<write_note>\n<path>notes/today.md</path>\n<content>\n"
     + NOTE["content"]
-    + "\n</content>\n</write_note>\nThen <count><limit>3</limit><all>true</all></count> and a < b, <em>that</em> is fine."
+    + "\n</content>\n</write_note>\nThen <count><limit>3</limit><all>true</all></count>, a < b, <em>that</em> is fine."
 )
 CARET = (
     "I'll write.\n^^^write_note\npath: notes/today.md\ncontent ---\n"

@@ -24,7 +24,7 @@ UllageError
 ├── ProviderError
 │   ├── NoModelConfigured
 │   ├── ProviderUnavailable       unreachable, reset, overloaded (529, 500, 503): worth another try
-│   ├── RateLimited               429: worth another try after `retry_after` seconds
+│   │   └── RateLimited               429: worth another try when there are fewer requests
 │   ├── AuthenticationFailed      401, 403: the key is missing or wrong
 │   ├── ContextTooLong            the provider says that the request is over its window (400, 413)
 │   ├── RequestRefused            400 of another kind: the request breaks a rule of the provider's
@@ -126,15 +126,16 @@ class NoModelConfigured(ProviderError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The provider cannot be reached or is overloaded; another try may succeed."""
-
-
-class RateLimited(ProviderError):
-    """Too many requests; `retry_after` is what the provider asked to wait, seconds, if it said."""
+    """The provider cannot be reached or is overloaded; another try may succeed. `retry_after` is what the provider
+    asked to wait, seconds, if it said."""
 
     def __init__(self, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
         self.retry_after = retry_after
+
+
+class RateLimited(ProviderUnavailable):
+    """Too many requests."""
 
 
 class AuthenticationFailed(ProviderError):

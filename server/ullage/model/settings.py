@@ -65,6 +65,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
     file: Annotated[str, Meta(description="The script or transcript that a scripted or replay provider plays.")] = ""
     models: Annotated[tuple[str, ...], Meta(description="Models it serves; names may end in `*`.")] = ()
     native_tools: Annotated[bool, Meta(description="The server understands tool calls.")] = True
+    timeout: Annotated[
+        float, Meta(gt=0, description="Seconds without a word from the server after which it is given up.")
+    ] = 120.0
     context_editing: Annotated[
         bool, Meta(description="Let the provider itself clear or compact, where its API offers that.")
     ] = False

@@ -76,6 +76,11 @@ def no_model() -> str:
     )
 
 
+def how_to_give_key(variable: str) -> str:
+    """What to do about a missing key."""
+    return f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}`."
+
+
 def _messages(count: int) -> str:
     return "1 message" if count == 1 else f"{count:,} messages"
 

@@ -1,51 +1,62 @@
 """Which provider answers for a model: the one named in the settings, else the one whose model and key there are."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from fnmatch import fnmatch
+from importlib import import_module
 
 from ullage.model import words
-from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
-from ullage.providers.script import parse_script
-from ullage.providers.scripted import ScriptedProvider
+from ullage.providers.keys import find_key, key_variable
 from ullage.service.ports import Provider
 
-MakeProvider = Callable[[str, ProviderSettings], Provider]
+# Each module has `make_provider(name, settings, key)`. Those with an SDK take half a second to import, so that is done
+# when the first of its kind is used.
+_MODULES = {
+    "anthropic": "ullage.providers.anthropic_messages",
+    "openai": "ullage.providers.openai_responses",
+    "openai_chat": "ullage.providers.openai_chat",
+    "scripted": "ullage.providers.scripted",
+    "replay": "ullage.providers.replay",
+}
+# Providers that need no settings but a key.
+KNOWN = {
+    "anthropic": ProviderSettings(kind="anthropic", models=("claude-*", "*/claude-*")),
+    "openai": ProviderSettings(kind="openai", models=("gpt-*", "o1*", "o3*", "o4*", "codex-*", "chatgpt-*")),
+}
 
 
 class ProviderRegistry:
-    """Makes each provider once; one whose settings changed is made anew."""
+    """Makes each provider once; one whose settings or key changed is made anew."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[ProviderSettings, Provider]] = {}
+        self._made: dict[str, tuple[ProviderSettings, str, Provider]] = {}
 
-    def __call__(self, _model: str, settings: Settings, /) -> Provider:
-        if not settings.provider:
-            raise NoModelConfigured(words.no_model())
-        if settings.provider not in settings.providers:
-            known = ", ".join(settings.providers) or "none"
-            raise NoModelConfigured(
-                f"no provider is called {settings.provider!r}; ullage.providers has: {known}. Correct ullage.provider."
-            )
-        return self._named(settings.provider, settings.providers[settings.provider])
+    def __call__(self, model: str, settings: Settings, /) -> Provider:
+        providers = {**KNOWN, **settings.providers}
+        if settings.provider:
+            if settings.provider not in providers:
+                raise NoModelConfigured(
+                    f"no provider is called {settings.provider!r}; there are {', '.join(providers)}. "
+                    "Correct ullage.provider or add it to ullage.providers."
+                )
+            return self._get(settings.provider, providers[settings.provider])
+        # The person's own come first: they may serve a model of the same name.
+        for name, known in (*settings.providers.items(), *KNOWN.items()):
+            if serves(known, model) and find_key(known) is not None:
+                return self._get(name, known)
+        raise NoModelConfigured(words.no_model())
 
-    def _named(self, name: str, settings: ProviderSettings) -> Provider:
-        known = self._made.get(name)
-        if known is None or known[0] != settings:
-            self._made[name] = (settings, _MAKERS[settings.kind](name, settings))
-        return self._made[name][1]
-
-
-def _make_scripted(name: str, settings: ProviderSettings) -> Provider:
-    return ScriptedProvider(name, parse_script(_read(name, settings)))
-
-
-def _read(name: str, settings: ProviderSettings) -> str:
-    try:
-        return Path(settings.file).expanduser().read_text(encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or error
-        raise InvalidRequest(f"ullage.providers.{name}.file: cannot read {settings.file!r}: {reason}") from error
+    def _get(self, name: str, settings: ProviderSettings) -> Provider:
+        key = find_key(settings)
+        if key is None:
+            raise NoModelConfigured(f"{name} has no key: {words.how_to_give_key(key_variable(settings))}")
+        made = self._made.get(name)
+        if made is None or made[:2] != (settings, key):
+            provider: Provider = import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
+            self._made[name] = (settings, key, provider)
+        return self._made[name][2]
 
 
-_MAKERS: Mapping[str, MakeProvider] = {"scripted": _make_scripted}
+def serves(settings: ProviderSettings, model: str) -> bool:
+    """Whether a provider is said to have a model."""
+    return any(fnmatch(model, pattern) for pattern in settings.models)

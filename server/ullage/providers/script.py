@@ -10,7 +10,7 @@ A script is text. Answers are parted by lines of three or more dashes and played
     tool: read_file {"path": "src/login.py"}
     usage: 1200 30 cached=400
     wait: 0.02               seconds before each piece from here on
-    fail: rate_limited 2     or unavailable, authentication, too_long, refused, broken
+    fail: rate_limited 2     seconds to wait; or unavailable, authentication, too_long, refused, broken
     stop: max_tokens         or refusal; end_turn and tool_use follow from what was said
 
 The line `again:` alone in the last answer starts the script over when it is through.
@@ -180,17 +180,17 @@ def _usage(value: str) -> Usage:
 def _error(value: str) -> ProviderError:
     kind, _, detail = value.partition(" ")
     text = "the script says so"
-    if kind == "rate_limited":
-        return RateLimited(text, float(detail) if detail else None)
+    busy = {"rate_limited": RateLimited, "unavailable": ProviderUnavailable}
+    if kind in busy:
+        return busy[kind](text, float(detail) if detail else None)
     kinds: dict[str, type[ProviderError]] = {
-        "unavailable": ProviderUnavailable,
         "authentication": AuthenticationFailed,
         "too_long": ContextTooLong,
         "refused": RequestRefused,
         "broken": AnswerBroken,
     }
     if kind not in kinds:
-        raise ValueError(f"expected rate_limited, {', '.join(kinds)}")
+        raise ValueError(f"expected one of {', '.join((*busy, *kinds))}")
     return kinds[kind](detail or text)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
 
 from ullage.model.answer import (
     Finished,
@@ -18,15 +19,26 @@ from ullage.model.answer import (
     UsageDelta,
 )
 from ullage.model.blocks import TextBlock, ToolResultBlock
-from ullage.model.errors import AnswerBroken
+from ullage.model.errors import AnswerBroken, InvalidRequest
+from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
-from ullage.providers.script import CallTool, Fail, Say, Script, ScriptedAnswer, Think, Wait
+from ullage.providers.script import CallTool, Fail, Say, Script, ScriptedAnswer, Think, Wait, parse_script
 from ullage.service.ports import ProviderCapabilities
 from ullage.tokens.registry import get_counter
 
 # A word with the white space before it: about what a model's stream brings at a time.
 _PIECE = re.compile(r"\s*\S+|\s+$")
 _SIGNATURE = "scripted"
+
+
+def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ScriptedProvider":
+    """The provider of a script's file. Raises `InvalidRequest` for a file that cannot be read or played."""
+    try:
+        text = Path(settings.file).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or error
+        raise InvalidRequest(f"ullage.providers.{name}.file: cannot read {settings.file!r}: {reason}") from error
+    return ScriptedProvider(name, parse_script(text))
 
 
 class ScriptedProvider:

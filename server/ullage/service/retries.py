@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from ullage.model.answer import Fragment, ModelRequest
-from ullage.model.errors import ProviderUnavailable, RateLimited
+from ullage.model.errors import ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.service.notices import waiting_for_provider
 from ullage.service.ports import Provider
@@ -35,8 +35,8 @@ async def stream_with_retries(
                     begun = True
                     yield fragment
             return
-        except (ProviderUnavailable, RateLimited) as error:
-            asked = error.retry_after if isinstance(error, RateLimited) else None
+        except ProviderUnavailable as error:
+            asked = error.retry_after
             pause = wait * (1 + random.uniform(0, _JITTER)) if asked is None else asked
             if begun or not tries_left or waited + pause > _LONGEST:
                 raise

@@ -53,9 +53,7 @@ class CaretFences:
         return None
 
     def describe(self, tools: Sequence[ToolDefinition]) -> str:
-        lines = [
-            "Call a tool with a fence of its own lines; a value of several lines goes between `name ---` and `--- name`:"
-        ]
+        lines = ["Call a tool with a fence; a value of several lines goes between `name ---` and `--- name`:"]
         for tool in tools:
             names = as_object(tool.input_schema.get("properties"))
             lines += ["", tool.description, f"^^^{tool.name}", *(f"{name}: …" for name in names), "^^^"]
