@@ -21,8 +21,7 @@ from ullage.model.usage import Usage
 class PartialAnswer:
     """Takes fragments in; gives what can be kept of them at any time.
 
-    A tool call counts once it is whole. Reasoning is kept with its signature only, since no provider takes it back
-    without one. `faults` names the calls whose input could not be read, with the reason.
+    A tool call counts once it is whole. `faults` names the calls whose input could not be read, with the reason.
     """
 
     def __init__(self) -> None:
@@ -53,10 +52,12 @@ class PartialAnswer:
         """Takes in the next fragment."""
         match fragment:
             case TextDelta(text=text):
+                self._end_thinking()
                 self._text.append(text)
             case ThinkingDelta():
                 self._think(fragment)
             case ToolUseStart():
+                self._end_thinking()
                 self._end_text()
             case ToolInputDelta():
                 pass
@@ -65,6 +66,7 @@ class PartialAnswer:
             case UsageDelta(usage=usage):
                 self.usage = usage
             case Finished(stop_reason=reason):
+                self._end_thinking()
                 self._end_text()
                 self.stop_reason = reason
 
@@ -72,13 +74,16 @@ class PartialAnswer:
         self._end_text()
         self._thinking.append(fragment.text)
         if fragment.signature is not None or fragment.redacted is not None:
-            thinking = "".join(self._thinking)
-            self._done.append(
-                ThinkingBlock(thinking=thinking, signature=fragment.signature, redacted=fragment.redacted)
-            )
-            self._thinking.clear()
+            self._end_thinking(fragment.signature, fragment.redacted)
+
+    def _end_thinking(self, signature: str | None = None, redacted: str | None = None) -> None:
+        thinking = "".join(self._thinking)
+        if thinking or redacted:
+            self._done.append(ThinkingBlock(thinking=thinking, signature=signature, redacted=redacted))
+        self._thinking.clear()
 
     def _call(self, fragment: ToolUseEnd) -> None:
+        self._end_thinking()
         self._end_text()
         self._done.append(ToolUseBlock(id=fragment.id, name=fragment.name, input=fragment.input))
         if fragment.error:
