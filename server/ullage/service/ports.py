@@ -201,10 +201,12 @@ class Summarizer(Protocol):
 
 
 class ProviderCapabilities(Struct, frozen=True, kw_only=True):
-    """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it."""
+    """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it; one
+    that `replays` knows nothing of the context, so that managing it would mean nothing."""
 
     native_tools: bool = True
     counts_tokens: bool = False
+    replays: bool = False
     manages_context: bool = False
 
 
@@ -224,15 +226,15 @@ class Provider(Protocol):
         """What it can do for this model."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+    def stream(self, request: ModelRequest, /) -> AsyncGenerator[Fragment]:
         """The answer as it is written; ends after `Finished`. Close it (`contextlib.aclosing`) to end the request."""
         ...
 
-    async def count_tokens(self, request: ModelRequest) -> int | None:
+    async def count_tokens(self, request: ModelRequest, /) -> int | None:
         """Tokens of the prompt by the provider's own count; None where it has none."""
         ...
 
-    async def check(self, model: str) -> str:
+    async def check(self, model: str, /) -> str:
         """One line that says the provider answers, for `ullage doctor`; raises what it would in use."""
         ...
 

@@ -78,7 +78,7 @@ class PartialAnswer:
 
     def _end_thinking(self, signature: str | None = None, redacted: str | None = None) -> None:
         thinking = "".join(self._thinking)
-        if thinking or redacted:
+        if thinking or signature or redacted:
             self._done.append(ThinkingBlock(thinking=thinking, signature=signature, redacted=redacted))
         self._thinking.clear()
 
