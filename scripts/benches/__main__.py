@@ -11,7 +11,8 @@ from rich.table import Table
 
 from benches.report import Report
 
-BENCHES = ("accuracy", "speed", "protocol", "editors")
+# Each bench and its module.
+BENCHES = {name: name for name in ("accuracy", "speed", "protocol", "editors")} | {"search": "archive_search"}
 
 
 def main() -> int:
@@ -20,7 +21,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_args()
-    report: Report = import_module(f"benches.{given.name}").run(given.paths)
+    report: Report = import_module(f"benches.{BENCHES[given.name]}").run(given.paths)
     if given.json:
         print(msgspec.json.encode(report).decode())
     else:

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import UNSET
 
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
+from support.example_settings import every_setting
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
@@ -27,9 +28,8 @@ from support.workspace import (
 )
 from ullage.api.error_object import error_object
 from ullage.api.notification import SessionNotification
-from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, UllageError
-from ullage.model.events import Record
-from ullage.model.settings import ContextSettings, ModelSettings, ProviderSettings, Settings, SummarySettings
+from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, StoreUnavailable, UllageError
+from ullage.model.events import ContextEdited, Record
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -109,6 +109,8 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _clear(examples)
     await _stop_helping(examples)
     await _fail(examples)
+    await _break_down(examples)
+    await _overfill(examples)
     await _cancel(examples)
     await _prompt(examples)
     await _refuse(examples, client, session_id)
@@ -116,7 +118,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     _refuse_stores(examples, folder)
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
     examples.error(Cancelled("The request was cancelled."))
-    examples.messages["settings"] = as_json(_settings())
+    examples.messages["settings"] = as_json(every_setting())
     return examples.messages
 
 
@@ -217,9 +219,39 @@ async def _fail(examples: Examples) -> None:
     session_id = await _fill(client)
     summarizer.release()
     await examples.refusal(client, "context/compact", sessionId=session_id)
+    # By itself it tries again, with less to read, before it goes on offline.
+    summarizer.release()
     summarizer.release()
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
     await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+class _FullDisk(MemoryStore):
+    """Has room for messages, but for no edit."""
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        if any(isinstance(record.event, ContextEdited) for record in records):
+            raise StoreUnavailable("the session store cannot be written: the disk is full")
+        super().append(session_id, records)
+
+
+async def _break_down(examples: Examples) -> None:
+    """What an automatic compaction made cannot be kept."""
+    client = build_test_client(store=_FullDisk())
+    session_id = await _fill(client)
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _overfill(examples: Examples) -> None:
+    """More tools than the window holds."""
+    client = build_test_client()
+    tools = [{"name": f"tool_{number}", "description": "Does one thing well. " * 20} for number in range(80)]
+    new = await client.call("session/new", model=SMALL_MODEL, tools=tools)
+    await client.say(new["sessionId"], "Hello!")
+    await client.entries(new["sessionId"])
     examples.keep_updates(client)
 
 
@@ -327,39 +359,6 @@ _FAILURES = (
     "fail: broken",
     "fail: rate_limited 600",
 )
-
-
-def _settings() -> Settings:
-    """Every setting at something else than its default."""
-    return Settings(
-        model=LARGE_MODEL,
-        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
-        provider="home",
-        providers={
-            "home": ProviderSettings(
-                kind="openai_chat",
-                base_url="http://127.0.0.1:11434/v1",
-                key_env="HOME_MODEL_KEY",
-                models=("homemade-*",),
-                native_tools=False,
-            )
-        },
-        summary=SummarySettings(
-            writer="model", model="claude-haiku-4-5", prompt_file="~/summary.md", prepare_at=0.6, confirm=True
-        ),
-        context=ContextSettings(
-            enabled=False,
-            warn_at=0.7,
-            compact_at=0.85,
-            clear_at=0.6,
-            target=0.4,
-            reserve=8_000,
-            keep_tail=6_000,
-            keep_tool_uses=5,
-            clear_at_least=10_000,
-            exclude_tools=("read_plan",),
-        ),
-    )
 
 
 async def _start(client: TestClient, model: str) -> str:

@@ -1,20 +1,18 @@
 """The session store's in-memory twin: the same contract, for tests that need no file."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import ContextEdited, EditReverted, MessageAppended, Record, SessionForked
-from ullage.model.message import Message
 from ullage.service.ports import SearchHit, SessionInfo, StoredSession
 from ullage.store.facts import SessionFacts, fold_facts
 from ullage.store.log import check_positions
-from ullage.store.search_text import message_text, query_words
-
-_TOKEN = re.compile(r"[^\W_]+")
-_SNIPPET_CHARS = 80
+from ullage.store.search_query import Query, read_query
+from ullage.store.search_snippet import found_in, make_snippet
+from ullage.store.search_text import message_text
+from ullage.store.search_words import columns, stem
 
 
 class _Log(Struct, kw_only=True):
@@ -27,7 +25,7 @@ class _Log(Struct, kw_only=True):
 
 
 class MemoryStore:
-    """A `SessionStore` that forgets everything with its object. Scores are the number of matching words."""
+    """A `SessionStore` that forgets everything with its object. Scores count what matches."""
 
     def __init__(self) -> None:
         self._logs: dict[str, _Log] = {}
@@ -117,14 +115,17 @@ class MemoryStore:
                 del self._logs[name]
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        phrases = [_tokens(word) for word in query_words(query)]
+        wanted = read_query(query)
         hits: dict[int, SearchHit] = {}
         if session_id is not None:
             self._require(session_id)
         for name in [session_id] if session_id is not None else [*self._logs]:
             if not self._logs[name].deleted:
-                self._collect_hits(name, phrases, hits)
+                self._collect_hits(name, wanted, hits)
         return tuple(sorted(hits.values(), key=lambda hit: -hit.score)[:limit])
+
+    def index_some(self, session_id: str | None = None) -> int:
+        return 0
 
     def load_calibration(self, model: str) -> bytes | None:
         return self._calibrations.get(model)
@@ -146,13 +147,14 @@ class MemoryStore:
         inherited = self._all_records(log.fork.parent_id)[: log.fork.position + 1] if log.fork else ()
         return (*inherited, *log.records)
 
-    def _collect_hits(self, session_id: str, phrases: Sequence[Sequence[str]], hits: dict[int, SearchHit]) -> None:
+    def _collect_hits(self, session_id: str, query: Query, hits: dict[int, SearchHit]) -> None:
         """Adds a session's hits by their record, unless an older session shows the same record already."""
         messages = [record for record in self._all_records(session_id) if isinstance(record.event, MessageAppended)]
         for index, record in enumerate(messages):
             assert isinstance(record.event, MessageAppended)
             message = record.event.message
-            score = _score(message, phrases)
+            text = message_text(record.event.message)
+            score = _score(text, query)
             if score and id(record) not in hits:
                 hits[id(record)] = SearchHit(
                     session_id=session_id,
@@ -160,26 +162,14 @@ class MemoryStore:
                     index=index,
                     role=message.role.value,
                     score=score,
-                    snippet=_snippet(message, phrases),
+                    snippet=make_snippet(text, query),
                 )
 
 
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.casefold())
-
-
-def _score(message: Message, phrases: Sequence[Sequence[str]]) -> float:
-    tokens = _tokens(message_text(message))
-    counts = [sum(_starts(tokens, phrase)) for phrase in phrases]
-    return float(sum(counts)) if all(counts) else 0.0
-
-
-def _starts(tokens: Sequence[str], phrase: Sequence[str]) -> Iterator[bool]:
-    return (list(tokens[at : at + len(phrase)]) == list(phrase) for at in range(len(tokens)))
-
-
-def _snippet(message: Message, phrases: Sequence[Sequence[str]]) -> str:
-    pattern = "|".join(r"[\W_]+".join(phrase) for phrase in phrases)
-    marked = re.sub(rf"(?<![^\W_])({pattern})(?![^\W_])", r"**\1**", message_text(message), flags=re.IGNORECASE)
-    start = max(0, marked.index("**") - _SNIPPET_CHARS)
-    return marked[start : start + 2 * _SNIPPET_CHARS]
+def _score(text: str, query: Query) -> float:
+    """How much of the query there is, each whole name and each word held at all before any repetition."""
+    names, words = columns(text)
+    found = found_in(words, query)
+    wholes = query.wholes.intersection(names.split())
+    count = sum(stem(word) in found for word in words.split())
+    return 2 * len(wholes) + len(found) + count / (1 + count) if found else 0.0

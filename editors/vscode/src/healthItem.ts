@@ -20,7 +20,7 @@ export class HealthItem implements vscode.Disposable {
 
   #show(health: Health): void {
     this.#item.text = `Ullage: ${health.kind}`;
-    this.#item.detail = describe(health);
+    this.#item.detail = vscode.workspace.isTrusted ? describe(health) : `${describe(health)} Restricted: the folder is not trusted.`;
     this.#item.busy = !isTrouble(health) && health.kind !== 'running';
     this.#item.severity = isTrouble(health) ? vscode.LanguageStatusSeverity.Error : vscode.LanguageStatusSeverity.Information;
     this.#item.command =

@@ -62,7 +62,7 @@ function installed(around: Surroundings): Found | undefined {
 }
 
 function notFound(around: Surroundings): NotFound {
-  const where = around.trusted ? 'the active Python environment or on PATH' : 'on PATH (this folder is not trusted)';
+  const where = around.trusted ? 'the active Python environment or on PATH' : 'on PATH (this folder is not trusted, so its settings are not used)';
   return { reason: `No ullage program was found in ${where}, and none has been set up yet.` };
 }
 

@@ -1,4 +1,7 @@
-/** The server's notices for the active session, as toasts with what can be done. The words are the server's. */
+/**
+ * The server's notices for the active session, as toasts with what can be done. The words are the server's. What comes
+ * together becomes one toast: an import and the warning it causes, or a warning and the compaction that answers it.
+ */
 import * as vscode from 'vscode';
 
 import type { Notice, SessionNotification } from './protocol.gen';
@@ -7,10 +10,19 @@ import type { Sessions } from './sessions';
 /** Sessions whose last notice is kept until they are shown. */
 const MAX_WAITING = 20;
 const MUTED = 'ullage.mutedSessions';
+/** What may be joined or overtaken waits this long. The progress of an import has left the screen by then; ms. */
+const GATHERING = 1_000;
 
 interface Action {
   readonly title: string;
-  readonly run: (sessionId: string, notice: Notice) => unknown;
+  readonly run: (sessionId: string, notice: Notice | undefined) => unknown;
+}
+
+/** What waits to be shown: news of our own, and a warning of the server. */
+interface Held {
+  readonly sessionId: string;
+  readonly news: string;
+  readonly warning: Notice | undefined;
 }
 
 export class Notices implements vscode.Disposable {
@@ -20,6 +32,8 @@ export class Notices implements vscode.Disposable {
   /** The last notice of sessions that are not shown. That of an import comes before the import's answer. */
   readonly #waiting = new Map<string, SessionNotification>();
   readonly #actions: Readonly<Record<string, readonly Action[]>>;
+  #held: Held | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(sessions: Sessions, memory: vscode.Memento) {
     this.#sessions = sessions;
@@ -28,10 +42,9 @@ export class Notices implements vscode.Disposable {
       sessions.onDidUpdate((note) => { this.#take(note); }),
       sessions.onDidChangeSession((id) => { this.#takeWaiting(id ?? ''); }),
     );
-    const show = command('Show', 'ullage.showContext');
     const undo: Action = {
       title: 'Undo',
-      run: (_, notice) => vscode.commands.executeCommand('ullage.undoCompaction', notice._meta?.ullage.editId ?? undefined),
+      run: (_, notice) => vscode.commands.executeCommand('ullage.undoCompaction', notice?._meta?.ullage.editId ?? undefined),
     };
     this.#actions = {
       context_warning: [
@@ -39,15 +52,21 @@ export class Notices implements vscode.Disposable {
         command('Preview', 'ullage.previewCompaction'),
         { title: 'Not for this session', run: (sessionId) => this.#mute(sessionId) },
       ],
-      compaction_complete: [show, undo],
-      context_cleared: [show, undo],
+      compaction_complete: [SHOW, undo],
+      context_cleared: [SHOW, undo],
       compaction_failed: [command('Retry', 'ullage.compactContext'), command('Show log', 'ullage.showLogs')],
-      breaker_opened: [show, command('Preview', 'ullage.previewCompaction')],
+      breaker_opened: [SHOW, command('Preview', 'ullage.previewCompaction')],
     };
   }
 
   dispose(): void {
+    clearTimeout(this.#timer);
     this.#subscription.dispose();
+  }
+
+  /** Says something of a session that is about to be shown, together with what the server says of it. */
+  announce(sessionId: string, news: string): void {
+    this.#hold({ sessionId, news, warning: undefined });
   }
 
   #take(note: SessionNotification): void {
@@ -57,11 +76,34 @@ export class Notices implements vscode.Disposable {
       this.#keep(note);
       return;
     }
-    const kind = update._meta?.ullage.kind ?? '';
-    // The status bar shows that it runs; a toast would only be in the way.
-    if (kind === 'auto_compacting') return;
-    if (kind === 'context_warning' && this.#muted.includes(sessionId)) return;
-    void this.#show(sessionId, update, this.#actions[kind] ?? []);
+    const news = this.#held?.sessionId === sessionId ? this.#held.news : '';
+    switch (kindOf(update)) {
+      // The status bar shows that it runs; a toast would only be in the way.
+      case 'auto_compacting':
+        if (news) this.#hold({ sessionId, news, warning: undefined });
+        else this.#release();
+        return;
+      case 'context_warning':
+        if (!this.#muted.includes(sessionId)) this.#hold({ sessionId, news, warning: update });
+        return;
+      default:
+        this.#release();
+        void this.#show(sessionId, news, update);
+    }
+  }
+
+  #hold(held: Held): void {
+    this.#held = held;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#release();
+      if (held.sessionId === this.#sessions.activeSessionId) void this.#show(held.sessionId, held.news, held.warning);
+    }, GATHERING);
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#held = undefined;
   }
 
   #keep(note: SessionNotification): void {
@@ -77,9 +119,10 @@ export class Notices implements vscode.Disposable {
     if (note) this.#take(note);
   }
 
-  async #show(sessionId: string, notice: Notice, actions: readonly Action[]): Promise<void> {
-    const text = notice.description ? `${notice.title} ${notice.description}` : notice.title;
-    const chosen = await toast(notice.severity, text, actions.map((action) => action.title));
+  async #show(sessionId: string, news: string, notice: Notice | undefined): Promise<void> {
+    const text = [news, notice?.title, notice?.description].filter(Boolean).join(' ');
+    const actions = notice ? (this.#actions[kindOf(notice)] ?? []) : [SHOW];
+    const chosen = await toast(notice?.severity ?? 'info', text, actions.map((action) => action.title));
     const action = actions.find(({ title }) => title === chosen);
     if (action && sessionId === this.#sessions.activeSessionId) await action.run(sessionId, notice);
   }
@@ -91,6 +134,12 @@ export class Notices implements vscode.Disposable {
   async #mute(sessionId: string): Promise<void> {
     await this.#memory.update(MUTED, [...this.#muted, sessionId].slice(-100));
   }
+}
+
+const SHOW = command('Show', 'ullage.showContext');
+
+function kindOf(notice: Notice): string {
+  return notice._meta?.ullage.kind ?? '';
 }
 
 function command(title: string, id: string): Action {

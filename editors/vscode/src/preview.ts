@@ -2,10 +2,12 @@
 import * as vscode from 'vscode';
 
 import { shrinking } from './figures';
-import { previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, type PreviewContent } from './previewText';
+import { changedLines, previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, type Lines, type PreviewContent } from './previewText';
 import type { CompactResult } from './protocol.gen';
 
 export const PREVIEW_SCHEME = 'ullage-preview';
+/** A language of our own, so that the editor's Markdown settings stay the person's: `#111` in it is a message, no colour. */
+const LANGUAGE = 'ullage-preview';
 
 interface OpenPreview {
   readonly uri: vscode.Uri;
@@ -23,6 +25,8 @@ export interface Decision {
 export class Preview implements vscode.Disposable {
   readonly #files = new MemoryFiles();
   readonly #lensesChanged = new vscode.EventEmitter<void>();
+  readonly #added = diffDecoration('+', 'inserted');
+  readonly #removed = diffDecoration('', 'removed');
   readonly #disposables: vscode.Disposable;
   #open: OpenPreview | undefined;
 
@@ -34,11 +38,16 @@ export class Preview implements vscode.Disposable {
     this.#disposables = vscode.Disposable.from(
       this.#lensesChanged,
       this.#files,
+      this.#added,
+      this.#removed,
       vscode.workspace.registerFileSystemProvider(PREVIEW_SCHEME, this.#files, { isCaseSensitive: true }),
       vscode.languages.registerCodeLensProvider({ scheme: PREVIEW_SCHEME }, lenses),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
-        if (document.uri.scheme === PREVIEW_SCHEME) this.#lensesChanged.fire();
+        if (document.uri.scheme !== PREVIEW_SCHEME) return;
+        this.#lensesChanged.fire();
+        this.#decorate();
       }),
+      vscode.window.onDidChangeVisibleTextEditors(() => { this.#decorate(); }),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => { this.#forgetClosed(closed); }),
     );
     // A window that was reloaded shows previews whose text and server are gone.
@@ -50,10 +59,11 @@ export class Preview implements vscode.Disposable {
     await this.close();
     const { result } = content;
     const name = shrinking(result.contextSizeBefore, result.contextSizeAfter);
-    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${result.previewId ?? ''}/${name}.md` });
+    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${result.previewId ?? ''}/${name}` });
     this.#files.put(uri, previewDocument(content));
     this.#setOpen({ uri, sessionId, result });
     await reveal(uri);
+    this.#decorate();
   }
 
   /** What to commit. Throws an Error fit for the person when the document does not say. */
@@ -81,6 +91,15 @@ export class Preview implements vscode.Disposable {
 
   dispose(): void {
     this.#disposables.dispose();
+  }
+
+  /** Colours what comes and what goes as a diff does. */
+  #decorate(): void {
+    for (const editor of vscode.window.visibleTextEditors.filter(({ document }) => document.uri.scheme === PREVIEW_SCHEME)) {
+      const changed = changedLines(editor.document.getText());
+      editor.setDecorations(this.#added, changed ? ranges(changed.added) : []);
+      editor.setDecorations(this.#removed, changed ? ranges(changed.removed) : []);
+    }
   }
 
   #setOpen(open: OpenPreview | undefined): void {
@@ -112,11 +131,27 @@ export class Preview implements vscode.Disposable {
 
 /** Shows the document with the summary in sight and the cursor in it. */
 async function reveal(uri: vscode.Uri): Promise<void> {
-  const editor = await vscode.window.showTextDocument(uri, { preview: false });
+  const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(uri), LANGUAGE);
+  const editor = await vscode.window.showTextDocument(document, { preview: false });
   const heading = headingLine(editor.document);
   const start = new vscode.Position(heading + 4, 0);
   editor.selection = new vscode.Selection(start, start);
   editor.revealRange(new vscode.Range(Math.max(0, heading - 4), 0, heading, 0), vscode.TextEditorRevealType.AtTop);
+}
+
+function diffDecoration(sign: string, kind: 'inserted' | 'removed'): vscode.TextEditorDecorationType {
+  return vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor(`diffEditor.${kind}LineBackground`),
+    overviewRulerColor: new vscode.ThemeColor(`diffEditorOverview.${kind}Foreground`),
+    overviewRulerLane: vscode.OverviewRulerLane.Left,
+    ...(sign ? { before: { contentText: sign, width: '2ch', color: new vscode.ThemeColor('descriptionForeground') } } : {}),
+  });
+}
+
+/** One range a line, so that each gets its sign. */
+function ranges({ first, last }: Lines): vscode.Range[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => new vscode.Range(first + at, 0, first + at, 0));
 }
 
 /** The line of the summary's heading, two above its first mark; the top when the mark is gone. */

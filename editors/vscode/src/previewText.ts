@@ -6,6 +6,10 @@ import type { CompactResult, Entry } from './protocol.gen';
 export const SUMMARY_BEGIN = '<!-- The summary: edit it down to the next mark. -->';
 export const SUMMARY_END = '<!-- End of the summary. -->';
 
+/** Before a line of what stays and of what goes, as in a diff. */
+const STAYS = '  ';
+const GOES = '- ';
+
 /** What a preview shows. `entries` are the messages of the context as it is. */
 export interface PreviewContent {
   readonly result: CompactResult;
@@ -20,13 +24,13 @@ export function previewDocument({ result, entries, title }: PreviewContent): str
     `# Compaction of ${title || 'this session'}: ${short(result.contextSizeBefore)} → ${short(result.contextSizeAfter)}`,
     'Nothing has changed yet. Accept (✓) or Discard in the title bar; what goes can be brought back with Undo.',
     `## Stays: ${messages(stays.length)}, ${full(sum(stays))} tokens`,
-    list(stays),
+    list(STAYS, stays),
     '## Summary, in place of what goes',
     SUMMARY_BEGIN,
     result.summary,
     SUMMARY_END,
     `## Goes: ${messages(result.archived.length)}, ${full(result.contextSizeBefore - result.contextSizeAfter)} tokens freed`,
-    list(result.archived),
+    list(GOES, result.archived),
     '',
   ].join('\n\n');
 }
@@ -44,25 +48,46 @@ export function sizeWith(result: CompactResult, summary: string): number {
   return Math.max(0, result.contextSizeAfter + Math.round((summary.length - result.summary.length) / 4));
 }
 
+/** Lines of a preview, counted from 0; the last belongs to it. Empty when `last` comes before `first`. */
+export interface Lines {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Where a preview's text adds (the summary) and where it takes away; undefined when a mark is gone. */
+export function changedLines(document: string): { readonly added: Lines; readonly removed: Lines } | undefined {
+  const lines = document.split('\n');
+  const [begin, end] = [lines.indexOf(SUMMARY_BEGIN), lines.lastIndexOf(SUMMARY_END)];
+  if (begin < 0 || end < begin) return undefined;
+  const goes = lines.findIndex((line, at) => at > end && line.startsWith(GOES));
+  return { added: trim(lines, begin + 1, end - 1), removed: goes < 0 ? { first: 0, last: -1 } : trim(lines, goes, lines.length - 1) };
+}
+
+/** Without the empty lines around it. */
+function trim(lines: readonly string[], first: number, last: number): Lines {
+  while (first <= last && !lines[first]) first += 1;
+  while (first <= last && !lines[last]) last -= 1;
+  return { first, last };
+}
+
 /** The line over the document, live while it is edited. */
 export function previewLine(result: CompactResult, summary: string | undefined): string {
   if (summary === undefined) return 'A mark around the summary is missing: undo that edit to accept';
   const after = sizeWith(result, summary);
-  const near = summary === result.summary ? '' : '~';
+  const near = summary === result.summary ? '' : '≈';
   const line = `${short(result.contextSizeBefore)} → ${near}${short(after)}`;
   if (after >= result.contextSizeBefore) return `${line}: the summary is larger than what it replaces`;
   return `${line} (${percent(result.contextSizeBefore - after, result.contextSizeBefore)}% less)`;
 }
 
-function list(entries: readonly Entry[]): string {
+function list(mark: string, entries: readonly Entry[]): string {
   if (entries.length === 0) return 'Nothing.';
-  return entries.map(line).join('\n');
+  return entries.map((entry) => `${mark}${line(entry)}`).join('\n');
 }
 
-/** Without `#` before the number: an editor would take `#161` for a colour. */
 function line(entry: Entry): string {
   const pinned = entry.pinned ? '📌 ' : '';
-  return `- ${entry.index} ${entry.message.role} (${short(entry.tokens)}) ${pinned}${messageStart(entry.message, 60)}`;
+  return `#${entry.index} ${entry.message.role} (${short(entry.tokens)}) ${pinned}${messageStart(entry.message, 60)}`;
 }
 
 function sum(entries: readonly Entry[]): number {

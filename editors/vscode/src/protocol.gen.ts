@@ -180,7 +180,7 @@ export interface ContextSettings {
   readonly warnAt?: number;
   /** Share of the usable window at which Ullage compacts by itself. @default 0.9 */
   readonly compactAt?: number;
-  /** Share from which cheap edits run: duplicate reads, old tool results. @default 0.65 */
+  /** Share from which cheap edits run: repeated file reads, old thinking and tool results. @default 0.65 */
   readonly clearAt?: number;
   /** Share of the usable window a compaction leaves at most. @default 0.5 */
   readonly target?: number;
@@ -192,8 +192,24 @@ export interface ContextSettings {
   readonly keepToolUses?: number;
   /** Cheap edits run only if they save this many tokens, or reach the target. @default 20000 */
   readonly clearAtLeast?: number;
-  /** Tools whose results are never cleared. */
+  /** Tools whose results are never cleared nor shortened. */
   readonly excludeTools?: readonly string[];
+  /**
+   * Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that
+   * saves clearAtLeast. Unset: only clearAt counts.
+   */
+  readonly clearAtToolUses?: number | null;
+  /** Clear long inputs of old tool uses, too, not only their results. @default false */
+  readonly clearToolInputs?: boolean;
+  /** Most recent turns whose thinking clearing leaves alone. Null: all of them. @default 1 */
+  readonly keepThinkingTurns?: number | null;
+  /**
+   * Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came
+   * back to. Unset: 5% of usable, 1,000 to 10,000.
+   */
+  readonly maxResultTokens?: number | null;
+  /** The same per tool, by the tool's name. */
+  readonly maxResultTokensByTool?: Readonly<Record<string, number>>;
 }
 
 /**
@@ -466,6 +482,8 @@ export interface ProviderSettings {
   readonly models?: readonly string[];
   /** The server understands tool calls. @default true */
   readonly nativeTools?: boolean;
+  /** Seconds without a word from the server after which it is given up. @default 120.0 */
+  readonly timeout?: number;
   /** Let the provider itself clear or compact, where its API offers that. @default false */
   readonly contextEditing?: boolean;
 }

@@ -14,6 +14,9 @@ const DONE_SHOWN = 8_000;
 /** The tooltip says how long ago things were; ms. */
 const AGE = 30_000;
 
+/** Said where a folder's settings are not used. */
+const RESTRICTED = 'Restricted: this folder is not trusted, so its settings are not used.';
+
 /** What this needs of the connection. */
 export interface HealthSource {
   readonly health: Health;
@@ -35,6 +38,8 @@ export class StatusBar implements vscode.Disposable {
   readonly #disposables: readonly { dispose(): unknown }[];
   #tone: StatusView['tone'] = 'normal';
   #done: CompactionDone | undefined;
+  /** In force when the figures last came: fewer than before means that one was undone. */
+  #compactions = 0;
   #doneTimer: NodeJS.Timeout | undefined;
 
   constructor(connection: HealthSource, sessions: Sessions) {
@@ -48,7 +53,11 @@ export class StatusBar implements vscode.Disposable {
       this.#item,
       this.#paint,
       connection.onDidChangeHealth(repaint),
-      sessions.onDidChangeUsage(repaint),
+      sessions.onDidChangeUsage(({ meta }) => {
+        if (meta.compactions < this.#compactions) this.#showDone(undefined);
+        this.#compactions = meta.compactions;
+        repaint();
+      }),
       sessions.onDidChangeSession(() => { this.#showDone(undefined); }),
       sessions.onDidChangeCompaction(repaint),
       sessions.onDidCompact((done) => { if (done.sessionId === sessions.activeSessionId) this.#showDone(done); }),
@@ -75,7 +84,8 @@ export class StatusBar implements vscode.Disposable {
     const view = statusView({ health, usage, compaction, done: this.#done });
     this.#apply(view);
     const tooltip = health.kind === 'running' && usage ? tooltipMarkdown(usage, lastEdit, Date.now()) : undefined;
-    this.#setTooltip(tooltip ?? (health.kind === 'running' ? view.label : describe(health)), tooltip !== undefined);
+    const text = tooltip ?? (health.kind === 'running' ? view.label : describe(health));
+    this.#setTooltip(vscode.workspace.isTrusted ? text : `${text}\n\n${RESTRICTED}`, tooltip !== undefined);
   }
 
   #setTooltip(text: string, linked: boolean): void {

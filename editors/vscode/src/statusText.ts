@@ -42,8 +42,9 @@ function busy(health: Health): StatusView {
 }
 
 function compacting(run: CompactionState): StatusView {
+  const written = run.text ? ` · ${short(run.text.length)} characters` : '';
   return {
-    text: `$(sync~spin) Compacting… ${messages(run.messages)}`,
+    text: `$(sync~spin) Compacting… ${messages(run.messages)}${written}`,
     label: `Ullage is compacting ${messages(run.messages)}. Press to cancel.`,
     command: 'ullage.cancelCompaction',
     tone: 'normal',
@@ -79,11 +80,11 @@ function known(usage: UsageState, size: number): StatusView {
   const near = source === 'estimated' ? '~' : '';
   const warned = level === 'warning' || level === 'critical';
   const rest =
-    warned && compactAt !== null ? `compacts at ${short(compactAt)}` : `${short(usage.used)}/${short(size)}`;
+    warned && compactAt !== null ? `of ${short(size)} · compacts at ${short(compactAt)}` : `· ${short(usage.used)}/${short(size)}`;
   const word = source === 'stale' ? ' stale' : '';
   return {
-    text: `${moon(share)} ${near}${share}% · ${rest}${word}`,
-    label: `${warned ? 'Warning: context' : 'Context'} ${share} per cent full, ${full(usage.used)} of ${full(size)} tokens, ${source}.`,
+    text: `${moon(share)} ${near}${share}% ${rest}${word}`,
+    label: `${warned ? 'Warning: context' : 'Context'} ${share} per cent full, ${full(usage.used)} of the window's ${full(size)} tokens, ${source}.`,
     command: 'ullage.showContext',
     tone: level === 'critical' ? 'error' : warned ? 'warning' : 'normal',
   };

@@ -34,9 +34,11 @@ export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefine
 
 function gauge({ used, size, meta }: UsageState): string {
   if (size === null) return `${full(used)} tokens; the model's limit is unknown, so nothing is compacted by itself.`;
-  const compacts = meta.compactAt === null ? '' : `, compacts at ${short(meta.compactAt)}`;
-  const line = `\`${bar(used, size, meta.compactAt)}\` ${percent(used, size)}%`;
-  return `${line}\n\n${full(used)} of ${full(size)} tokens${compacts}`;
+  const near = meta.source === 'estimated' ? '~' : '';
+  const line = `\`${bar(used, size, meta.compactAt)}\` ${near}${percent(used, size)}% of the window`;
+  const usable = meta.usable === null ? '' : `${percent(used, meta.usable)}% of the ${full(meta.usable)} usable`;
+  const compacts = meta.compactAt === null ? '' : `compacts at ${short(meta.compactAt)}`;
+  return `${line}\n\n${[`${full(used)} of ${full(size)} tokens`, usable, compacts].filter(Boolean).join(' · ')}`;
 }
 
 function breakdown({ used, meta }: UsageState): string {

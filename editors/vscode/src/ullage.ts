@@ -19,6 +19,7 @@ export class Ullage implements vscode.Disposable {
   readonly messages = new MessageDocuments();
   readonly connection: Connection;
   readonly sessions: Sessions;
+  readonly notices: Notices;
   readonly version: string;
   readonly #disposables: vscode.Disposable;
   #offered = false;
@@ -28,10 +29,11 @@ export class Ullage implements vscode.Disposable {
     this.version = packageJson.version;
     this.connection = new Connection(new ServerLocator(context, this.log), this.log);
     this.sessions = new Sessions(this.connection, context.workspaceState);
+    this.notices = new Notices(this.sessions, context.workspaceState);
     this.#disposables = vscode.Disposable.from(
       new StatusBar(this.connection, this.sessions),
       new HealthItem(this.connection),
-      new Notices(this.sessions, context.workspaceState),
+      this.notices,
       this.connection.onDidChangeHealth(({ kind }) => {
         setContext('serverRunning', kind === 'running');
         if (kind === 'running') this.run(this.sessions.reload());

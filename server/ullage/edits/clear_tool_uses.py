@@ -1,10 +1,12 @@
 """`clear_tool_uses`: old tool results emptied, the most recent ones left alone.
 
-Names and meaning follow Anthropic's context editing (`keep`, `exclude_tools`, `clear_tool_inputs`); when it runs and
-how much it must save (`trigger`, `clear_at_least`) is policy.
+Names and meaning follow Anthropic's context editing (`clear_tool_uses_20250919`): above the `trigger` the oldest tool
+results give way to a placeholder, the last `keep` tool uses stay whole, those of `exclude_tools` always; with
+`clear_tool_inputs` what the tools were asked goes too; an edit that clears less than `clear_at_least` tokens is none.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
@@ -23,12 +25,28 @@ _MIN_INPUT_CHARS = 2_000
 _CLEARED = "[cleared]"
 
 
-class ClearOptions(Struct, frozen=True, kw_only=True):
-    """Which tool uses may be cleared."""
+class Measure(StrEnum):
+    """What a trigger counts."""
 
+    INPUT_TOKENS = "input_tokens"
+    TOOL_USES = "tool_uses"
+
+
+class Trigger(Struct, frozen=True, kw_only=True):
+    """Clearing begins above `value` tokens of context, or tool uses in it."""
+
+    type: Measure = Measure.INPUT_TOKENS
+    value: int = 100_000
+
+
+class ClearOptions(Struct, frozen=True, kw_only=True):
+    """Which tool uses may be cleared, and when; without a `trigger` now. `clear_tool_inputs` may name tools."""
+
+    trigger: Trigger | None = None
     keep: int = 3
+    clear_at_least: int = 0
     exclude_tools: frozenset[str] = frozenset()
-    clear_tool_inputs: bool = False
+    clear_tool_inputs: bool | frozenset[str] = False
 
 
 class _Result(Struct, frozen=True):
@@ -39,18 +57,26 @@ class _Result(Struct, frozen=True):
     text_only: bool
 
 
-def clear_tool_uses(view: CountedView, options: ClearOptions, stamp: Stamp) -> ClearToolUsesEdit | None:
-    """The edit for a view, or None when nothing is old and long enough."""
-    messages = view.messages
-    uses = {block.id: block for block in _tool_uses(messages)}
-    old = _old_results(messages, options.keep)
+def clear_tool_uses(
+    view: CountedView, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
+) -> ClearToolUsesEdit | None:
+    """The edit for a view, or None when it is not due or nothing is old and long enough. The messages `untouched`
+    stay as they are."""
+    if options.trigger is not None and not _exceeds(view, options.trigger):
+        return None
+    messages = [message for message in view.messages if message.id not in untouched]
+    uses = {block.id: block for block in _tool_uses(view.messages)}
+    old = _old_results(view.messages, options.keep)
     skipped = MEMORY_TOOLS | options.exclude_tools
     cleared = [
-        result for result in old if result.chars >= _MIN_CHARS and _tool_name(uses, result.tool_use_id) not in skipped
+        result
+        for result in old
+        if result.chars >= _MIN_CHARS
+        and result.message_id not in untouched
+        and _tool_name(uses, result.tool_use_id) not in skipped
     ]
     replacements = [_clear(result, uses) for result in cleared]
-    if options.clear_tool_inputs:
-        replacements += _clear_inputs(messages, {result.tool_use_id for result in old}, skipped)
+    replacements += _clear_inputs(messages, {result.tool_use_id for result in old}, skipped, options.clear_tool_inputs)
     if not replacements:
         return None
     draft = ClearToolUsesEdit(
@@ -61,7 +87,13 @@ def clear_tool_uses(view: CountedView, options: ClearOptions, stamp: Stamp) -> C
         cleared_tool_uses=len(cleared),
     )
     saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return replace(draft, tokens_saved=saved) if saved >= max(1, options.clear_at_least) else None
+
+
+def _exceeds(view: CountedView, trigger: Trigger) -> bool:
+    if trigger.type is Measure.TOOL_USES:
+        return sum(1 for _ in _tool_uses(view.messages)) > trigger.value
+    return view.used > trigger.value
 
 
 def _tool_uses(messages: Sequence[Message]) -> Iterator[ToolUseBlock]:
@@ -101,7 +133,11 @@ def _clear(result: _Result, uses: dict[str, ToolUseBlock]) -> Replacement:
     )
 
 
-def _clear_inputs(messages: Sequence[Message], old: Collection[str], skipped: Collection[str]) -> list[Replacement]:
+def _clear_inputs(
+    messages: Sequence[Message], old: Collection[str], skipped: Collection[str], wanted: bool | frozenset[str]
+) -> list[Replacement]:
+    if not wanted:
+        return []
     return [
         Replacement(message_id=message.id, block=i, input=_short_input(block.input))
         for message in messages
@@ -109,6 +145,7 @@ def _clear_inputs(messages: Sequence[Message], old: Collection[str], skipped: Co
         if isinstance(block, ToolUseBlock)
         and block.id in old
         and block.name not in skipped
+        and (wanted is True or block.name in wanted)
         and any(isinstance(value, str) and len(value) >= _MIN_INPUT_CHARS for value in block.input.values())
     ]
 

@@ -1,42 +1,177 @@
-"""Duplicate file reads: a read whose every line a later read of the same file shows is replaced by a notice.
+"""Duplicate file reads: lines of a file that a later message shows again give way to a notice.
 
-The last read stays whole. A line that no later read shows keeps its read, so nothing is lost but the repetition.
+The last showing stays whole. A line counts as shown again where a later showing of the same file has it verbatim, with
+the same number or beside the same neighbour; what changed between two reads is not repeated and stays. So nothing is
+lost but the repetition.
+
+How it goes with other edits: the messages that the notices point to are named in the edit (`shown_in`), and no cheaper
+edit than a compaction touches them. What goes oldest first takes a notice before what it points to. What stays while
+older and newer messages go (the first user message, pinned ones) is never given a notice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import DuplicateReadsEdit, Replacement
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
+from ullage.model.edits import DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
-from ullage.transcript.reads import FileRead, file_reads
+from ullage.transcript.file_lines import Line, file_lines
+from ullage.transcript.reads import FileRead, file_reads, result_text, same_file
 
-# A read shorter than its notice would grow.
+# A stretch shorter than its notice would grow, and many notices make a text hard to read.
+_MIN_LINES = 6
 _MIN_CHARS = 200
+_AGAIN = "shown again later in this conversation]"
 
 
-def dedupe_reads(view: CountedView, stamp: Stamp) -> DuplicateReadsEdit | None:
-    """The edit for a view, or None when no read is shown again."""
-    replacements = tuple(_duplicates(view.messages))
-    if not replacements:
+class _Cut(Struct, frozen=True, kw_only=True):
+    """What becomes of one read: its text with notices, and the messages they point to."""
+
+    read: FileRead
+    text: str
+    shown_in: frozenset[str]
+
+
+class _Stretch(NamedTuple):
+    start: int
+    stop: int
+
+
+def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = ()) -> DuplicateReadsEdit | None:
+    """The edit for a view, or None when no file is shown again. The messages `untouched` keep all they show."""
+    cuts = _cuts(view.messages, untouched)
+    if not cuts:
         return None
-    draft = DuplicateReadsEdit(id=stamp.id, timestamp=stamp.timestamp, trigger=stamp.trigger, replacements=replacements)
+    draft = DuplicateReadsEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        replacements=tuple(_replacements(view.messages, cuts)),
+        shown_in=tuple(sorted({message_id for cut in cuts for message_id in cut.shown_in})),
+    )
     saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return replace(draft, tokens_saved=saved, files=_impact(cuts, saved)) if saved > 0 else None
 
 
-def _duplicates(messages: Sequence[Message]) -> list[Replacement]:
-    shown_later: dict[str, set[str]] = {}
-    found: list[Replacement] = []
+class _Shown:
+    """What the later messages of a view show of one file, and which message does."""
+
+    def __init__(self) -> None:
+        self._numbered: dict[Line, str] = {}
+        self._pairs: dict[tuple[str, str], str] = {}
+
+    def add(self, message_id: str, lines: Sequence[Line]) -> None:
+        """Takes in a stretch of neighbouring lines."""
+        for line in lines:
+            self._numbered.setdefault(line, message_id)
+        for before, after in pairwise(lines):
+            self._pairs.setdefault((before.text, after.text), message_id)
+
+    def find(self, lines: Sequence[Line], at: int) -> str | None:
+        """The message that shows the line at `at` of a stretch; None if none does."""
+        line = lines[at]
+        if line.number is not None and line in self._numbered:
+            return self._numbered[line]
+        neighbours = pairwise(line.text for line in lines[max(0, at - 1) : at + 2])
+        return next((self._pairs[pair] for pair in neighbours if pair in self._pairs), None)
+
+
+def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]:
+    """Newest read first, so that each is compared with what is still shown after it."""
+    shown: dict[str, _Shown] = {}
+    cuts: list[_Cut] = []
     for read in reversed(list(file_reads(messages))):
-        lines = set(read.text.splitlines())
-        later = shown_later.setdefault(read.path, set())
-        if len(read.text) >= _MIN_CHARS and lines <= later:
-            found.append(Replacement(message_id=read.message_id, block=read.block, text=_notice(read)))
-        later |= lines
-    return found[::-1]
+        lines = file_lines(read.text, read.first)
+        later = shown.setdefault(same_file(read.path), _Shown())
+        fixed = read.is_input or read.message_id in untouched or _AGAIN in read.text
+        gone = [] if fixed else _repeated(lines, later)
+        if gone:
+            cuts.append(_cut(read, lines, gone, later))
+        for stretch in _between(gone, len(lines)):
+            later.add(read.message_id, lines[stretch.start : stretch.stop])
+    return cuts[::-1]
 
 
-def _notice(read: FileRead) -> str:
-    return f"[{read.path} is shown again later in this conversation]"
+def _repeated(lines: Sequence[Line], later: _Shown) -> list[_Stretch]:
+    """Stretches that later messages show again, those worth a notice."""
+    found: list[_Stretch] = []
+    again = ((later.find(lines, at) is not None, at) for at in range(len(lines)))
+    for repeated, run in groupby(again, key=lambda pair: pair[0]):
+        places = [at for _, at in run]
+        stretch = _Stretch(places[0], places[-1] + 1)
+        if repeated and _is_long(lines[stretch.start : stretch.stop]):
+            found.append(stretch)
+    return found
+
+
+def _is_long(lines: Sequence[Line]) -> bool:
+    return len(lines) >= _MIN_LINES and sum(len(line.text) for line in lines) >= _MIN_CHARS
+
+
+def _between(gone: Sequence[_Stretch], length: int) -> Iterator[_Stretch]:
+    """What stays around the stretches that go."""
+    start = 0
+    for stretch in (*gone, _Stretch(length, length)):
+        if start < stretch.start:
+            yield _Stretch(start, stretch.start)
+        start = stretch.stop
+
+
+def _cut(read: FileRead, lines: Sequence[Line], gone: Sequence[_Stretch], later: _Shown) -> _Cut:
+    raw = read.text.split("\n")
+    kept: list[str] = []
+    start = 0
+    for stretch in gone:
+        kept += [*raw[start : stretch.start], _notice(read, lines, stretch)]
+        start = stretch.stop
+    places = (at for stretch in gone for at in range(stretch.start, stretch.stop))
+    pointed = frozenset(message_id for at in places if (message_id := later.find(lines, at)))
+    return _Cut(read=read, text="\n".join([*kept, *raw[start:]]), shown_in=pointed)
+
+
+def _notice(read: FileRead, lines: Sequence[Line], stretch: _Stretch) -> str:
+    if stretch.stop - stretch.start == len(lines):
+        return f"[{read.path} is {_AGAIN}"
+    numbers = [number for line in lines[stretch.start : stretch.stop] if (number := line.number) is not None]
+    if numbers:
+        return f"[lines {numbers[0]}-{numbers[-1]} of {read.path} are {_AGAIN}"
+    return f"[{stretch.stop - stretch.start} lines of {read.path} are {_AGAIN}"
+
+
+def _replacements(messages: Sequence[Message], cuts: Sequence[_Cut]) -> Iterator[Replacement]:
+    blocks = {(message.id, i): block for message in messages for i, block in enumerate(message.content)}
+    for (message_id, block), group in groupby(cuts, key=lambda cut: (cut.read.message_id, cut.read.block)):
+        text = _text(blocks[message_id, block])
+        for cut in sorted(group, key=lambda cut: cut.read.start, reverse=True):
+            text = text[: cut.read.start] + cut.text + text[cut.read.stop :]
+        yield Replacement(message_id=message_id, block=block, text=text)
+
+
+def _text(block: Block) -> str:
+    match block:
+        case ToolResultBlock():
+            return result_text(block)
+        case TextBlock(text=text):
+            return text
+        case ResourceBlock(text=text):
+            return text or ""
+        case _:
+            raise TypeError(f"a {type(block).__name__} shows no file")
+
+
+def _impact(cuts: Sequence[_Cut], saved: int) -> tuple[RepeatedFile, ...]:
+    """Per file, the most expensive first."""
+    chars: dict[str, list[int]] = {}
+    for cut in cuts:
+        chars.setdefault(cut.read.path, []).append(len(cut.read.text) - len(cut.text))
+    total = max(1, sum(map(sum, chars.values())))
+    files = (
+        RepeatedFile(path=path, occurrences=len(each), tokens_saved=round(saved * sum(each) / total))
+        for path, each in chars.items()
+    )
+    return tuple(sorted(files, key=lambda file: (-file.tokens_saved, file.path)))

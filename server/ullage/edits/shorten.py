@@ -4,12 +4,15 @@ The last rung of the ladder. Every block may keep as much as the others (water-f
 whole and only what is far too large is cut.
 """
 
-from collections.abc import Collection, Iterator
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.excerpt import cut_middle
 from ullage.model.blocks import (
     Block,
     ImageBlock,
@@ -17,14 +20,15 @@ from ullage.model.blocks import (
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
+    ToolUseBlock,
 )
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message
 from ullage.transcript.replace import replace_block
 
-# Of what stays of a cut text: the head tells what it is, the tail how it ended.
-_HEAD_SHARE = 0.6
-_GAP = "\n[… {gone:,} characters left out to make room …]\n"
+_PICTURE = "[A picture was left out to make room.]"
+# The key under which what is left of an input stands that has too many parts to keep each of them.
+_CUT_INPUT = "cut"
 # Each round cuts by the measured excess; characters per token differ within a text, so one round may fall short.
 _ROUNDS = 12
 
@@ -32,16 +36,17 @@ _ROUNDS = 12
 class _Candidate(Struct, frozen=True):
     message: Message
     block: int
-    text: str
+    chars: int
     tokens: int
 
 
-def shorten(view: CountedView, limit: int, stamp: Stamp) -> ShortenEdit | None:
+def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[str] = ()) -> ShortenEdit | None:
     """The edit that brings the context to at most `limit` tokens by cutting large blocks; None if it fits already
-    or nothing can be cut. Not even this can help when `limit` is below what empty messages cost."""
+    or nothing can be cut. The messages `untouched` stay whole. Not even this can help when `limit` is below what those
+    and empty messages cost."""
     if view.used <= limit:
         return None
-    candidates = list(_candidates(view))
+    candidates = [candidate for candidate in _candidates(view) if candidate.message.id not in untouched]
     room = limit - (view.used - sum(candidate.tokens for candidate in candidates))
     edit: ShortenEdit | None = None
     for _ in range(_ROUNDS):
@@ -69,33 +74,75 @@ def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:
         if tokens <= over:
             continue
         for i, block in enumerate(item.message.content):
-            text = _text(block)
-            if text is not None:
+            chars = _chars(block)
+            if chars is not None:
                 alone = view.measure(replace(item.message, content=(block,)))
-                empty = view.measure(replace(item.message, content=(_emptied(block),)))
-                yield _Candidate(item.message, i, text, max(0, alone - empty))
+                empty = view.measure(replace(item.message, content=(_cut(block, 0),)))
+                yield _Candidate(item.message, i, chars, max(0, alone - empty))
+
+
+def _chars(block: Block) -> int | None:
+    """How much of a block can be cut; None for what must stay as it is."""
+    match block:
+        case ThinkingBlock(redacted=str(redacted)):
+            return len(redacted)
+        case ToolUseBlock(input=given):
+            return len(_json(given))
+        case ImageBlock():
+            return len(_PICTURE)
+        case _:
+            text = _text(block)
+            return None if text is None else len(text)
 
 
 def _text(block: Block) -> str | None:
-    """What of a block can be cut; None for what must stay as it is."""
     match block:
-        case TextBlock(text=text) | ThinkingBlock(thinking=text, redacted=None):
+        case TextBlock(text=text) | ThinkingBlock(thinking=text):
             return text
         case ToolResultBlock(content=parts):
             return "\n".join(part.text or "" for part in parts if isinstance(part, TextBlock | ResourceBlock))
         case ResourceBlock(text=text):
             return text
-        case ImageBlock():
-            return ""
         case _:
             return None
 
 
-def _emptied(block: Block) -> Block:
-    return replace_block(block, Replacement(message_id="", block=0, text=""))
+def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] | None]:
+    """The text or the input that a block keeps when cut to about so many characters. What has no middle goes whole."""
+    match block:
+        case ToolUseBlock(input=given):
+            return None, _cut_input(given, chars)
+        case ImageBlock():
+            return _PICTURE if chars > 0 else "", None
+        case ThinkingBlock(redacted=str()):
+            return "", None
+        case _:
+            return cut_middle(_text(block) or "", chars), None
 
 
-def _level(sizes: list[int], room: int) -> int:
+def _cut(block: Block, chars: int) -> Block:
+    text, given = _replacement(block, chars)
+    return replace_block(block, Replacement(message_id="", block=0, text=text, input=given))
+
+
+def _cut_input(given: dict[str, Any], chars: int) -> dict[str, Any]:
+    """An input whose values share the characters there are, small ones whole; keys stay as long as they leave room."""
+    keys = sum(len(key) + 1 for key in given)
+    if keys > chars:
+        return {_CUT_INPUT: cut_middle(_json(given), chars)} if chars > 0 else {}
+    texts = {key: value if isinstance(value, str) else _json(value) for key, value in given.items()}
+    cap = _level([len(text) for text in texts.values()], chars - keys)
+    return {
+        key: given[key] if len(text) <= cap or not isinstance(given[key], str | list | dict) else cut_middle(text, cap)
+        for key, text in texts.items()
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _level(sizes: Sequence[int], room: int) -> int:
     """The largest cap such that the sizes, each cut to it, sum to at most `room`."""
     left = room
     for done, size in enumerate(sorted(sizes)):
@@ -107,15 +154,7 @@ def _level(sizes: list[int], room: int) -> int:
 
 
 def _cut_all(view: CountedView, candidates: list[_Candidate], cap: int, stamp: Stamp) -> ShortenEdit | None:
-    replacements = tuple(
-        Replacement(
-            message_id=candidate.message.id,
-            block=candidate.block,
-            text=cut_middle(candidate.text, int(len(candidate.text) * cap / candidate.tokens)),
-        )
-        for candidate in candidates
-        if candidate.tokens > cap
-    )
+    replacements = tuple(_cut_to(candidate, cap) for candidate in candidates if candidate.tokens > cap)
     if not replacements:
         return None
     draft = ShortenEdit(id=stamp.id, timestamp=stamp.timestamp, trigger=stamp.trigger, replacements=replacements)
@@ -123,13 +162,7 @@ def _cut_all(view: CountedView, candidates: list[_Candidate], cap: int, stamp: S
     return replace(draft, tokens_saved=saved)
 
 
-def cut_middle(text: str, chars: int) -> str:
-    """At most `chars` characters of a text, a notice in the middle; the bare head where even that has no room."""
-    if len(text) <= chars:
-        return text
-    gap = _GAP.format(gone=len(text) - chars)
-    room = chars - len(gap)
-    if room < len(gap):
-        return text[:chars]
-    head = int(room * _HEAD_SHARE)
-    return text[:head] + gap + text[len(text) - (room - head) :]
+def _cut_to(candidate: _Candidate, cap: int) -> Replacement:
+    block = candidate.message.content[candidate.block]
+    text, given = _replacement(block, int(candidate.chars * cap / candidate.tokens))
+    return Replacement(message_id=candidate.message.id, block=candidate.block, text=text, input=given)

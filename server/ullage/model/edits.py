@@ -45,10 +45,22 @@ class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     part_of: str | None = None
 
 
+class RepeatedFile(Struct, frozen=True, kw_only=True):
+    """What the repetition of one file cost: how many places lost lines to a notice, and their share of the tokens that
+    the edit saved, apportioned by characters."""
+
+    path: str
+    occurrences: int
+    tokens_saved: int
+
+
 class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"):
-    """Reads of a file that a later read shows again, each replaced by a notice."""
+    """Lines of a file that a later message shows again, replaced by notices. `shown_in` names the messages that show
+    them; other edits leave those alone, so that the notices stay true."""
 
     replacements: tuple[Replacement, ...]
+    shown_in: tuple[str, ...] = ()
+    files: tuple[RepeatedFile, ...] = ()
 
 
 class ClearToolUsesEdit(_Edit, frozen=True, kw_only=True, tag="clear_tool_uses"):
@@ -56,6 +68,13 @@ class ClearToolUsesEdit(_Edit, frozen=True, kw_only=True, tag="clear_tool_uses")
 
     replacements: tuple[Replacement, ...]
     cleared_tool_uses: int = 0
+
+
+class ClearThinkingEdit(_Edit, frozen=True, kw_only=True, tag="clear_thinking"):
+    """The thinking of older turns, emptied."""
+
+    replacements: tuple[Replacement, ...]
+    cleared_thinking_turns: int = 0
 
 
 class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
@@ -85,8 +104,8 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
     kept: tuple[str, ...] = ()
 
 
-Edit = DuplicateReadsEdit | ClearToolUsesEdit | ShortenEdit | DropEdit | CompactionEdit
-ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ShortenEdit
+ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit
+Edit = ReplacingEdit | DropEdit | CompactionEdit
 
 
 def compaction_block(edit: CompactionEdit) -> CompactionBlock:

@@ -33,7 +33,8 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
         0.9
     )
     clear_at: Annotated[
-        Share, Meta(description="Share from which cheap edits run: duplicate reads, old tool results.")
+        Share,
+        Meta(description="Share from which cheap edits run: repeated file reads, old thinking and tool results."),
     ] = 0.65
     target: Annotated[Share, Meta(description="Share of the usable window a compaction leaves at most.")] = 0.5
     reserve: Annotated[
@@ -48,7 +49,33 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     clear_at_least: Annotated[
         int, Meta(ge=0, description="Cheap edits run only if they save this many tokens, or reach the target.")
     ] = 20_000
-    exclude_tools: Annotated[tuple[str, ...], Meta(description="Tools whose results are never cleared.")] = ()
+    exclude_tools: Annotated[
+        tuple[str, ...], Meta(description="Tools whose results are never cleared nor shortened.")
+    ] = ()
+    clear_at_tool_uses: Annotated[
+        Annotated[int, Meta(gt=0)] | None,
+        Meta(
+            description="Tool uses since the last clearing from which old tool results are cleared, however full the "
+            "context is, if that saves clearAtLeast. Unset: only clearAt counts."
+        ),
+    ] = None
+    clear_tool_inputs: Annotated[
+        bool, Meta(description="Clear long inputs of old tool uses, too, not only their results.")
+    ] = False
+    keep_thinking_turns: Annotated[
+        Annotated[int, Meta(gt=0)] | None,
+        Meta(description="Most recent turns whose thinking clearing leaves alone. Null: all of them."),
+    ] = 1
+    max_result_tokens: Annotated[
+        Tokens | None,
+        Meta(
+            description="Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and "
+            "lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000."
+        ),
+    ] = None
+    max_result_tokens_by_tool: Annotated[
+        dict[str, Tokens], Meta(description="The same per tool, by the tool's name.")
+    ] = {}
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -58,9 +58,26 @@ def compaction_failed(reason: str) -> str:
     return f"Compaction failed: {reason}"
 
 
-def breaker_opened(biggest: str, tokens: int) -> str:
-    """Automatic compaction stops, since it does not help; `biggest` names the largest item (`message 212`)."""
-    return f"Automatic compaction stopped, it does not help: {biggest} alone is {short(tokens)} tokens."
+def compaction_retried(what: str, reason: str) -> str:
+    """A summary could not be had; `what` is tried instead."""
+    return f"Compaction failed: {reason.rstrip('.')}. Trying {what} instead."
+
+
+def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
+    """Automatic compaction stops, since it does not help; `reason` is what it did (`failed 3 times in a row`), `biggest`
+    names the largest item (`message 212`)."""
+    return (
+        f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. It starts again after a "
+        "compaction by hand, or once three answers in a row end below the warning."
+    )
+
+
+def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
+    """Not even cutting brings the context under the window; `biggest` names the largest item that must stay."""
+    return (
+        f"The context cannot fit: what must stay is {short(used)} of {short(usable)} usable tokens, {biggest} alone "
+        f"{short(tokens)}. Make that smaller, or choose a model with a larger window."
+    )
 
 
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> str:

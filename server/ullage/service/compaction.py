@@ -34,8 +34,11 @@ from ullage.model.updates import (
     TextContent,
     Update,
 )
+from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
+from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.notices import compaction_complete
+from ullage.service.offline import OfflineSummarizer
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -57,9 +60,9 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
     return Stamp(id=workspace.ports.ids.new("e"), timestamp=workspace.ports.clock.now(), trigger=trigger)
 
 
-def automatic_limits(budget: ContextBudget) -> CompactionLimits:
+def automatic_limits(budget: ContextBudget, target: int) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
-    return _limits(budget.target, budget.keep_tail)
+    return _limits(target, budget.keep_tail)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
@@ -104,7 +107,12 @@ def plan(
 
 
 async def compact(
-    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
+    workspace: Workspace,
+    session: Session,
+    limits: CompactionLimits,
+    trigger: EditTrigger,
+    focus: str = "",
+    attempt: Attempt = SUMMARIES[0],
 ) -> CompactionEdit:
     """Plans, summarises and applies a compaction, telling every listener as it goes.
 
@@ -116,7 +124,7 @@ async def compact(
         teller = _Teller(workspace, planned)
         teller.begun()
         try:
-            summary = await write_summary(workspace, planned, focus, teller.chunk)
+            summary = await write_summary(workspace, planned, focus, teller.chunk, attempt)
             edit = apply(workspace, planned, summary)
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
@@ -137,10 +145,16 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
     return edit
 
 
-async def write_summary(workspace: Workspace, planned: Planned, focus: str, told: Callable[[str], None]) -> Summary:
+async def write_summary(
+    workspace: Workspace,
+    planned: Planned,
+    focus: str,
+    told: Callable[[str], None],
+    attempt: Attempt = SUMMARIES[0],
+) -> Summary:
     """The summary of what a plan archives, each piece handed to `told` as it comes."""
-    request = summary_request(workspace, planned, focus)
-    summarizer = workspace.ports.summarizer
+    request = _without_oldest(summary_request(workspace, planned, focus), attempt.skip)
+    summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
     stream = await summarizer.summarize(request, workspace.session(planned.session_id).counter)
     pieces: list[str] = []
     async for piece in stream.pieces:
@@ -163,6 +177,22 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
     )
 
 
+def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
+    """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
+    going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
+    gone = {i for group in going for i in group}
+    stays = [i for i in range(len(request.messages)) if i not in gone]
+    return replace(
+        request,
+        messages=tuple(request.messages[i] for i in stays),
+        indices=tuple(request.indices[i] for i in stays),
+    )
+
+
+def _any_kept(request: SummaryRequest, group: range) -> bool:
+    return any(request.messages[i].id in request.kept for i in group)
+
+
 def apply(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
     """Appends the edit. Raises `PreviewExpired` if the session was edited since it was planned."""
     session = workspace.session(planned.session_id)
@@ -170,6 +200,8 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
     edit = finish(planned, summary)
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
+    if edit.trigger is EditTrigger.MANUAL:
+        session.breaker = Breaker()
     workspace.keep_snapshot(session)
     return edit
 

@@ -34,9 +34,19 @@ def compaction_failed(reason: str) -> Notice:
     return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
 
 
-def breaker_opened(biggest: str, tokens: int) -> Notice:
+def compaction_retried(what: str, reason: str) -> Notice:
+    """A try at a summary failed, another way is tried."""
+    return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
+
+
+def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
     """Automatic compaction stops, since it does not help."""
-    return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(biggest, tokens))
+    return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(reason, biggest, tokens))
+
+
+def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> Notice:
+    """What must stay is more than the window holds."""
+    return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(used, usable, biggest, tokens))
 
 
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:

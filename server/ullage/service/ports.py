@@ -56,8 +56,8 @@ class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionStore(Protocol):
-    """An append-only log per session. Synchronous: every call is short, and an append that returned survives the
-    death of the process.
+    """An append-only log per session. Synchronous: every call but a first `search` is short, and an append that
+    returned survives the death of the process. Where it is not said otherwise, for one thread.
 
     All methods raise `StoreUnavailable` when the file cannot be used; those that name a session raise
     `SessionNotFound` if it is unknown or deleted. Positions of records handed in follow one another, or
@@ -120,12 +120,18 @@ class SessionStore(Protocol):
         ...
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Messages that hold every word of `query`, best first; in one session, inherited messages included, or
-        in all, each message once. Nothing in a query is syntax; case and diacritics do not count.
+        """Messages that hold words of `query`, best first: those with more of its words, rarer ones, whole names and
+        phrases before others. In one session, inherited messages included, or in all, each message once. Nothing in
+        a query is syntax; case and diacritics do not count.
 
-        Raises `InvalidRequest` for a query without a word. The first search also indexes what was never
-        searched, which takes a while in a large store.
+        Any thread may call it. Raises `InvalidRequest` for a query without a word. Also indexes what is not yet
+        indexed, which takes a while in a large store: call `index_some` until nothing is left to stay responsive.
         """
+        ...
+
+    def index_some(self, session_id: str | None = None) -> int:
+        """Indexes a little (tens of milliseconds) of what a search of the session, or of all, will look at. Any
+        thread may call it. Returns how many records are left, 0 once the index is complete."""
         ...
 
     def load_calibration(self, model: str) -> bytes | None:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.edits import Edit, ShortenEdit
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, ShortenEdit
 from ullage.model.events import (
     ContextEdited,
     MessageAppended,
@@ -37,6 +38,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     tracker: TrackerState
     counter: str
     counts: dict[str, Breakdown]
+    tool_uses: int = 0
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -59,7 +61,10 @@ class Previewed(Struct, frozen=True, kw_only=True):
 
 
 class Session:
-    """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it."""
+    """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it.
+
+    `tool_uses` counts those since the last clearing; `told_unfit` says that the person knows that it cannot fit.
+    """
 
     def __init__(self, session_id: str, counter: TokenCounter, calibration: Calibration) -> None:
         self.id = session_id
@@ -71,6 +76,8 @@ class Session:
         self.breaker = Breaker()
         self.edits_seen = 0
         self.cleared_at = 0
+        self.tool_uses = 0
+        self.told_unfit = False
         self.previews: dict[str, Previewed] = {}
 
     @property
@@ -96,6 +103,7 @@ class Session:
             state = msgspec.json.decode(stored.snapshot, type=SessionState)
             self.transcript = Transcript(state.transcript)
             self.tracker = ContextTracker.restore(state.tracker)
+            self.tool_uses = state.tool_uses
             if state.counter == self.counter.name:
                 self.counts = state.counts
             else:
@@ -113,6 +121,7 @@ class Session:
                 tracker=self.tracker.state,
                 counter=self.counter.name,
                 counts=self.counts,
+                tool_uses=self.tool_uses,
             )
         )
 
@@ -161,6 +170,7 @@ class Session:
                 known = count is not None and count.counter == self.counter.name
                 parts = count.parts if count is not None and known else self.counter.break_down(message)
                 self.counts[message.id] = parts
+                self.tool_uses += sum(isinstance(block, ToolUseBlock) for block in message.content)
                 self.tracker.append(message.id, message.role, parts)
             case UsageReported(usage=usage, message_id=message_id):
                 self.tracker.report(usage, message_id, record.timestamp)
@@ -176,6 +186,8 @@ class Session:
 
     def _recount_edited(self, edit: Edit) -> None:
         self.edits_seen += 1
+        if isinstance(edit, ClearToolUsesEdit | CompactionEdit):
+            self.tool_uses = 0
         touched = touched_ids(edit)
         self.counts = {
             message.id: self.counter.break_down(message) if message.id in touched else self.counts[message.id]

@@ -1,7 +1,7 @@
 """Automatic context management: after every change of a session, warn once, and shrink in the background.
 
-The ladder: cheap edits if they do enough, else a compaction; if the context still does not fit the window, whole
-messages go, then the middles of what is too large. It always ends under the window or opens the breaker.
+The ways of making room, and their order, are the tables of `service/ladder.py`; here they are climbed. A run always ends
+with a context that fits the window, or says what is too large for it.
 """
 
 import asyncio
@@ -11,37 +11,44 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import CountedView
-from ullage.edits.drop_oldest import drop_oldest
-from ullage.edits.duplicate_reads import dedupe_reads
-from ullage.edits.shorten import shorten
-from ullage.model.edits import Edit, EditTrigger
-from ullage.model.errors import NothingToCompact, UllageError
+from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
+from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
 from ullage.model.events import ContextEdited
-from ullage.model.updates import Notice
 from ullage.policy.alarm import observe
-from ullage.policy.breaker import after_failure, after_success, after_turn
+from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
-from ullage.policy.decision import Action, decide, worth_clearing
+from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
 from ullage.service.compaction import automatic_limits, compact, new_stamp
+from ullage.service.ladder import (
+    CHEAP,
+    LAST_RESORT,
+    OLD_TOOL_USES,
+    SUMMARIES,
+    TRUNCATIONS,
+    Attempt,
+    Rung,
+    Terms,
+    climb,
+    system_ids,
+)
 from ullage.service.notices import (
     auto_compacting,
     breaker_opened,
+    cannot_fit,
     compaction_failed,
+    compaction_retried,
     context_cleared,
     context_warning,
 )
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
-from ullage.transcript.fold import edit_kind
 
 _log = logging.getLogger(__name__)
 # Looking for something to clear costs time in proportion to the context; after a vain look, the context must have
 # grown by this share of what clearing must save.
 _RETRY_SHARE = 0.25
-_CLEARED_WORDS = {"duplicate_reads": "repeated file reads", "clear_tool_uses": "old tool results"}
 
 
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
@@ -50,8 +57,8 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     if budget is None or not workspace.settings.context.enabled:
         return
     if answered:
-        session.breaker = after_turn(session.breaker)
-    due = _due(session, budget)
+        session.breaker = after_turn(session.breaker, session.used, budget)
+    due = _due(workspace, session, budget)
     session.alarm, warn = observe(session.alarm, session.used, budget)
     # What compacts at once needs no announcement that it will.
     if warn and due is not Action.COMPACT:
@@ -89,61 +96,71 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
         budget = workspace.budget(session)
         if budget is None:
             return
-        action = _due(session, budget)
-        if action is Action.NONE or clear_cheaply(workspace, session, budget):
+        action = _due(workspace, session, budget)
+        if action is Action.NONE or clear_cheaply(workspace, session, budget, action):
             return
-        if action is Action.CLEAR:
+        if action is not Action.COMPACT:
             session.cleared_at = session.used
             return
         if session.breaker.is_open:
-            fit_limit(workspace, session, budget.target)
+            _truncate(workspace, session, budget)
             return
-        await _compact(workspace, session, budget)
+        if not await _compact(workspace, session, budget):
+            return
 
 
-def _due(session: Session, budget: ContextBudget) -> Action:
+def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
     """What the context needs. With the breaker open only what overflows is dealt with, without a summary."""
-    action = decide(session.used, budget)
+    action = decide(session.used, budget, session.tool_uses, workspace.settings.context.clear_at_tool_uses)
     if action is Action.COMPACT and session.breaker.is_open and not budget.overflow(session.used):
         return Action.CLEAR
     return action
 
 
-def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
-    """Applies duplicate reads and cleared tool uses in one batch, if they are worth it."""
+def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
+    """Applies the cheap rungs in one batch, if they are worth it."""
     settings = workspace.settings.context
     before = session.used
     if before < budget.compact_at and before < session.cleared_at + settings.clear_at_least * _RETRY_SHARE:
         return False
-    edits = _cheap_edits(workspace, session.counted_view())
-    saved = sum(edit.tokens_saved for edit in edits)
-    if not worth_clearing(saved, before, budget, settings.clear_at_least):
+    view = session.counted_view()
+    by_count = action is Action.CLEAR_TOOL_USES
+    target = 0 if by_count else target_for(budget, _fixed(view))
+    terms = _terms(workspace, session, target, result_tokens(budget, settings.max_result_tokens))
+    made = climb((OLD_TOOL_USES,) if by_count else CHEAP, view, terms)
+    if not worth_clearing(action, _gain(before, [edit for _, edit in made]), budget, settings.clear_at_least):
         return False
-    session = _record_together(workspace, session, edits)
-    what = " and ".join(_CLEARED_WORDS[edit_kind(edit)] for edit in edits)
-    workspace.emit(session.id, context_cleared(what, before, session.used, edits[-1].id))
+    session = _record_together(workspace, session, [edit for _, edit in made])
+    workspace.emit(session.id, context_cleared(_listed(made), before, session.used, made[-1][1].id))
     return True
 
 
-def _cheap_edits(workspace: Workspace, view: CountedView) -> list[Edit]:
-    settings = workspace.settings.context
-    options = ClearOptions(keep=settings.keep_tool_uses, exclude_tools=frozenset(settings.exclude_tools))
-    edits: list[Edit] = []
-    duplicates = dedupe_reads(view, new_stamp(workspace))
-    if duplicates is not None:
-        edits.append(duplicates)
-        view = view.after(duplicates)
-    cleared = clear_tool_uses(view, options, new_stamp(workspace))
-    if cleared is not None:
-        edits.append(cleared)
-    return edits
+def _gain(before: int, edits: Sequence[Edit]) -> Gain:
+    saved = sum(edit.tokens_saved for edit in edits)
+    repeats = sum(edit.tokens_saved for edit in edits if isinstance(edit, DuplicateReadsEdit))
+    return Gain(before=before, after=before - saved, repeats=repeats)
 
 
-async def _compact(workspace: Workspace, session: Session, budget: ContextBudget) -> None:
+def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
+    *others, last = (rung.what for rung, _ in made)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+async def _compact(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
+    """Compacts, or truncates where no summary helps. Whether it is worth looking at the session again."""
     before = session.used
+    target = target_for(budget, _fixed(session.counted_view()))
     workspace.emit(session.id, auto_compacting(before))
     try:
-        await compact(workspace, session, automatic_limits(budget), EditTrigger.AUTOMATIC)
+        await _summarize(workspace, session, budget, target)
+    except SessionBusy:
+        # Whoever compacts looks after the session when done.
+        return False
+    except PreviewExpired:
+        # Edited meanwhile: what is due now is another matter.
+        session = workspace.session(session.id)
+        session.breaker = after_failure(session.breaker)
+        return True
     except NothingToCompact as error:
         _log.info("session %s: %s", session.id, error)
     except UllageError as error:
@@ -151,25 +168,66 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     session = workspace.session(session.id)
     helped = session.used < min(before, budget.compact_at)
     if not helped:
-        session = fit_limit(workspace, session, budget.target)
+        session = _truncate(workspace, session, budget)
     session.breaker = (after_success if helped else after_failure)(session.breaker)
     if session.breaker.is_open:
-        workspace.emit(session.id, _biggest(session))
+        workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
+    return True
+
+
+async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget, target: int) -> None:
+    """Climbs the tries at a summary. Raises what the last of them raised."""
+    attempts = [attempt for attempt in SUMMARIES if not (attempt.offline and _writes_offline(workspace))]
+    limits = automatic_limits(budget, target)
+    for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
+        try:
+            await compact(workspace, workspace.session(session.id), limits, EditTrigger.AUTOMATIC, attempt=attempt)
+        except ProviderError as error:
+            if following is None:
+                raise
+            _tell_next(workspace, session, error, following)
+        else:
+            return
+
+
+def _tell_next(workspace: Workspace, session: Session, error: ProviderError, following: Attempt) -> None:
+    workspace.emit(session.id, compaction_retried(following.what, str(error)))
+
+
+def _writes_offline(workspace: Workspace) -> bool:
+    return workspace.ports.summarizer.name == "offline"
+
+
+def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
+    """The last rungs: down to the target, and if what must stay is too much for the window, says so."""
+    fixed = _fixed(session.counted_view())
+    if fixed < budget.usable:
+        session = _climb_down(workspace, session, target_for(budget, fixed), TRUNCATIONS)
+    fits = not budget.overflow(session.used)
+    if not fits and not session.told_unfit:
+        workspace.emit(session.id, cannot_fit(session.used, budget.usable, *_biggest(session)))
+    session.told_unfit = not fits
+    return session
 
 
 def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
-    view = session.counted_view()
-    transcript = session.transcript
-    edits: list[Edit] = []
-    dropped = drop_oldest(view, limit, transcript.pinned, transcript.first_user_id, new_stamp(workspace))
-    if dropped is not None:
-        edits.append(dropped)
-        view = view.after(dropped)
-    cut = shorten(view, limit, new_stamp(workspace))
-    if cut is not None:
-        edits.append(cut)
-    return _record_together(workspace, session, edits) if edits else session
+    return _climb_down(workspace, session, limit, (*TRUNCATIONS, LAST_RESORT))
+
+
+def _climb_down(workspace: Workspace, session: Session, limit: int, rungs: Sequence[Rung]) -> Session:
+    made = climb(rungs, session.counted_view(), _terms(workspace, session, limit))
+    return _record_together(workspace, session, [edit for _, edit in made]) if made else session
+
+
+def _terms(workspace: Workspace, session: Session, limit: int, results: int = 0) -> Terms:
+    return Terms(
+        limit=limit,
+        settings=workspace.settings.context,
+        transcript=session.transcript,
+        new_stamp=partial(new_stamp, workspace),
+        result_tokens=results,
+    )
 
 
 def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edit]) -> Session:
@@ -181,12 +239,20 @@ def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edi
     return session
 
 
-def _biggest(session: Session) -> Notice:
-    """Why compaction does not help: the largest message by name, for the person to act on."""
-    view = session.counted_view()
-    index, tokens = max(
-        ((item.index, tokens) for item, tokens in zip(view.items, view.tokens, strict=True)),
-        key=lambda pair: pair[1],
-        default=(0, 0),
+def _fixed(view: CountedView) -> int:
+    """Tokens that stay whatever is done: tools, a hidden prompt, system messages."""
+    system = system_ids(view.messages)
+    return view.fixed + sum(
+        tokens for item, tokens in zip(view.items, view.tokens, strict=True) if item.message.id in system
     )
-    return breaker_opened(f"message {index + 1}", tokens)
+
+
+def _biggest(session: Session) -> tuple[str, int]:
+    """What is largest, by name, for the person to act on, and its tokens."""
+    view = session.counted_view()
+    system = system_ids(view.messages)
+    sizes = {"what the tools and the hidden prompt take": view.fixed, "the system prompt": _fixed(view) - view.fixed}
+    for item, tokens in zip(view.items, view.tokens, strict=True):
+        if item.message.id not in system:
+            sizes[f"message {item.index + 1}"] = tokens
+    return max(sizes.items(), key=lambda pair: pair[1])

@@ -33,7 +33,7 @@ def connect(path: Path) -> sqlite3.Connection:
     check_file(path)
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, _FILE_MODE))
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
+    connection = reconnect(path)
     try:
         _prepare(connection)
     except sqlite3.Error:
@@ -42,9 +42,15 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def reconnect(path: Path) -> sqlite3.Connection:
+    """One more connection to a file that `connect` opened. Any thread may use it, one at a time."""
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
 def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
     if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
         with transaction(connection, "IMMEDIATE"):
             migrate(connection)

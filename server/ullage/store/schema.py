@@ -48,7 +48,15 @@ _V1 = (
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
-MIGRATIONS = (_V1,)
+# A row of `message_text` is a chunk of a message, see `search_index.py`. The older index held a message a row, and is
+# filled again from the log by the next search.
+_V2 = (
+    "DROP TABLE message_text",
+    "CREATE VIRTUAL TABLE message_text USING fts5 (names, words, tokenize = 'porter unicode61 remove_diacritics 2')",
+    "UPDATE sessions SET indexed_position = -1",
+)
+
+MIGRATIONS = (_V1, _V2)
 VERSION = len(MIGRATIONS)
 
 

@@ -1,29 +1,42 @@
-"""What of a message can be found by words, and what a person's words mean to the index."""
+"""What of a message can be found by words, in chunks small enough that a needle weighs something."""
 
 from collections.abc import Iterator
 from typing import Any, cast
 
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.errors import InvalidRequest
 from ullage.model.message import Message
 
-# Characters of one block that are indexed: more than a screenful of any tool's output, yet a pasted log of
-# megabytes neither doubles the store nor stalls a search that has to index it.
-BLOCK_CHARS = 32_768
+# Characters of one block that are indexed, half from its head and half from its tail: all of what a tool usually gives,
+# while a pasted log of megabytes neither doubles the store nor stalls a search that has to index it.
+BLOCK_CHARS = 524_288
+# Characters of a chunk: BM25 weighs a word by the share it has of its row, and of a row this long a few lines are
+# still a share that counts.
+CHUNK_CHARS = 2_000
 
 
 def message_text(message: Message) -> str:
     """Text, tool inputs, tool results and resources of a message, each block up to `BLOCK_CHARS`."""
-    return "\n".join(text for block in message.content if (text := _block_text(block)[:BLOCK_CHARS]))
+    return "\n".join(text for block in message.content if (text := _bounded(_block_text(block))))
 
 
-def query_words(query: str) -> tuple[str, ...]:
-    """The words of a query, those without a letter or digit left out, for the index knows only those. Raises
-    `InvalidRequest` if none is left."""
-    words = tuple(word for word in query.replace("\0", " ").split() if any(char.isalnum() for char in word))
-    if not words:
-        raise InvalidRequest(f"nothing to search for in {query!r}: give at least one word")
-    return words
+def chunks(text: str) -> Iterator[tuple[int, int]]:
+    """Where the chunks of a text start and stop: whole lines as far as they fit, one chunk for a short text."""
+    start = 0
+    while start < len(text):
+        stop = start + CHUNK_CHARS
+        if stop < len(text):
+            # A chunk is at least half full, however the lines fall.
+            line = text.rfind("\n", start + CHUNK_CHARS // 2, stop)
+            stop = line + 1 if line >= 0 else stop
+        yield start, min(stop, len(text))
+        start = stop
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= BLOCK_CHARS:
+        return text
+    half = BLOCK_CHARS // 2
+    return f"{text[:half]}\n{text[-half:]}"
 
 
 def _block_text(block: Block) -> str:

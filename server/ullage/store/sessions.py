@@ -11,6 +11,7 @@ from ullage.service.ports import SessionInfo
 from ullage.store.codec import decode_event, event_name, storable
 from ullage.store.facts import INHERITED, SessionFacts, fold_facts
 from ullage.store.log import Tail, find_tail, insert_records, lineage
+from ullage.store.search_index import drop_texts
 
 _INFO = """
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
@@ -114,10 +115,8 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
 def _drop_records(connection: sqlite3.Connection, session_id: str, needed: int) -> None:
     """Drops the records after position `needed`, and their text."""
     span = (session_id, needed)
-    connection.execute(
-        "DELETE FROM message_text WHERE rowid IN (SELECT record_id FROM records WHERE session_id = ? AND position > ?)",
-        span,
-    )
+    rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)
+    drop_texts(connection, [record_id for (record_id,) in rows])
     connection.execute("DELETE FROM records WHERE session_id = ? AND position > ?", span)
 
 

@@ -13,8 +13,7 @@ from ullage.store import sessions
 from ullage.store.connection import connect, default_path, transaction
 from ullage.store.failures import reporting
 from ullage.store.log import NO_END, find_message, find_tail, read_edits, read_messages, read_records
-from ullage.store.search import catch_up, search_messages
-from ullage.store.search_text import query_words
+from ullage.store.searcher import Searcher
 
 
 def open_store(path: Path | None = None) -> "SqliteStore":
@@ -28,7 +27,8 @@ def open_store(path: Path | None = None) -> "SqliteStore":
 
 
 class SqliteStore:
-    """A `SessionStore` for one thread; any number of processes may have the same file open.
+    """A `SessionStore` for one thread, but for `search` and `index_some`, which any thread may call; any number of
+    processes may have the same file open.
 
     An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing,
     from the last one backwards; the file stays whole.
@@ -37,6 +37,7 @@ class SqliteStore:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
+        self._searcher = Searcher(path)
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +53,7 @@ class SqliteStore:
     def close(self) -> None:
         """Lets go of the file. The store cannot be used after."""
         with reporting(self._path):
+            self._searcher.close()
             self._connection.close()
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
@@ -135,14 +137,12 @@ class SqliteStore:
             sessions.delete_session(connection, session_id)
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Implements `SessionStore.search`. The first search after many appends also indexes them."""
-        words = query_words(query)
-        with reporting(self._path):
-            catch_up(self._connection, session_id)
-        with self._reading() as connection:
-            if session_id is not None:
-                sessions.require_session(connection, session_id)
-            return search_messages(connection, words, session_id, limit)
+        """Implements `SessionStore.search`."""
+        return self._searcher.search(query, session_id, limit)
+
+    def index_some(self, session_id: str | None = None) -> int:
+        """Implements `SessionStore.index_some`."""
+        return self._searcher.index_some(session_id)
 
     def load_calibration(self, model: str) -> bytes | None:
         """Implements `SessionStore.load_calibration`."""

@@ -11,11 +11,12 @@ from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
-from ullage.summary.calls import FENCE, ToolCall, fenced_command, tool_calls
+from ullage.summary.calls import ToolCall, tool_calls
 from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
 from ullage.summary.project import find_root, relative
 from ullage.summary.redaction import clean
 from ullage.summary.shell import first_line, without_cd
+from ullage.transcript.commands import FENCE, fenced_command
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _SYNTHETIC = re.compile(

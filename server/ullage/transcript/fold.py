@@ -10,7 +10,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from ullage.model.edits import CompactionEdit, Edit, EditTrigger
+from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.events import (
     ContextEdited,
     EditReverted,
@@ -44,7 +44,8 @@ class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A transcript's whole state, to be stored and restored."""
+    """A transcript's whole state, to be stored and restored. `relied` are the messages that notices in the view point
+    to."""
 
     position: int
     items: tuple[Item, ...]
@@ -54,6 +55,7 @@ class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parent_id: str | None = None
     tools: tuple[ToolDefinition, ...] = ()
     pinned: frozenset[str] = frozenset()
+    relied: frozenset[str] = frozenset()
     edits: tuple[EditInfo, ...] = ()
     messages: int = 0
     first_user_id: str | None = None
@@ -72,6 +74,7 @@ class Transcript:
         self.parent_id = state.parent_id
         self.tools = state.tools
         self.pinned = set(state.pinned)
+        self.relied = set(state.relied)
         self.edits = list(state.edits)
         self.messages = state.messages
         self.first_user_id = state.first_user_id
@@ -92,6 +95,7 @@ class Transcript:
             parent_id=self.parent_id,
             tools=self.tools,
             pinned=frozenset(self.pinned),
+            relied=frozenset(self.relied),
             edits=tuple(self.edits),
             messages=self.messages,
             first_user_id=self.first_user_id,
@@ -184,6 +188,8 @@ class Transcript:
         if not reverted:
             self._items = apply_edit(self._items, edit)
             self._active = _count_active(self._items)
+            self.relied |= set(edit.shown_in if isinstance(edit, DuplicateReadsEdit) else ())
+            self.relied &= {item.message.id for item in self._items}
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
         """Tells the fold which edits the coming records take back."""

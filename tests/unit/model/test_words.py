@@ -43,8 +43,9 @@ def test_the_other_events_have_their_lines() -> None:
     assert words.undone(31_000, 164_000) == "Undone: 31K → 164K."
     assert words.nothing_to_compact(6, 4_000) == "Nothing to compact: 6 messages, 4K tokens."
     assert words.compaction_failed("x") == "Compaction failed: x"
-    assert words.breaker_opened("message 212", 61_000) == (
-        "Automatic compaction stopped, it does not help: message 212 alone is 61K tokens."
+    assert words.breaker_opened("failed 3 times in a row", "message 212", 61_000) == (
+        "Automatic compaction stopped, it failed 3 times in a row: message 212 alone is 61K tokens. It starts again after a "
+        "compaction by hand, or once three answers in a row end below the warning."
     )
     assert words.no_model().startswith("No model is configured.")
 

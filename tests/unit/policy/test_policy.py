@@ -1,9 +1,9 @@
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
 from ullage.policy.alarm import Alarm, level, observe
-from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn
+from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn, why
 from ullage.policy.budget import make_budget
-from ullage.policy.decision import Action, decide, worth_clearing
+from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
 
 BUDGET = make_budget(200_000, 64_000, ContextSettings())
 
@@ -51,16 +51,50 @@ def test_decisions_follow_the_thresholds() -> None:
     assert actions == [Action.NONE, Action.CLEAR, Action.CLEAR, Action.COMPACT]
 
 
+def worth(saved: int, used: int, at_least: int = 20_000, repeats: int = 0, action: Action = Action.CLEAR) -> bool:
+    return worth_clearing(action, Gain(before=used, after=used - saved, repeats=repeats), BUDGET, at_least)
+
+
 def test_clearing_must_save_enough_or_reach_the_target() -> None:
-    assert not worth_clearing(0, 120_000, BUDGET, 20_000)
-    assert not worth_clearing(19_999, 120_000, BUDGET, 20_000)
-    assert worth_clearing(20_000, 120_000, BUDGET, 20_000)
-    assert worth_clearing(28_000, 118_000, BUDGET, 50_000)
+    assert not worth(0, 120_000)
+    assert not worth(19_999, 120_000)
+    assert worth(20_000, 120_000)
+    assert worth(28_000, 118_000, at_least=50_000)
 
 
 def test_over_the_compaction_threshold_clearing_must_go_back_below_its_own() -> None:
-    assert not worth_clearing(40_000, 163_000, BUDGET, 20_000)
-    assert worth_clearing(50_000, 163_000, BUDGET, 20_000)
+    assert not worth(40_000, 163_000)
+    assert worth(50_000, 163_000)
+
+
+def test_repeated_reads_of_30_percent_spare_a_compaction_if_they_go_below_its_threshold() -> None:
+    assert worth(49_000, 163_000, at_least=60_000, repeats=48_900)
+    assert not worth(49_000, 163_000, at_least=60_000, repeats=48_899)
+    assert not worth(60_000, 230_000, repeats=69_000)
+
+
+def test_many_tool_uses_are_cleared_wherever_that_saves_enough_and_no_less() -> None:
+    actions = [decide(50_000, BUDGET, uses, 30) for uses in (30, 31)]
+    assert actions == [Action.NONE, Action.CLEAR_TOOL_USES]
+    assert decide(50_000, BUDGET, 1_000) is Action.NONE
+    assert decide(117_000, BUDGET, 1_000, 30) is Action.CLEAR
+    assert not worth(19_999, 50_000, action=Action.CLEAR_TOOL_USES)
+    assert worth(20_000, 50_000, action=Action.CLEAR_TOOL_USES)
+
+
+def test_the_target_leaves_room_beside_what_always_stays() -> None:
+    assert target_for(BUDGET, 54_000) == BUDGET.target
+    assert target_for(BUDGET, 60_000) == 120_000
+    assert target_for(BUDGET, 150_000) == BUDGET.compact_at - 1
+    assert target_for(BUDGET, 170_000) == 175_000
+
+
+def test_a_result_may_keep_a_share_of_the_window_unless_a_setting_says_otherwise() -> None:
+    assert [result_tokens(budget, None) for budget in (make_budget(8_000, None, ContextSettings()), BUDGET)] == [
+        1_000,
+        9_000,
+    ]
+    assert result_tokens(BUDGET, 500) == 500
 
 
 def test_the_breaker_opens_after_three_failures_in_a_row() -> None:
@@ -74,8 +108,17 @@ def test_the_breaker_opens_after_three_refills_within_three_turns_each() -> None
     breaker = after_success(Breaker())
     for _ in range(3):
         assert not breaker.is_open
-        breaker = after_success(after_turn(breaker))
+        breaker = after_success(after_turn(breaker, 150_000, BUDGET))
     assert breaker.is_open
+    assert "3 times within 3 answers" in why(breaker)
+
+
+def test_an_open_breaker_closes_after_three_answers_in_a_row_below_the_warning() -> None:
+    breaker = after_failure(after_failure(after_failure(Breaker())))
+    for used in (100_000, 100_000, 150_000, 100_000, 100_000):
+        breaker = after_turn(breaker, used, BUDGET)
+        assert breaker.is_open
+    assert not after_turn(breaker, 100_000, BUDGET).is_open
 
 
 def test_compactions_far_apart_are_no_refills() -> None:
@@ -83,5 +126,5 @@ def test_compactions_far_apart_are_no_refills() -> None:
     for _ in range(10):
         breaker = after_success(breaker)
         for _ in range(3):
-            breaker = after_turn(breaker)
+            breaker = after_turn(breaker, 100_000, BUDGET)
     assert not breaker.is_open

@@ -9,14 +9,15 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from support.logs import conversation, message, records
+from support.logs import conversation, fork, message, records
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
 from ullage.store.schema import MIGRATIONS, VERSION, migrate
-from ullage.store.search import BATCH
+from ullage.store.search_index import STEP_BYTES
 
 
 def written_store(path: Path) -> Path:
@@ -212,11 +213,54 @@ def test_two_stores_on_one_file_see_each_others_appends(tmp_path: Path) -> None:
         assert len(one.read("s")) == 3
 
 
-def test_more_messages_than_one_batch_are_indexed(sqlite_store: SqliteStore) -> None:
-    count = 2 * BATCH + 1
-    sqlite_store.create("s", conversation(*(f"word{number}" for number in range(count))))
-    for number in (0, BATCH - 1, BATCH, 2 * BATCH):
-        assert [hit.index for hit in sqlite_store.search(f"word{number}")] == [number]
+def test_indexing_goes_on_in_steps_until_nothing_is_left(sqlite_store: SqliteStore) -> None:
+    filler = "so many words " * (STEP_BYTES // 20)
+    sqlite_store.create("s", conversation(*(f"{filler} walnut{number}" for number in range(5))))
+    left = [sqlite_store.index_some()]
+    while left[-1]:
+        left.append(sqlite_store.index_some())
+    assert len(left) > 2
+    assert left == sorted(set(left), reverse=True)
+    for number in range(5):
+        assert sqlite_store.search(f"walnut{number}")[0].index == number
+
+
+def test_a_session_is_indexed_without_the_others(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create("s", conversation("walnut"))
+    sqlite_store.create("other", conversation(*["hazel " * STEP_BYTES] * 2))
+    sqlite_store.create("fork", fork("s", 1, message("f", "almond")))
+    assert sqlite_store.index_some("fork") > 0
+    assert sqlite_store.index_some("fork") == 0
+    assert sqlite_store.index_some() > 0
+
+
+def test_another_process_that_indexes_at_the_same_time_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with open_store(path) as one, open_store(path) as two:
+        one.create("s", conversation(*(f"{'so many words ' * 200} walnut{number}" for number in range(300))))
+        steppers = [Thread(target=store.search, args=("walnut",)) for store in (one, two)]
+        for stepper in steppers:
+            stepper.start()
+        for number in range(50):
+            one.append("s", records(message(f"n{number}", "hazel"), start=301 + number))
+        for stepper in steppers:
+            stepper.join(timeout=60)
+        assert sorted(hit.index for hit in two.search("hazel", limit=100)) == list(range(300, 350))
+        assert len({hit.index for hit in two.search("walnut7", limit=100)}) == 100
+
+
+def test_a_store_with_the_older_index_is_searched_after_its_migration(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with open_store(path) as store:
+        store.create("s", conversation("a walnut"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TABLE message_text")
+        connection.execute("CREATE VIRTUAL TABLE message_text USING fts5 (text)")
+        connection.execute("INSERT INTO message_text (rowid, text) SELECT record_id, 'a walnut' FROM records")
+        connection.execute("UPDATE sessions SET indexed_position = 1")
+        connection.execute("PRAGMA user_version = 1")
+    with open_store(path) as store:
+        assert [hit.message_id for hit in store.search("walnut")] == ["m0"]
 
 
 def test_a_purged_session_leaves_no_row_behind(sqlite_store: SqliteStore) -> None:

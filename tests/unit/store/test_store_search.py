@@ -5,9 +5,10 @@ import pytest
 from support.logs import conversation, fork, message, records
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest
-from ullage.model.events import MessageAppended
+from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.service.ports import SessionStore
+from ullage.store import SqliteStore
 
 
 def found(store: SessionStore, query: str, session_id: str | None = None) -> set[tuple[str, str, int]]:
@@ -22,9 +23,67 @@ def test_a_hit_names_the_message_and_marks_the_match(store: SessionStore) -> Non
     assert hit.score > 0
 
 
-def test_a_message_must_hold_all_words(store: SessionStore) -> None:
-    store.create("s", conversation("red apple", "green apple", "red green apple"))
-    assert found(store, "apple green") == {("s", "m1", 1), ("s", "m2", 2)}
+def test_any_word_finds_and_messages_with_all_words_come_first(store: SessionStore) -> None:
+    store.create("s", conversation("red apple red", "green leaf", "the green apple", "nothing of it"))
+    hits = store.search("apple green")
+    assert hits[0].message_id == "m2"
+    assert {hit.message_id for hit in hits} == {"m0", "m1", "m2"}
+
+
+def test_a_question_in_plain_words_finds_what_it_asks_for(store: SessionStore) -> None:
+    store.create("s", conversation("the walnut is ripe", "what did we do there", "how are you", "where was it"))
+    hits = store.search("What did we say about how ripe the walnuts were?")
+    assert [hit.message_id for hit in hits] == ["m0"]
+
+
+def test_words_that_only_ask_are_looked_for_when_there_are_no_others(store: SessionStore) -> None:
+    store.create("s", conversation("to be or not to be"))
+    assert found(store, "to be") == {("s", "m0", 0)}
+
+
+NAMES = "parseConfig max_tokens /src/app/main.py:12 --dry-run os.path.join sha256 HTTPServer a3f9c1e 日本語"
+QUERIES = (
+    *("parseConfig", "parse config", "config", "max_tokens", "tokens", "src/app/main.py", "main.py", "app/main"),
+    *("--dry-run", "dry run", "os.path.join", "join", "sha256", "HTTPServer", "http", "a3f9c1e", "日本"),
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_name_is_found_whole_and_by_its_parts(store: SessionStore, query: str) -> None:
+    store.create("s", conversation("other words", NAMES))
+    assert found(store, query) == {("s", "m1", 1)}
+
+
+@pytest.mark.parametrize(
+    ("query", "others"),
+    [
+        ("parse_config", ("parse the config", "parse_config_file parse_config_all", "config parse")),
+        ("src/main.py", ("main.py of src", "src main py", "lib/main.py src/other.py")),
+        ("run_test", ("run_tests run_tests", "run a test")),
+        ("getUserName", ("get user name", "getUser getName")),
+    ],
+)
+def test_a_whole_name_ranks_above_its_parts(store: SessionStore, query: str, others: tuple[str, ...]) -> None:
+    store.create("s", conversation(*others, f"a longer sentence that has {query} in its midst and goes on after it"))
+    assert store.search(query)[0].message_id == f"m{len(others)}"
+
+
+def test_words_side_by_side_rank_above_words_apart(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create("s", conversation("tree of the walnut", "the walnut tree of", "walnut of the tree"))
+    (first, *_) = sqlite_store.search("walnut tree")
+    assert "**walnut** **tree**" in first.snippet
+
+
+def test_a_needle_in_a_long_tool_output_is_found_and_shown(store: SessionStore) -> None:
+    lines = [f"line {number} of a log with the usual words" for number in range(1_500)]
+    lines[1_200] = "E walnut_index out of range"
+    result = ToolResultBlock(tool_use_id="t", content=(TextBlock(text="\n".join(lines)),))
+    appended = MessageAppended(message=Message(id="m", role=Role.USER, content=(result,)))
+    store.create("s", records(SessionCreated(), message("a", "a log"), appended, message("b", "the usual words")))
+    hit = store.search("which log line had the walnut_index out of range?")[0]
+    assert hit.message_id == "m"
+    assert "**walnut_index**" in hit.snippet
+    assert len(hit.snippet) < 400
 
 
 def test_the_better_match_comes_first(store: SessionStore) -> None:
@@ -67,11 +126,11 @@ def test_tool_inputs_results_and_resources_are_found_and_thinking_is_not(store: 
         ("walnut*", True),
         ("wal*", False),
         ("-walnut", True),
-        ("text:walnut", False),
-        ("NOT walnut", False),
-        ("walnut OR hazel", False),
-        ("AND walnut", False),
-        ("NEAR(walnut walnut)", False),
+        ("words:walnut", True),
+        ("NOT walnut", True),
+        ("hazel OR walnut", True),
+        ("hazel AND walnut", True),
+        ("NEAR(hazel walnut)", True),
         ("walnut\0walnut", True),
         ("\ud83d walnut", True),
     ],

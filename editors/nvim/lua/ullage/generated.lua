@@ -77,6 +77,9 @@ M.defaults = {
     keepToolUses = 3,
     clearAtLeast = 20000,
     excludeTools = {},
+    clearToolInputs = false,
+    keepThinkingTurns = 1,
+    maxResultTokensByTool = vim.empty_dict(),
   },
   summary = {
     writer = 'auto',
@@ -168,6 +171,12 @@ M.settings = {
           type = 'boolean',
           default = true,
         },
+        timeout = {
+          description = 'Seconds without a word from the server after which it is given up.',
+          type = 'number',
+          exclusiveMinimum = 0,
+          default = 120.0,
+        },
         contextEditing = {
           description = 'Let the provider itself clear or compact, where its API offers that.',
           type = 'boolean',
@@ -199,7 +208,7 @@ M.settings = {
     default = 0.9,
   },
   ['context.clearAt'] = {
-    description = 'Share from which cheap edits run: duplicate reads, old tool results.',
+    description = 'Share from which cheap edits run: repeated file reads, old thinking and tool results.',
     type = 'number',
     exclusiveMinimum = 0,
     exclusiveMaximum = 1,
@@ -235,12 +244,42 @@ M.settings = {
     default = 20000,
   },
   ['context.excludeTools'] = {
-    description = 'Tools whose results are never cleared.',
+    description = 'Tools whose results are never cleared nor shortened.',
     type = 'array',
     items = {
       type = 'string',
     },
     default = {},
+  },
+  ['context.clearAtToolUses'] = {
+    type = { 'integer', 'null' },
+    exclusiveMinimum = 0,
+    description = 'Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that saves clearAtLeast. Unset: only clearAt counts.',
+  },
+  ['context.clearToolInputs'] = {
+    description = 'Clear long inputs of old tool uses, too, not only their results.',
+    type = 'boolean',
+    default = false,
+  },
+  ['context.keepThinkingTurns'] = {
+    type = { 'integer', 'null' },
+    exclusiveMinimum = 0,
+    description = 'Most recent turns whose thinking clearing leaves alone. Null: all of them.',
+    default = 1,
+  },
+  ['context.maxResultTokens'] = {
+    type = { 'integer', 'null' },
+    exclusiveMinimum = 0,
+    description = 'Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000.',
+  },
+  ['context.maxResultTokensByTool'] = {
+    description = "The same per tool, by the tool's name.",
+    type = 'object',
+    additionalProperties = {
+      type = 'integer',
+      exclusiveMinimum = 0,
+    },
+    default = vim.empty_dict(),
   },
   ['summary.writer'] = {
     description = 'auto: a model where one is configured, else offline.',

@@ -123,13 +123,18 @@
 ---@field enabled? boolean Warn and compact automatically. Off while a model's window is unknown. Default true.
 ---@field warnAt? number Share of the usable window at which you are warned, once. Default 0.8.
 ---@field compactAt? number Share of the usable window at which Ullage compacts by itself. Default 0.9.
----@field clearAt? number Share from which cheap edits run: duplicate reads, old tool results. Default 0.65.
+---@field clearAt? number Share from which cheap edits run: repeated file reads, old thinking and tool results. Default 0.65.
 ---@field target? number Share of the usable window a compaction leaves at most. Default 0.5.
 ---@field reserve? integer|vim.NIL Tokens kept free for the answer. Unset: min(max output, 20,000, window/4).
 ---@field keepTail? integer|vim.NIL Tokens of recent turns kept verbatim. Unset: a quarter of usable, 2,000 to 20,000.
 ---@field keepToolUses? integer Most recent tool results that clearing leaves alone. Default 3.
 ---@field clearAtLeast? integer Cheap edits run only if they save this many tokens, or reach the target. Default 20000.
----@field excludeTools? string[] Tools whose results are never cleared.
+---@field excludeTools? string[] Tools whose results are never cleared nor shortened.
+---@field clearAtToolUses? integer|vim.NIL Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that saves clearAtLeast. Unset: only clearAt counts.
+---@field clearToolInputs? boolean Clear long inputs of old tool uses, too, not only their results. Default false.
+---@field keepThinkingTurns? integer|vim.NIL Most recent turns whose thinking clearing leaves alone. Null: all of them. Default 1.
+---@field maxResultTokens? integer|vim.NIL Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000.
+---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
@@ -344,6 +349,7 @@
 ---@field file? string The script or transcript that a scripted or replay provider plays.
 ---@field models? string[] Models it serves; names may end in `*`.
 ---@field nativeTools? boolean The server understands tool calls. Default true.
+---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear or compact, where its API offers that. Default false.
 
 --- A file or other resource put into the conversation; without `text` it is only a link.

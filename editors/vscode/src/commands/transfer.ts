@@ -17,9 +17,8 @@ export const importTranscript: Command = async (ullage, given) => {
     report(path);
     return ullage.sessions.request(SessionImport, { path, cwd: folder() }, token);
   });
+  ullage.notices.announce(done.session.sessionId, imported(done));
   await ullage.sessions.activate(done.session);
-  const chosen = await vscode.window.showInformationMessage(imported(done), 'Show');
-  if (chosen) await vscode.commands.executeCommand('ullage.showContext');
 };
 
 const FORMATS: readonly (vscode.QuickPickItem & { readonly format: NonNullable<ExportParams['format']> })[] = [

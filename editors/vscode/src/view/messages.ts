@@ -116,8 +116,8 @@ export const isHostMessage = tagged('type', {
   chunk: { text: string },
   compacted: { status: word('completed', 'failed', 'cancelled'), error: string },
   hits: { query: string, hits: list(hit), error: string },
-  /** A line for the person. */
-  notice: { severity: word('info', 'warning', 'error'), text: string },
+  /** A line for the person, and the edit it speaks of. */
+  notice: { severity: word('info', 'warning', 'error'), text: string, editId: nullable(string) },
 });
 
 export type PageMessage = Guarded<typeof isPageMessage>;

@@ -158,12 +158,14 @@ export class ViewHost implements vscode.Disposable {
       case 'compaction_summary_chunk':
         this.#post({ type: 'chunk', text: update.content.text });
         return;
-      case 'notice':
-        this.#post({ type: 'notice', severity: update.severity, text: update.title });
-        if (update._meta?.ullage.editId == null) return;
+      case 'notice': {
+        const editId = update._meta?.ullage.editId ?? null;
+        this.#post({ type: 'notice', severity: update.severity, text: update.title, editId });
+        if (editId === null) return;
         this.#edited = true;
         this.#follow();
         return;
+      }
       default:
         return;
     }
@@ -181,7 +183,7 @@ export class ViewHost implements vscode.Disposable {
         void vscode.commands.executeCommand(COMMANDS[message.name]);
         return;
       case 'copy':
-        void vscode.env.clipboard.writeText(message.text).then(() => this.#post({ type: 'notice', severity: 'info', text: 'Copied.' }));
+        void vscode.env.clipboard.writeText(message.text).then(() => this.#post({ type: 'notice', severity: 'info', text: 'Copied.', editId: null }));
         return;
       default:
         void this.#guarded(() => this.#ask(message));
@@ -204,7 +206,7 @@ export class ViewHost implements vscode.Disposable {
       case 'pin': {
         const { pinned } = await this.#model.request(ContextPin, { sessionId, messageId: message.id, pinned: message.pinned });
         this.#post({ type: 'pinned', ids: pinned });
-        this.#post({ type: 'notice', severity: 'info', text: message.pinned ? 'Pinned: kept verbatim through every compaction.' : 'Unpinned.' });
+        this.#post({ type: 'notice', severity: 'info', text: message.pinned ? 'Pinned: kept verbatim through every compaction.' : 'Unpinned.', editId: null });
         return;
       }
       case 'undo':
@@ -232,7 +234,7 @@ export class ViewHost implements vscode.Disposable {
     try {
       await work();
     } catch (error) {
-      this.#post({ type: 'notice', severity: 'error', text: textOf(error) });
+      this.#post({ type: 'notice', severity: 'error', text: textOf(error), editId: null });
     }
   }
 

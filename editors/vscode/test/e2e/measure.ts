@@ -1,4 +1,7 @@
-/** Measures the time from an append to the new figure on screen, and prints one JSON object; see scripts/benches/editors.py. */
+/** Measures the time from an append to the new figure on screen, and a newcomer's; prints one JSON object. See scripts/benches/editors.py. */
+import type { Locator } from 'playwright-core';
+
+import { newcomer } from './rig/newcomer.ts';
 import { until } from './rig/patience.ts';
 import { given } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
@@ -9,23 +12,35 @@ const WARM_UP = 10;
 /** Adds about a thousand tokens to a window of a million, so that each round shows another figure. */
 const TEXT = 'The device list shows when each device was last seen, in words. '.repeat(75);
 
-/** Kept by the page: when the status item's last change was about to be painted, Unix milliseconds. */
+interface Painted {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Kept by a watched element's window: when its last change was about to be painted, Unix milliseconds. */
 interface Watched extends Window {
-  ullagePainted?: { readonly text: string; readonly at: number };
+  ullagePainted?: Painted;
+}
+
+/** Durations, ms: to the status bar and to the Context view, one each per round. */
+interface Measured {
+  readonly appendToScreen: readonly number[];
+  readonly appendToView: readonly number[];
 }
 
 const workbench = await Workbench.open('measure', {
   settings: { 'ullage.models': { 'gpt-4o': { window: 1_000_000 } } },
   environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM') },
 });
+let measured: Measured;
 try {
-  console.log(JSON.stringify({ appendToScreen: await measure() }));
+  measured = await measure();
 } finally {
   await workbench.close(false);
 }
+process.stdout.write(`${JSON.stringify({ ...measured, newcomer: await newcomer() })}\n`);
 
-/** One duration per round, ms. */
-async function measure(): Promise<readonly number[]> {
+async function measure(): Promise<Measured> {
   const driver = await workbench.driver();
   await workbench.run('New Session');
   await workbench.answer('measured');
@@ -35,27 +50,34 @@ async function measure(): Promise<readonly number[]> {
   await workbench.reads(/0\/1M/);
   const { result } = await driver.ask<{ sessions: readonly { sessionId: string }[] }>('ullage/session/list', {});
   const sessionId = result.sessions[0]?.sessionId;
-  await watch();
-  const durations: number[] = [];
+  await workbench.run('Show Context');
+  const view = workbench.context.locator('.gauge-words');
+  await view.waitFor();
+  const places = [workbench.status, view];
+  await Promise.all(places.map(watch));
+  const durations: readonly number[][] = places.map(() => []);
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-    const before = await painted();
+    const before = await Promise.all(places.map(painted));
     const { sentAt } = await driver.ask('ullage/session/append', { sessionId, messages: [{ role: 'user', content: TEXT }] });
-    const after = await until('the new figure', async () => {
-      const now = await painted();
-      return now.text !== before.text && now.at > sentAt ? now : undefined;
-    });
-    if (round >= WARM_UP) durations.push(after.at - sentAt);
+    for (const [at, place] of places.entries()) {
+      const after = await until('the new figure', async () => {
+        const now = await painted(place);
+        return now.text !== before[at]?.text && now.at > sentAt ? now : undefined;
+      });
+      if (round >= WARM_UP) durations[at]?.push(after.at - sentAt);
+    }
   }
-  return durations;
+  const [appendToScreen = [], appendToView = []] = durations;
+  return { appendToScreen, appendToView };
 }
 
-function painted(): Promise<{ readonly text: string; readonly at: number }> {
-  return workbench.page.evaluate(() => (window as Watched).ullagePainted ?? { text: '', at: 0 });
+function painted(place: Locator): Promise<Painted> {
+  return place.evaluate(() => (window as Watched).ullagePainted ?? { text: '', at: 0 });
 }
 
 /** The change is on screen with the frame that follows it. */
-async function watch(): Promise<void> {
-  await workbench.status.evaluate((item) => {
+async function watch(place: Locator): Promise<void> {
+  await place.evaluate((item) => {
     new MutationObserver(() => {
       const text = item.textContent;
       requestAnimationFrame(() => {

@@ -15,7 +15,7 @@ const SETTINGS = {
   'ullage.context.excludeTools': ['read_file', 'write_file', 'edit_file', 'run'],
 };
 const RECORDED = path.join(transcripts, 'claude_code_spotter/tool_heavy.jsonl');
-const FULL = /~64% · compacts at 41K/;
+const FULL = /~64% of 60K · compacts at 41K/;
 
 let vscode: Workbench;
 let failed = false;
@@ -66,10 +66,10 @@ describe('the first session', () => {
 describe('a conversation that fills its window', () => {
   test('is imported, shown in the warning colour, and told of once', async () => {
     await importFile(sample);
-    await vscode.toast('Imported 203 messages (ullage).');
-    await vscode.toast(/Context 85% full \(38K of 45K usable\)\. Compacts by itself at 4[01]K\./);
+    await vscode.toast(/Imported 203 messages \(ullage\)\. Context 85% full \(38K of 45K usable\)\. Compacts by itself at 4[01]K\./);
     await vscode.reads(FULL);
     assert.equal(await vscode.statusKind(), 'warning');
+    assert.equal(await vscode.page.locator('.notification-toast').count(), 1);
     await vscode.shot('warning', 'warning.png');
   });
 
@@ -79,7 +79,7 @@ describe('a conversation that fills its window', () => {
     const hover = vscode.page.locator('.monaco-hover', { hasText: 'tool results' });
     await hover.waitFor();
     const text = await hover.innerText();
-    for (const word of ['Add token refresh to the login service', 'claude-sonnet-4-5', '38,164 of 60,000 tokens', 'Estimated', 'Compact now', 'Preview', 'Show context'])
+    for (const word of ['Add token refresh to the login service', 'claude-sonnet-4-5', '~64% of the window', '38,164 of 60,000 tokens · 85% of the 45,000 usable', 'Estimated', 'Compact now', 'Preview', 'Show context'])
       assert.ok(text.includes(word), `${word} is not in ${text}`);
     await vscode.shot('hover', 'hover.png');
     await vscode.page.mouse.move(600, 300);
@@ -96,7 +96,7 @@ describe('a conversation that fills its window', () => {
 describe('compacting', () => {
   test('from the palette, its summary streams into the Context view', async () => {
     await vscode.run('Compact Context');
-    await vscode.reads(/Compacting… 1\d\d messages/);
+    await vscode.reads(/Compacting… 1\d\d messages · [\d.]+K? characters/);
     const lengths = new Set<number>();
     await until('three stages of the summary', async () => {
       lengths.add((await vscode.context.locator('.writing .prose, .writing').first().innerText().catch(() => '')).length);
@@ -146,7 +146,7 @@ describe('previewing', () => {
     // It opens with the cursor at the summary's beginning.
     await vscode.page.locator('.monaco-editor.focused').waitFor();
     await vscode.page.keyboard.insertText('The eleventh refresh within a minute gets 429.\n');
-    await vscode.page.locator('.codelens-decoration', { hasText: /38K → ~/ }).first().waitFor();
+    await vscode.page.locator('.codelens-decoration', { hasText: /38K → ≈/ }).first().waitFor();
     await vscode.run('Accept Preview');
     await vscode.toast(/Compacted 1\d\d messages: 38K → /);
     await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });

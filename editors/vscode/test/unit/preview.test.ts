@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/previewText';
+import { changedLines, previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/previewText';
 import type { CompactResult, MessagesResult } from '../../src/protocol.gen';
 import { example } from './samples';
 
@@ -29,9 +29,20 @@ test('without its marks the summary is not guessed', () => {
   expect(previewLine(result, undefined)).toContain('mark');
 });
 
+test('it reads as a diff: lines that go have a minus, those that stay none, the summary comes in between', () => {
+  const lines = document.split('\n');
+  const { added, removed } = changedLines(document) ?? { added: undefined, removed: undefined };
+  expect(lines.slice(added?.first, (added?.last ?? 0) + 1).join('\n')).toBe(result.summary);
+  const gone = lines.slice(removed?.first, (removed?.last ?? 0) + 1);
+  expect(gone).toHaveLength(result.archived.length);
+  expect(gone.every((line) => /^- #\d+ /.test(line))).toBe(true);
+  expect(lines.filter((line) => /^ {2}#\d+ /.test(line))).toHaveLength(entries.length);
+  expect(changedLines(document.replace(SUMMARY_BEGIN, ''))).toBeUndefined();
+});
+
 test('the live line follows the edit, and warns when the context would grow', () => {
   expect(previewLine(result, result.summary)).toBe('718 → 337 (53% less)');
-  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ~437 (39% less)');
+  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ≈437 (39% less)');
   expect(previewLine(result, 'x'.repeat(8_000))).toContain('larger than what it replaces');
   expect(sizeWith(result, '')).toBeGreaterThanOrEqual(0);
 });

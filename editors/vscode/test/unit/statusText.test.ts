@@ -21,7 +21,7 @@ test('a reported figure stands as it is, an estimate has a tilde, a stale one th
 test("colours follow the server's level, with words beside them", () => {
   const near = { used: 164_000, size: 200_000 };
   const warning = view({ usage: usage({ ...near, meta: { level: 'warning', compactAt: 172_000 } }) });
-  expect(warning).toMatchObject({ text: '◕ 82% · compacts at 172K', tone: 'warning' });
+  expect(warning).toMatchObject({ text: '◕ 82% of 200K · compacts at 172K', tone: 'warning' });
   expect(warning.label).toContain('Warning');
   expect(view({ usage: usage({ ...near, meta: { level: 'critical' } }) }).tone).toBe('error');
 });
@@ -29,6 +29,8 @@ test("colours follow the server's level, with words beside them", () => {
 test('while it compacts a click cancels', () => {
   const busy = view({ usage: usage(), compaction });
   expect(busy).toMatchObject({ text: '$(sync~spin) Compacting… 45 messages', command: 'ullage.cancelCompaction' });
+  const writing = view({ usage: usage(), compaction: { ...compaction, text: 'x'.repeat(1_127) } });
+  expect(writing.text).toBe('$(sync~spin) Compacting… 45 messages · 1.1K characters');
 });
 
 test('what a compaction did is shown for a while', () => {

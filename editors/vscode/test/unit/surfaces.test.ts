@@ -45,10 +45,10 @@ afterEach(() => {
   vi.clearAllMocks();
 });
 
-function withUsed(used: number): SessionNotification {
+function withUsed(used: number, compactions = 0): SessionNotification {
   const { update } = usage;
-  if (update.sessionUpdate !== 'usage_update') throw new Error('the example is no usage update');
-  return { sessionId: 's_1', update: { ...update, used } };
+  if (update.sessionUpdate !== 'usage_update' || !update._meta) throw new Error('the example is no usage update');
+  return { sessionId: 's_1', update: { ...update, used, _meta: { ullage: { ...update._meta.ullage, compactions } } } };
 }
 
 test('the status item takes a thousand updates in a second with some twenty repaints, the last one shown', () => {
@@ -67,23 +67,79 @@ test('the status item takes a thousand updates in a second with some twenty repa
   bar.dispose();
 });
 
+test('what a compaction did leaves the status bar when it is undone', () => {
+  vi.useFakeTimers();
+  const item = new CountingItem();
+  window.createStatusBarItem.mockReturnValue(item);
+  const bar = new StatusBar({ health: running, onDidChangeHealth: new EventEmitter<Health>().event }, sessions);
+  updates.fire({ ...(example('update.compaction_update.completed.json') as SessionNotification), sessionId: 's_1' });
+  updates.fire(withUsed(300, 1));
+  vi.advanceTimersByTime(100);
+  expect(item.text).toMatch(/^✓ /);
+  updates.fire(withUsed(7_000));
+  vi.advanceTimersByTime(100);
+  expect(item.text).toBe('◕ 85% · 7K/8.2K');
+  bar.dispose();
+});
+
+const WARNING = 'Context 81% full (5K of 6.1K usable). Compacts by itself at 5.5K.';
+const CHOICES = ['Compact now', 'Preview', 'Not for this session'];
+
 test('a warning offers to compact, to look first, and to be silent', async () => {
+  vi.useFakeTimers();
   const notices = new Notices(sessions, memory());
   window.showWarningMessage.mockResolvedValueOnce('Compact now');
   updates.fire(warning);
-  const text = 'Context 81% full (5K of 6.1K usable). Compacts by itself at 5.5K.';
-  expect(window.showWarningMessage).toHaveBeenCalledWith(text, 'Compact now', 'Preview', 'Not for this session');
+  await vi.runAllTimersAsync();
+  expect(window.showWarningMessage).toHaveBeenCalledWith(WARNING, ...CHOICES);
+  vi.useRealTimers();
   await expect.poll(() => commands.executeCommand.mock.calls).toContainEqual(['ullage.compactContext']);
   notices.dispose();
 });
 
+test('an import and the warning it causes are one toast', async () => {
+  vi.useFakeTimers();
+  const notices = new Notices(sessions, memory());
+  notices.announce('s_1', 'Imported 203 messages (ullage).');
+  updates.fire(warning);
+  await vi.runAllTimersAsync();
+  expect(window.showWarningMessage).toHaveBeenCalledWith(`Imported 203 messages (ullage). ${WARNING}`, ...CHOICES);
+  expect(window.showInformationMessage).not.toHaveBeenCalled();
+  notices.dispose();
+});
+
+test('a warning that a compaction answers is not shown; the import is told with the compaction', async () => {
+  vi.useFakeTimers();
+  const notices = new Notices(sessions, memory());
+  notices.announce('s_1', 'Imported 203 messages (ullage).');
+  for (const kind of ['context_warning', 'auto_compacting', 'compaction_complete'])
+    updates.fire(example(`update.notice.${kind}.json`) as SessionNotification);
+  await vi.runAllTimersAsync();
+  expect(window.showWarningMessage).not.toHaveBeenCalled();
+  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+  expect(window.showInformationMessage).toHaveBeenCalledWith(expect.stringMatching(/^Imported 203 .* Compacted /), 'Show', 'Undo');
+  notices.dispose();
+});
+
+test('an import without a warning is told by itself', async () => {
+  vi.useFakeTimers();
+  const notices = new Notices(sessions, memory());
+  notices.announce('s_1', 'Imported 2 messages (ullage).');
+  await vi.runAllTimersAsync();
+  expect(window.showInformationMessage).toHaveBeenCalledWith('Imported 2 messages (ullage).', 'Show');
+  notices.dispose();
+});
+
 test('a session that was silenced stays silent', async () => {
+  vi.useFakeTimers();
   const remembered = memory();
   const notices = new Notices(sessions, remembered);
   window.showWarningMessage.mockResolvedValueOnce('Not for this session');
   updates.fire(warning);
-  await expect.poll(() => remembered.get('ullage.mutedSessions')).toEqual(['s_1']);
+  await vi.runAllTimersAsync();
+  expect(remembered.get('ullage.mutedSessions')).toEqual(['s_1']);
   updates.fire(warning);
+  await vi.runAllTimersAsync();
   expect(window.showWarningMessage).toHaveBeenCalledTimes(1);
   notices.dispose();
 });

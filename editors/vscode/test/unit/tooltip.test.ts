@@ -8,7 +8,8 @@ const NOW = 1_012_000;
 test('it says session, gauge, parts largest first, source, last compaction and links', () => {
   const text = tooltipMarkdown(usage(), edit({ timestamp: NOW - 7_200_000 }), NOW);
   expect(text).toContain('**fix\\-login** · claude\\-sonnet\\-4\\-5');
-  expect(text).toContain('58,432 of 128,000 tokens, compacts at 97K');
+  expect(text).toContain('` 46% of the window');
+  expect(text).toContain('58,432 of 128,000 tokens · 54% of the 108,000 usable · compacts at 97K');
   const rows = [...text.matchAll(/^\| ([a-z ]+) \|/gm)].map(([, kind]) => kind?.trim());
   expect(rows.filter(Boolean)).toEqual(['messages', 'tool results', 'tools', 'system prompt', 'summary']);
   expect(text).toContain('Reported by the provider 12 s ago');

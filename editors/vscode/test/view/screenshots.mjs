@@ -40,7 +40,7 @@ const SCENES = {
       await page.evaluate(() => {
         window.stub.post({ type: 'compacting', number: 1, trigger: 'automatic', messages: 44, before: 164_000, summary: '' });
         window.stub.post({ type: 'chunk', text: window.stub.summary.slice(0, 330) });
-        window.stub.post({ type: 'notice', severity: 'warning', text: 'Context 92% full (165K of 180K usable). Compacts by itself at 162K.' });
+        window.stub.post({ type: 'notice', severity: 'warning', text: 'Context 92% full (165K of 180K usable). Compacts by itself at 162K.', editId: null });
       });
     },
   },

@@ -16,8 +16,12 @@ export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
     'div.marker-head',
     { title: when },
     icon('marker'),
-    h('span.marker-title', {}, `Compacted #${marker.number}`),
-    ...markerWords(marker, context.now).flatMap((word) => [h('span.dot', {}, '·'), h('span.marker-word', {}, word)]),
+    h(
+      'div.marker-line',
+      {},
+      h('span.marker-title', {}, `Compacted #${marker.number}`),
+      ...markerWords(marker, context.now).map((word) => h('span.marker-word', {}, `· ${word}`)),
+    ),
     icon('chevron'),
   );
   const element = h('div.marker', { 'aria-expanded': String(open) }, head);

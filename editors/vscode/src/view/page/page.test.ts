@@ -155,8 +155,18 @@ test('what was open is open again when the page comes back', async () => {
 
 test('a refusal is said assertively, other news politely', () => {
   show([item('m0')]);
-  page.receive({ type: 'notice', severity: 'error', text: 'No.' });
+  page.receive({ type: 'notice', severity: 'error', text: 'No.', editId: null });
   expect(find('[aria-live="assertive"]').textContent).toBe('No.');
-  page.receive({ type: 'notice', severity: 'info', text: 'Yes.' });
+  page.receive({ type: 'notice', severity: 'info', text: 'Yes.', editId: null });
   expect(find('[aria-live="polite"]').textContent).toBe('Yes.');
+});
+
+test('the news of a compaction goes when it is undone', () => {
+  const edit = { id: 'e1', kind: 'compaction', timestamp: 0, trigger: 'manual', tokensSaved: 9, partOf: null };
+  show([item('m0')]);
+  page.receive({ type: 'notice', severity: 'info', text: 'Compacted 2 messages.', editId: 'e1' });
+  page.receive({ type: 'history', edits: [{ ...edit, reverted: false }] });
+  expect(find('.notice').hidden).toBe(false);
+  page.receive({ type: 'history', edits: [{ ...edit, reverted: true }] });
+  expect(find('.notice').hidden).toBe(true);
 });

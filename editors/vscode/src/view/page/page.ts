@@ -42,6 +42,8 @@ export class Page {
   readonly #toggles = new Map<HTMLElement, HTMLButtonElement>();
   #sessionId: string | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The edit that the notice speaks of. */
+  #noticeEdit: string | null = null;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: PageHost) {
@@ -79,11 +81,13 @@ export class Page {
         return;
       case 'usage':
         setText(this.#model, message.usage.model);
+        this.#model.title = message.usage.model;
         this.#conversation.setUsage(message.usage);
         this.#gauge.show(message.usage);
         return;
       case 'history':
         this.#history.show(message.edits);
+        if (message.edits.some(({ id, reverted }) => reverted && id === this.#noticeEdit)) this.#notice.hidden = true;
         return;
       case 'pinned':
         this.#conversation.setPinned(message.ids);
@@ -136,12 +140,13 @@ export class Page {
     this.#conversation.open(message.generation, message.total, kept?.sessionId === message.sessionId ? kept.place : undefined);
   }
 
-  #showNotice({ severity, text }: HostMessageOf<'notice'>): void {
+  #showNotice({ severity, text, editId }: HostMessageOf<'notice'>): void {
     setText(severity === 'error' ? this.#urgent : this.#polite, text);
     const close = button('.quiet', { title: 'Dismiss', 'aria-label': 'Dismiss' }, () => (this.#notice.hidden = true), icon('close'));
     this.#notice.replaceChildren(h('span', {}, text), close);
     this.#notice.dataset['severity'] = severity;
     this.#notice.hidden = false;
+    this.#noticeEdit = editId;
     clearTimeout(this.#noticeTimer);
     if (severity === 'info') this.#noticeTimer = setTimeout(() => (this.#notice.hidden = true), NEWS);
   }

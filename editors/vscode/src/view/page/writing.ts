@@ -1,5 +1,5 @@
 /** The marker in the making: the summary as it is written, with Cancel. It stands above the list, so it is always seen. */
-import { messages, short } from '../../figures';
+import { full, messages, short } from '../../figures';
 import type { HostMessageOf } from '../messages';
 import { button, h, replace, setText } from './dom';
 import { icon } from './icons';
@@ -10,6 +10,7 @@ export class Writing {
   readonly #title = h('span.marker-title');
   readonly #text = h('div.prose.writing-text', { tabindex: 0, role: 'region', 'aria-label': 'The summary so far' });
   #summary = '';
+  #words = '';
   #frame = 0;
 
   constructor(cancel: () => void) {
@@ -24,7 +25,7 @@ export class Writing {
   begin(run: HostMessageOf<'compacting'>): void {
     this.element.hidden = false;
     this.#summary = run.summary;
-    setText(this.#title, `Compacting ${messages(run.messages)} (${short(run.before)})…`);
+    this.#words = `Compacting ${messages(run.messages)} (${short(run.before)})…`;
     this.#draw();
   }
 
@@ -43,6 +44,8 @@ export class Writing {
 
   #draw(): void {
     this.#frame = 0;
+    const written = this.#summary.length;
+    setText(this.#title, written === 0 ? this.#words : `${this.#words} ${full(written)} characters written`);
     replace(this.#text, renderMarkdown(this.#summary));
     this.#text.scrollTop = this.#text.scrollHeight;
   }

@@ -19,6 +19,7 @@ const QUIET = {
   'update.mode': 'none',
   'chat.disableAIFeatures': true,
   'git.enabled': false,
+  'security.workspace.trust.startupPrompt': 'never',
 };
 
 export interface Setup {
@@ -26,6 +27,10 @@ export interface Setup {
   /** User settings beside those that keep the workbench quiet. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string>>;
+  /** Files of the open folder, by name; empty if left out. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Whether VS Code asks which folders are trusted, so that the open one is not. */
+  readonly restricted?: boolean;
 }
 
 export class CodeServer {
@@ -52,7 +57,8 @@ export class CodeServer {
     const process = spawn(
       given('ULLAGE_NODE'),
       [given('ULLAGE_CODE_SERVER'), ...flags, '--bind-addr', address, '--auth', 'none', '--disable-telemetry',
-        '--disable-update-check', '--disable-workspace-trust', '--disable-getting-started-override', path.join(home, 'workspace')],
+        '--disable-update-check', '--disable-getting-started-override', ...(setup.restricted ? [] : ['--disable-workspace-trust']),
+        path.join(home, 'workspace')],
       { env, stdio: ['ignore', log, log] },
     );
     const server = new CodeServer(home, `http://${address}`, process);
@@ -94,19 +100,33 @@ function folders(home: string, setup: Setup): readonly string[] {
     writeFileSync(path.join(user, scope, 'settings.json'), settings);
   }
   mkdirSync(path.join(home, 'workspace'));
+  for (const [name, text] of Object.entries(setup.files ?? {})) {
+    const file = path.join(home, 'workspace', name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
   return ['--user-data-dir', user, '--extensions-dir', path.join(home, 'extensions')];
 }
 
 function environment(home: string, setup: Setup): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('VSCODE_') && !name.startsWith('ULLAGE_'));
-  const xdg = ['CONFIG', 'DATA', 'STATE', 'CACHE'].map((name) => [`XDG_${name}_HOME`, path.join(home, name.toLowerCase())]);
+  return {
+    ...cleanEnvironment(home),
+    // Nobody answers there: the workbench must not look for a marketplace.
+    EXTENSIONS_GALLERY: '{"serviceUrl":"http://127.0.0.1:9/"}',
+    ...setup.environment,
+  };
+}
+
+/** This machine's, with an empty home and without a trace of Ullage. */
+export function cleanEnvironment(home: string): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(VSCODE|ULLAGE|VIRTUAL_ENV|PYTHON)/.test(name));
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => !existsSync(path.join(folder, 'ullage')));
+  const xdg = ['CONFIG', 'DATA', 'STATE', 'CACHE'].map((name) => [`XDG_${name}_HOME`, path.join(home, name.toLowerCase())] as const);
   return {
     ...Object.fromEntries(own),
     ...Object.fromEntries(xdg),
     HOME: home,
-    // Nobody answers there: the workbench must not look for a marketplace.
-    EXTENSIONS_GALLERY: '{"serviceUrl":"http://127.0.0.1:9/"}',
-    ...setup.environment,
+    PATH: folders.join(path.delimiter),
   };
 }
 

@@ -31,7 +31,7 @@ export class Workbench {
     this.status = page.locator(`[id="${STATUS}"]`);
   }
 
-  /** A workbench with the extension installed, up to the status item. `name` is the folder of its screenshots. */
+  /** A workbench with the extension installed, unless `extensions` is empty, up to the status item. `name` is the folder of its screenshots. */
   static async open(name: string, setup: Partial<Setup> = {}): Promise<Workbench> {
     const socket = path.join(output, `${name}-${process.pid}.sock`);
     mkdirSync(path.join(output, name), { recursive: true });
@@ -39,6 +39,8 @@ export class Workbench {
       extensions: setup.extensions ?? [vsix, driverVsix],
       settings: setup.settings ?? {},
       environment: { ULLAGE_DRIVER_SOCKET: socket, ...setup.environment },
+      ...(setup.files ? { files: setup.files } : {}),
+      restricted: setup.restricted ?? false,
     });
     const browser = await chromium.launchPersistentContext(path.join(server.home, 'browser'), {
       executablePath: given('ULLAGE_CHROMIUM'),
@@ -50,7 +52,9 @@ export class Workbench {
     const workbench = new Workbench(name, server, browser, page);
     await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto(`${server.url}/?folder=${encodeURIComponent(server.workspace)}`);
-    await workbench.status.waitFor({ timeout: START_PATIENCE });
+    // Without the extension the workbench is there with its own status items.
+    const ready = setup.extensions?.length === 0 ? page.locator('.statusbar-item').first() : workbench.status;
+    await ready.waitFor({ timeout: START_PATIENCE });
     return workbench;
   }
 
@@ -102,22 +106,15 @@ export class Workbench {
 
   // Palette and pickers
 
-  /** Runs a command of ours by its title, as a person does. */
-  async run(title: string): Promise<void> {
-    const row = await this.findCommand(title);
-    await row.click();
-  }
-
-  /** The palette's row of a command of ours. */
-  async findCommand(title: string): Promise<Locator> {
+  /** Runs a command by its title, as a person does; one of ours unless another category is named. */
+  async run(title: string, category = 'Ullage'): Promise<void> {
+    const name = `${category}: ${title}`;
     await this.page.keyboard.press('Escape');
     await this.page.keyboard.press('F1');
     const input = this.quickInput.locator('input').first();
     await input.waitFor();
-    await input.fill(`>Ullage: ${title}`);
-    const row = this.picks.filter({ has: this.page.getByText(`Ullage: ${title}`, { exact: true }) }).first();
-    await row.waitFor();
-    return row;
+    await input.fill(`>${name}`);
+    await this.picks.filter({ has: this.page.getByText(name, { exact: true }) }).first().click();
   }
 
   get quickInput(): Locator {
@@ -145,7 +142,7 @@ export class Workbench {
   /** Answers the open file dialog. It reads folders as it opens and as one types, and puts its own path back meanwhile. */
   async answerFile(file: string): Promise<void> {
     const input = this.quickInput.locator('input').first();
-    await until('the file dialog', async () => (await input.inputValue().catch(() => '')).startsWith(this.workspace));
+    await until('the file dialog', async () => (await input.inputValue().catch(() => '')).startsWith('/'));
     await until(`the file dialog to take ${file}`, async () => {
       if (!(await this.quickInput.isVisible())) return true;
       if ((await input.inputValue()) !== file) await input.fill(file);

@@ -1,0 +1,61 @@
+/** A folder that is not trusted must not choose what runs. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, test } from 'node:test';
+
+import { given, output } from './rig/places.ts';
+import { Workbench } from './rig/workbench.ts';
+
+const opened: Workbench[] = [];
+let passed = 0;
+after(async () => { for (const workbench of opened) await workbench.close(passed < opened.length); });
+
+/** Leaves the trace, then ends: it is no server. */
+function writeProgram(file: string, trace: string): void {
+  mkdirSync(output, { recursive: true });
+  rmSync(trace, { force: true });
+  writeFileSync(file, `#!/bin/sh\ntouch '${trace}'\n`, { mode: 0o755 });
+}
+
+/** A folder whose settings name a program of its own, which would leave a trace if it were run. */
+async function openRestricted(name: string, environment: Readonly<Record<string, string>>): Promise<{ workbench: Workbench; trace: string }> {
+  const trace = path.join(output, `${name}.ran`);
+  const program = path.join(output, `${name}-program`);
+  const files = { '.vscode/settings.json': JSON.stringify({ 'ullage.server.path': program }) };
+  writeProgram(program, trace);
+  const workbench = await Workbench.open(name, { restricted: true, files, environment });
+  opened.push(workbench);
+  return { workbench, trace };
+}
+
+test('without another server the status item says that none was found and why the folder is not asked', async () => {
+  const { workbench, trace } = await openRestricted('restricted', {});
+  await workbench.reads(/Ullage: not set up/);
+  const label = await workbench.status.locator('a').getAttribute('aria-label');
+  assert.match(label ?? '', /this folder is not trusted, so its settings are not used/);
+  await workbench.shot('restricted');
+  assert.equal(existsSync(trace), false);
+  passed += 1;
+});
+
+test('with another server that one runs, and the hover says that the folder is restricted', async () => {
+  const { workbench, trace } = await openRestricted('restricted-running', { ULLAGE_SERVER: given('ULLAGE_PROGRAM') });
+  await workbench.reads(/^Ullage$/);
+  assert.ok(workbench.serverProcess);
+  await workbench.status.hover();
+  await workbench.page.locator('.monaco-hover', { hasText: 'Restricted: this folder is not trusted' }).waitFor();
+  await workbench.shot('restricted running');
+  assert.equal(existsSync(trace), false);
+  passed += 1;
+});
+
+test('once the folder is trusted its program is what runs', async () => {
+  const { workbench, trace } = await openRestricted('trusted', {});
+  await workbench.reads(/Ullage: not set up/);
+  await workbench.run('Manage Workspace Trust', 'Workspaces');
+  await workbench.page.getByRole('button', { name: 'Trust', exact: true }).first().click();
+  await workbench.reads(/Ullage: stopped/);
+  assert.equal(existsSync(trace), true);
+  passed += 1;
+});

@@ -1,0 +1,74 @@
+/** A newcomer follows the README's VS Code section, timed: nothing of Ullage is on the machine, and no key is given. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { cleanEnvironment } from './codeServer.ts';
+import { START_PATIENCE } from './patience.ts';
+import { repository, sample } from './places.ts';
+import { Workbench } from './workbench.ts';
+
+/** Longest a package manager may take, ms. */
+const DOWNLOADS = 240_000;
+
+/** Seconds: making the .vsix from a fresh checkout, and from opening VS Code until it shows how full the context is. */
+export interface Newcomer {
+  readonly build: number;
+  readonly firstUsage: number;
+}
+
+export async function newcomer(): Promise<Newcomer> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'ullage-newcomer-'));
+  try {
+    const checkout = copyCheckout(path.join(folder, 'checkout'));
+    const build = await timed(() => { makeVsix(checkout, path.join(folder, 'home')); });
+    return { build, firstUsage: await timed(() => reachUsage(path.join(checkout, 'editors/vscode/ullage.vsix'))) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What git would clone, with what is not committed yet. */
+function copyCheckout(target: string): string {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: repository, encoding: 'utf8' });
+  for (const file of listed.split('\0').filter(Boolean)) cpSync(path.join(repository, file), path.join(target, file));
+  return target;
+}
+
+function makeVsix(checkout: string, home: string): void {
+  mkdirSync(home);
+  const options = { cwd: path.join(checkout, 'editors/vscode'), env: cleanEnvironment(home), timeout: DOWNLOADS, stdio: 'pipe' } as const;
+  execFileSync('npm', ['ci'], options);
+  execFileSync('npm', ['run', 'package'], options);
+}
+
+async function reachUsage(vsix: string): Promise<void> {
+  const workbench = await Workbench.open('newcomer', { extensions: [] });
+  let failed = true;
+  try {
+    await workbench.run('Install from VSIX...', 'Extensions');
+    await workbench.answerFile(vsix);
+    const toast = await workbench.toast("Ullage's server is not set up yet.");
+    await workbench.reads(/not set up/);
+    await workbench.shot('not set up');
+    await toast.getByRole('button', { name: 'Set it up for me' }).click();
+    await workbench.confirm('Set it up');
+    await workbench.reads(/^Ullage$/, START_PATIENCE * 2);
+    await workbench.run('Import Transcript…');
+    await workbench.pick('Choose a file');
+    await workbench.answerFile(sample);
+    await workbench.reads(/\d+% · 38K\/200K/);
+    await workbench.shot('usage');
+    failed = false;
+  } finally {
+    await workbench.close(failed);
+  }
+}
+
+/** Seconds the work took. */
+async function timed(work: () => unknown): Promise<number> {
+  const began = performance.now();
+  await work();
+  return (performance.now() - began) / 1_000;
+}

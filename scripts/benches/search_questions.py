@@ -1,0 +1,130 @@
+"""Questions about the past of a recorded conversation, made by rule, and the messages that answer them.
+
+A conversation is cut. What the agent or the user writes behind the cut (tool results are not theirs) is looked through
+for anchors (`ullage.summary.anchors`: paths, identifiers, hashes) that at most `MAX_EVIDENCE` messages before the cut
+hold, at its first mention behind the cut. Those messages are the evidence. The question is made of the words that stand
+around the anchor where it is mentioned *behind* the cut, so they are another sentence's than the evidence's, inside a
+frame of words that say nothing. Each anchor gives one question, its kind going round:
+
+- `named` holds the anchor as it stands;
+- `spoken` holds the anchor's parts as words, as a person says a name;
+- `described` holds neither the anchor nor its parts, and is asked only if two of its words stand in the evidence.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.blocks import TextBlock, ToolUseBlock
+from ullage.model.events import MessageAppended
+from ullage.model.message import Message
+from ullage.store.search_text import message_text
+from ullage.summary.anchors import find_anchors
+
+KINDS = ("named", "spoken", "described")
+MAX_EVIDENCE = 3
+# Where conversations are cut, as shares of their messages, and the shortest one that is asked about.
+CUTS, MIN_MESSAGES = (0.4, 0.6, 0.8), 20
+# Questions of one cut at most, evenly spread, so that no long conversation outweighs the others.
+MOST_QUESTIONS = 40
+_AROUND_CHARS, _WORDS = 120, 3
+_FRAMES = (
+    "what did we find out about {} earlier?",
+    "where did {} come up before, and what was it?",
+    "do you remember how {} looked when we saw it?",
+    "please show me again the part with {}",
+    "which message talked about {}?",
+)
+_WORD = re.compile(r"[A-Za-z]{3,}")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_EMPTY = """
+    the and for with this that from was were are has have had not but you your its can will would should let now
+    all any use used using into out then than when what which where how why who there here they them our been
+    being also just more some such only each other about after before
+"""
+_EMPTY_WORDS = frozenset(_EMPTY.split())
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A question to the messages before `cut`; any of the messages `evidence` (by index) answers it."""
+
+    text: str
+    kind: str
+    cut: int
+    evidence: tuple[int, ...]
+
+
+def conversation(transcript: ImportedTranscript) -> list[Message]:
+    """The messages of a transcript."""
+    return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
+
+
+def make_questions(messages: Sequence[Message]) -> list[Question]:
+    """The questions of one conversation; none for a short one."""
+    if len(messages) < MIN_MESSAGES:
+        return []
+    texts = [message_text(message) for message in messages]
+    return [question for share in CUTS for question in _ask(messages, texts, int(len(messages) * share))]
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Words that mean something, in lower case."""
+    for match in _WORD.finditer(text):
+        word = match[0].lower()
+        if word not in _EMPTY_WORDS:
+            yield word
+
+
+def _ask(messages: Sequence[Message], texts: Sequence[str], cut: int) -> list[Question]:
+    spread = Counter(word for text in texts[:cut] for word in set(words_of(text)))
+    questions: list[Question] = []
+    for anchor, mention in _mentions(messages[cut:]):
+        evidence = tuple(index for index, text in enumerate(texts[:cut]) if anchor in text)
+        if 1 <= len(evidence) <= MAX_EVIDENCE:
+            around = _around(anchor, mention, spread)
+            known = set(words_of(" ".join(texts[index] for index in evidence)))
+            question = _question(anchor, around, known, len(questions))
+            if question:
+                kind, text = question
+                questions.append(Question(text=text, kind=kind, cut=cut, evidence=evidence))
+    step = max(1, -(-len(questions) // MOST_QUESTIONS))
+    return questions[::step]
+
+
+def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Every anchor the agent or the user writes, at its first mention, with the text around it."""
+    seen: set[str] = set()
+    for message in messages:
+        text = _written(message)
+        for anchor in find_anchors(text):
+            if anchor not in seen:
+                at = text.index(anchor)
+                yield anchor, text[max(0, at - _AROUND_CHARS) : at + len(anchor) + _AROUND_CHARS]
+        seen.update(find_anchors(message_text(message)))
+
+
+def _written(message: Message) -> str:
+    """What the agent or the user wrote: texts and the inputs of tools, not what tools gave."""
+    own = tuple(block for block in message.content if isinstance(block, TextBlock | ToolUseBlock))
+    return message_text(Message(id=message.id, role=message.role, content=own))
+
+
+def _around(anchor: str, mention: str, spread: Counter[str]) -> list[str]:
+    """The rarest words around the anchor that are not its own parts, in the order they stand."""
+    parts = {part.lower() for part in _PART.findall(anchor)}
+    words = [word for word in dict.fromkeys(words_of(mention.replace(anchor, " "))) if word not in parts]
+    # The window may begin or end inside a word.
+    rarest = sorted(words[1:-1], key=lambda word: (spread[word] or len(spread), word))[:_WORDS]
+    return [word for word in words if word in rarest]
+
+
+def _question(anchor: str, around: list[str], known: set[str], number: int) -> tuple[str, str] | None:
+    kind = KINDS[number % len(KINDS)]
+    if kind == "described" and sum(word in known for word in around) < 2:
+        kind = "spoken"
+    name = {"named": anchor, "spoken": " ".join(part.lower() for part in _PART.findall(anchor)), "described": ""}[kind]
+    body = " ".join((*around[:2], name, *around[2:])).replace("  ", " ").strip()
+    return (kind, _FRAMES[number % len(_FRAMES)].format(body)) if body else None

@@ -1,0 +1,52 @@
+"""`clear_thinking`: the thinking of older turns emptied.
+
+Name and meaning follow Anthropic's context editing (`clear_thinking_20251015`): the last `keep` turns of the assistant
+that hold thinking keep it. A turn is all that the assistant says from one prompt to the next, so that a tool loop under
+way keeps its thinking whole, as Anthropic requires. Emptied thinking has no signature, and no request carries it.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.blocks import ThinkingBlock
+from ullage.model.edits import ClearThinkingEdit, Replacement
+from ullage.model.message import Message
+from ullage.transcript.cut_points import turn_starts
+
+
+def clear_thinking(
+    view: CountedView, keep: int, stamp: Stamp, untouched: Collection[str] = ()
+) -> ClearThinkingEdit | None:
+    """The edit for a view, or None when no turn but the last `keep` (at least 1) holds thinking. The messages
+    `untouched` stay as they are."""
+    turns = [found for turn in _turns(view.messages) if (found := list(_thinking(turn)))]
+    old = [
+        [replacement for replacement in turn if replacement.message_id not in untouched]
+        for turn in turns[: max(0, len(turns) - max(1, keep))]
+    ]
+    replacements = tuple(replacement for turn in old for replacement in turn)
+    if not replacements:
+        return None
+    draft = ClearThinkingEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        replacements=replacements,
+        cleared_thinking_turns=sum(map(bool, old)),
+    )
+    saved = view.used - view.after(draft).used
+    return replace(draft, tokens_saved=saved) if saved > 0 else None
+
+
+def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    starts = [0, *turn_starts(messages), len(messages)]
+    return (messages[start:stop] for start, stop in zip(starts, starts[1:], strict=False))
+
+
+def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:
+    for message in turn:
+        for i, block in enumerate(message.content):
+            if isinstance(block, ThinkingBlock) and (block.thinking or block.redacted):
+                yield Replacement(message_id=message.id, block=i, text="")

@@ -1,0 +1,54 @@
+"""The last group parted: for a single answer of so many messages that cutting each of them is not enough.
+
+Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer had
+begun later. Tool uses and results stay: they would lose each other.
+"""
+
+from collections.abc import Collection, Iterator
+
+from msgspec.structs import replace
+
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.edits import DropEdit
+from ullage.model.message import Message, Role
+from ullage.transcript.cut_points import groups
+
+
+def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
+    """The edit that leaves out the oldest messages of the last group until the context fits `limit`, or as many as may
+    go; None if it fits already or none may. The very last message stays, and so do those of `stays`."""
+    if view.used <= limit:
+        return None
+    excess = view.used - limit + view.measure(_notice(stamp, len(view.items)))
+    dropped: list[str] = []
+    for at in _may_go(view.messages, stays):
+        if excess <= 0:
+            break
+        excess -= view.tokens[at]
+        dropped.append(view.messages[at].id)
+    if not dropped:
+        return None
+    draft = DropEdit(
+        id=stamp.id,
+        timestamp=stamp.timestamp,
+        trigger=stamp.trigger,
+        message_ids=tuple(dropped),
+        notice=_notice(stamp, len(dropped)),
+    )
+    saved = view.used - view.after(draft).used
+    return replace(draft, tokens_saved=saved) if saved > 0 else None
+
+
+def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:
+    last = groups(messages)[-1] if messages else range(0)
+    return (at for at in last[:-1] if messages[at].id not in stays and not _has_tools(messages[at]))
+
+
+def _has_tools(message: Message) -> bool:
+    return any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content)
+
+
+def _notice(stamp: Stamp, dropped: int) -> Message:
+    text = f"[{dropped} earlier parts of this answer were left out to make room; they are kept in the archive.]"
+    return Message(id=f"{stamp.id}-notice", role=Role.USER, content=(TextBlock(text=text),), timestamp=stamp.timestamp)

@@ -1,0 +1,102 @@
+"""The part of a long output that tells most: its head, its tail, lines that report errors, lines with wanted words."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+# What a compiler, a test runner, a shell or a program in trouble writes.
+_TROUBLE = re.compile(
+    r"\b(?:error|errors|failed|failure|failures|fatal|panic|panicked|exception|traceback|denied|refused|undefined"
+    r"|unresolved|segfault|abort(?:ed)?|assert(?:ion)?|cannot|can't|not found|no such)\b|\w+(?:Error|Exception)\b"
+    r"|^\s*(?:E  |FAIL|ERROR|--- FAIL|✗|✖|not ok)",
+    re.IGNORECASE,
+)
+# Names rather than words: with a digit, a separator or a capital inside.
+_NAME = re.compile(r"(?=\w*[\d_./:-]|\w*[a-z][A-Z])[A-Za-z_/.][\w./:-]{4,99}")
+# Of what stays, for the telling lines; the rest is shared by the head and, since outcomes come last, the tail.
+_TELLING_SHARE = 0.4
+_HEAD_SHARE = 0.4
+# A line may take this share of what stays; minified text would otherwise leave room for nothing else.
+_LINE_SHARE = 0.25
+# A gap's notice, and the same within a text.
+GAP_CHARS = 40
+_CUT_HEAD_SHARE = 0.6
+
+
+def names(text: str) -> set[str]:
+    """The identifiers, paths and numbers with a name's look in a text, punctuation at their ends left out."""
+    return {found.rstrip("./:-") for found in _NAME.findall(text)}
+
+
+def excerpt(text: str, chars: int, wanted: Collection[str] = ()) -> str:
+    """At most about `chars` characters of a text, whole lines where they are not too long. Gaps say how many lines
+    they stand for."""
+    if len(text) <= chars:
+        return text
+    longest = max(GAP_CHARS, int(chars * _LINE_SHARE))
+    lines = [cut_middle(line, longest) for line in text.split("\n")]
+    stays = _telling(lines, int(chars * _TELLING_SHARE), wanted)
+    room = chars - sum(_cost(lines[at]) for at in stays)
+    head = _fill(lines, range(len(lines)), int(room * _HEAD_SHARE), stays)
+    tail = _fill(lines, range(len(lines) - 1, -1, -1), room - int(room * _HEAD_SHARE), stays | head)
+    return "\n".join(_with_gaps(lines, sorted(stays | head | tail)))
+
+
+def cut_middle(text: str, chars: int) -> str:
+    """At most `chars` characters of a text, a notice in the middle; the bare head where even that has no room."""
+    if len(text) <= chars:
+        return text
+    gap = f"\n[… {len(text) - chars:,} characters left out to make room …]\n"
+    room = chars - len(gap)
+    if room < len(gap):
+        return text[: max(0, chars)]
+    head = int(room * _CUT_HEAD_SHARE)
+    return text[:head] + gap + text[len(text) - (room - head) :]
+
+
+def _telling(lines: Sequence[str], room: int, wanted: Collection[str]) -> set[int]:
+    """The places of the lines that tell most, as far as there is room: trouble first, then wanted names, rare ones
+    before common ones. A line that was taken already tells nothing again."""
+    found = [names(line).intersection(wanted) if wanted else set[str]() for line in lines]
+    often = Counter(name for each in found for name in each)
+    scores = {
+        at: (bool(_TROUBLE.search(line)), sum(1 / often[name] for name in found[at])) for at, line in enumerate(lines)
+    }
+    taken: set[int] = set()
+    said: set[str] = set()
+    for at in sorted(scores, key=lambda at: (scores[at], -at), reverse=True):
+        if not any(scores[at]) or room < GAP_CHARS:
+            break
+        if lines[at].strip() in said or _cost(lines[at]) + GAP_CHARS > room:
+            continue
+        said.add(lines[at].strip())
+        taken.add(at)
+        room -= _cost(lines[at]) + GAP_CHARS
+    return taken
+
+
+def _fill(lines: Sequence[str], order: Sequence[int], room: int, taken: Collection[int]) -> set[int]:
+    """Neighbouring lines in this order until the room is used up."""
+    filled: set[int] = set()
+    for at in order:
+        if at in taken:
+            continue
+        room -= _cost(lines[at])
+        if room < 0:
+            break
+        filled.add(at)
+    return filled
+
+
+def _cost(line: str) -> int:
+    return len(line) + 1
+
+
+def _with_gaps(lines: Sequence[str], places: Sequence[int]) -> Iterator[str]:
+    before = -1
+    for at in (*places, len(lines)):
+        if at - before > 1:
+            yield f"[… {at - before - 1:,} lines left out …]"
+        if at < len(lines):
+            yield lines[at]
+        before = at

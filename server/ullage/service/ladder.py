@@ -1,0 +1,170 @@
+"""The ladder: every way of making room, cheapest first. Read the three tables from top to bottom.
+
+`CHEAP` costs no model call: from `clearAt` on, each rung only if those before it did not reach the target, all of it in
+one batch, since any edit costs the provider's cache. `SUMMARIES` are a compaction's tries, from `compactAt` on.
+`TRUNCATIONS` are what is left when no summary could be had, or it did not help.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ullage.edits.clear_thinking import clear_thinking
+from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
+from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.drop_inside import drop_inside
+from ullage.edits.drop_oldest import drop_oldest
+from ullage.edits.duplicate_reads import dedupe_reads
+from ullage.edits.shorten import cap_blocks, shorten
+from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.model.edits import Edit
+from ullage.model.message import Message, Role
+from ullage.model.settings import ContextSettings
+from ullage.transcript.fold import Transcript
+from ullage.transcript.keep import kept, leading
+
+# A block of more than this share of the limit is cut before older messages go.
+_HUGE_SHARE = 0.5
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """On what terms rungs make room: down to `limit` tokens, under a session's settings. `result_tokens` is what an
+    older tool result may keep."""
+
+    limit: int
+    settings: ContextSettings
+    transcript: Transcript
+    new_stamp: Callable[[], Stamp]
+    result_tokens: int = 0
+
+    def stay(self, messages: Sequence[Message]) -> frozenset[str]:
+        """What outlives a compaction verbatim, whatever is older or newer than it: what leads, and what is pinned."""
+        transcript = self.transcript
+        return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, transcript.pinned)})
+
+    def relied(self, messages: Sequence[Message]) -> frozenset[str]:
+        """What cheap edits leave alone: pinned messages, and those that a notice says to look at."""
+        return frozenset({*kept(messages, self.transcript.pinned), *self.transcript.relied})
+
+
+Plan = Callable[[CountedView, Terms], Sequence[Edit]]
+
+
+class Rung(Struct, frozen=True):
+    """One way of making room: what goes, in words for the person, and how it is planned. A plan without edits says
+    that there is nothing of it to be had."""
+
+    what: str
+    plan: Plan
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One try at a summary: by whom, and of what (`skip` groups of the oldest messages are not shown to the writer)."""
+
+    what: str
+    skip: int = 0
+    offline: bool = False
+
+
+def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
+    """The edits of as many rungs as it takes to get down to the limit, each planned on what the one before it leaves."""
+    made: list[tuple[Rung, Edit]] = []
+    for rung in rungs:
+        if view.used <= terms.limit:
+            break
+        for edit in rung.plan(view, terms):
+            made.append((rung, edit))
+            view = view.after(edit)
+    return made
+
+
+def _repeats(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    return _any(dedupe_reads(view, terms.new_stamp(), terms.stay(view.messages)))
+
+
+def _thinking(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    keep = terms.settings.keep_thinking_turns
+    return _any(clear_thinking(view, keep, terms.new_stamp(), terms.relied(view.messages)) if keep else None)
+
+
+def _tool_uses(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    options = ClearOptions(
+        keep=terms.settings.keep_tool_uses,
+        exclude_tools=frozenset(terms.settings.exclude_tools),
+        clear_tool_inputs=terms.settings.clear_tool_inputs,
+    )
+    return _any(clear_tool_uses(view, options, terms.new_stamp(), terms.relied(view.messages)))
+
+
+def _long_results(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    limits = ResultLimits(
+        max_result_tokens=terms.result_tokens,
+        by_tool=terms.settings.max_result_tokens_by_tool,
+        exclude_tools=frozenset(terms.settings.exclude_tools),
+    )
+    return _any(shorten_results(view, limits, terms.new_stamp(), terms.relied(view.messages)))
+
+
+def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    """One message must not cost the conversation all others."""
+    spared = {*kept(view.messages, terms.transcript.pinned), *system_ids(view.messages)}
+    only = {message.id for message in view.messages} - spared
+    return _any(cap_blocks(view, int(terms.limit * _HUGE_SHARE), terms.new_stamp(), only))
+
+
+def _oldest(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    transcript = terms.transcript
+    return _any(drop_oldest(view, terms.limit, transcript.pinned, transcript.first_user_id, terms.new_stamp()))
+
+
+def _large_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    return _any(shorten(view, terms.limit, terms.new_stamp(), kept(view.messages, terms.transcript.pinned)))
+
+
+def _inside_the_answer(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    return _any(drop_inside(view, terms.limit, terms.stay(view.messages), terms.new_stamp()))
+
+
+def _pinned_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    return _any(shorten(view, terms.limit, terms.new_stamp(), system_ids(view.messages)))
+
+
+def _system_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    return _any(shorten(view, terms.limit, terms.new_stamp()))
+
+
+def system_ids(messages: Sequence[Message]) -> frozenset[str]:
+    """The system messages."""
+    return frozenset(message.id for message in messages if message.role is Role.SYSTEM)
+
+
+def _any(edit: Edit | None) -> Sequence[Edit]:
+    return () if edit is None else (edit,)
+
+
+REPEATS = Rung("repeated file reads", _repeats)
+OLD_TOOL_USES = Rung("old tool results", _tool_uses)
+
+CHEAP: tuple[Rung, ...] = (
+    REPEATS,
+    Rung("older thinking", _thinking),
+    OLD_TOOL_USES,
+    Rung("parts of long tool results", _long_results),
+)
+
+SUMMARIES: tuple[Attempt, ...] = (
+    Attempt(what="a summary"),
+    Attempt(what="a summary without the oldest messages", skip=1),
+    Attempt(what="an offline summary", offline=True),
+)
+
+TRUNCATIONS: tuple[Rung, ...] = (
+    Rung("the middles of huge messages", _huge_blocks),
+    Rung("the oldest messages", _oldest),
+    Rung("the middles of the largest messages", _large_blocks),
+    Rung("earlier parts of the last answer", _inside_the_answer),
+    Rung("the middles of pinned messages", _pinned_blocks),
+)
+
+# Only for a budget that a person asked for: a system prompt with a hole in it is not what an agent was told.
+LAST_RESORT = Rung("the middle of the system prompt", _system_blocks)

@@ -1,0 +1,64 @@
+"""What a person's or a model's question means to the index."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from ullage.model.errors import InvalidRequest
+from ullage.store.codec import storable
+from ullage.store.search_words import Name, places, stem
+
+# More words than this make a search slow and no better.
+MAX_WORDS = 40
+# Words that questions are made of and answers seldom: left out as long as others remain.
+_ASKING_WORDS = """
+    a about after again all also am an and any are as at be been before being but by can could did do does doing
+    done earlier else find for from get give had has have he her him his how i if in into is it its just like me
+    mention mentioned more most my no not now of off on once only or other our out over please previously
+    remember said same say see seen she should show so some still such tell than that the their them then there
+    these they thing this those to too under until up us use very was we well were what when where which while
+    who why will with would you your
+"""
+_ASKING = frozenset(_ASKING_WORDS.split())
+
+
+class Query(Struct, frozen=True):
+    """An FTS5 `expression` of which any term may match, and what it looks for: the `stems` of words, and `wholes` of
+    names."""
+
+    expression: str
+    stems: frozenset[str]
+    wholes: frozenset[str]
+
+
+def read_query(text: str) -> Query:
+    """Nothing in a query is syntax. Words, whole names, and what stands side by side as a phrase: a row that holds more
+    of them, or rarer ones, scores higher by BM25. Raises `InvalidRequest` for a query without a word."""
+    names = [place.name for place in places(storable(text)) if place.name.parts]
+    if not names:
+        raise InvalidRequest(f"nothing to search for in {text!r}: give at least one word")
+    names = ([name for name in names if not _is_asking(name)] or names)[:MAX_WORDS]
+    parts = [part for name in names for part in name.parts][:MAX_WORDS]
+    return Query(
+        expression=" OR ".join(dict.fromkeys(_terms(names, parts))),
+        stems=frozenset(map(stem, parts)),
+        wholes=frozenset(name.wholes[0] for name in names if name.wholes),
+    )
+
+
+def _is_asking(name: Name) -> bool:
+    return len(name.parts) == 1 and name.parts[0] in _ASKING
+
+
+def _terms(names: Sequence[Name], parts: Sequence[str]) -> Iterator[str]:
+    """Terms as FTS5 strings, which hold no quotes (https://www.sqlite.org/fts5.html#fts5_strings)."""
+    for part in parts:
+        yield f'words : "{part}"'
+    for name in names:
+        if name.wholes:
+            yield f'names : "{name.wholes[0]}"'
+        if len(name.parts) > 2:
+            yield f'words : "{" ".join(name.parts)}"'
+    for left, right in pairwise(parts):
+        yield f'words : "{left} {right}"'

@@ -1,0 +1,53 @@
+"""Searching from any thread: a connection of its own, so that the store's owner never waits for a search."""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from ullage.service.ports import SearchHit
+from ullage.store.connection import reconnect, transaction
+from ullage.store.failures import reporting
+from ullage.store.search import search_messages
+from ullage.store.search_index import index_some
+from ullage.store.search_query import read_query
+from ullage.store.sessions import require_session
+
+
+class Searcher:
+    """The searching part of a `SessionStore`. Calls wait for each other, none of them long."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def search(self, query: str, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
+        """Implements `SessionStore.search`."""
+        wanted = read_query(query)
+        while self.index_some(session_id):
+            pass
+        with self._connected() as connection, transaction(connection, "DEFERRED"):
+            if session_id is not None:
+                require_session(connection, session_id)
+            return search_messages(connection, wanted, session_id, limit)
+
+    def index_some(self, session_id: str | None) -> int:
+        """Implements `SessionStore.index_some`."""
+        with self._connected() as connection:
+            return index_some(connection, session_id)
+
+    def close(self) -> None:
+        """Lets go of the file, once the call that is running has ended."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _connected(self) -> Generator[sqlite3.Connection]:
+        with self._lock, reporting(self._path):
+            if self._connection is None:
+                self._connection = reconnect(self._path)
+            yield self._connection

@@ -1,0 +1,42 @@
+"""Settings for the examples, as a client may send them."""
+
+from support.workspace import LARGE_MODEL
+from ullage.model.settings import ContextSettings, ModelSettings, ProviderSettings, Settings, SummarySettings
+
+
+def every_setting() -> Settings:
+    """Every setting at something else than its default."""
+    return Settings(
+        model=LARGE_MODEL,
+        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
+        provider="home",
+        providers={
+            "home": ProviderSettings(
+                kind="openai_chat",
+                base_url="http://127.0.0.1:11434/v1",
+                key_env="HOME_MODEL_KEY",
+                models=("homemade-*",),
+                native_tools=False,
+            )
+        },
+        summary=SummarySettings(
+            writer="model", model="claude-haiku-4-5", prompt_file="~/summary.md", prepare_at=0.6, confirm=True
+        ),
+        context=ContextSettings(
+            enabled=False,
+            warn_at=0.7,
+            compact_at=0.85,
+            clear_at=0.6,
+            target=0.4,
+            reserve=8_000,
+            keep_tail=6_000,
+            keep_tool_uses=5,
+            clear_at_least=10_000,
+            exclude_tools=("read_plan",),
+            clear_at_tool_uses=40,
+            clear_tool_inputs=True,
+            keep_thinking_turns=2,
+            max_result_tokens=4_000,
+            max_result_tokens_by_tool={"run_tests": 8_000},
+        ),
+    )
