@@ -34,7 +34,7 @@ make_venv() {
   "$python" -m venv "$venv"
 }
 
-# prepare [extra]: the package itself (editable) and, with "dev", the development tools.
+# prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench").
 prepare() {
   local group=${1:-} stamp want
   stamp=$venv/.prepared-${group:-run}
@@ -43,11 +43,7 @@ prepare() {
   if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     say "Preparing .venv..."
     "$venv/bin/python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
-    if [ "$group" = dev ]; then
-      "$venv/bin/python" -m pip install -q -e "$root" --group "$root/pyproject.toml:dev" >&2 || return 1
-    else
-      "$venv/bin/python" -m pip install -q -e "$root" >&2 || return 1
-    fi
+    "$venv/bin/python" -m pip install -q -e "$root" ${group:+--group "$root/pyproject.toml:$group"} >&2 || return 1
     printf '%s' "$want" >"$stamp"
   fi
   export PATH=$venv/bin:$PATH

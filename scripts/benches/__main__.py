@@ -12,7 +12,10 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module.
-BENCHES = {name: name for name in ("accuracy", "speed", "protocol", "editors")} | {"search": "archive_search"}
+BENCHES = {name: name for name in ("accuracy", "speed", "load", "protocol", "editors")} | {
+    "search": "archive_search",
+    "edits": "cheap_edits",
+}
 
 
 def main() -> int:

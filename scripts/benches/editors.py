@@ -1,47 +1,101 @@
-"""How soon the editors show what happened: an append on screen, and the Context view's updates."""
+"""How soon the editors show what happened: an append on screen, the views' updates, and a newcomer's first figure."""
 
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from benches.report import Report, at_most, median, percentile
+from benches import neovim
+from benches.report import Aim, Report, at_most, median, percentile
 
 ROOT = Path(__file__).resolve().parents[2]
+# The oldest that the plugin runs on and the newest.
+NEOVIMS = ("0.10", "0.12")
 # A first run downloads the editors, seconds.
 _PATIENCE = 1200.0
 # A person takes what follows within a tenth of a second for immediate; the issue asks it of the status bar.
 _ON_SCREEN_MS = 100.0
+# What an update of 10,000 messages may cost beside one of 100: noise of a loaded machine, and no more.
+_SAME = 1.5
+# From the README's first command to the first figure, seconds: the issue's two minutes.
+_NEWCOMER_S = 120.0
+
+_Part = tuple[list[dict[str, Any]], list[Aim]]
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Rows of milliseconds. Raises `CalledProcessError` when an editor could not be measured."""
+    """Rows of milliseconds and seconds. Raises `CalledProcessError` when an editor could not be measured."""
     del paths
+    parts = [_vscode(), *map(_neovim, NEOVIMS)]
+    rows = [row for rows, _ in parts for row in rows]
+    return Report(bench="editors", rows=rows, aims=[aim for _, aims in parts for aim in aims])
+
+
+def _vscode() -> _Part:
     workbench, view = _objects([ROOT / "scripts" / "e2e", "vscode"], {"ULLAGE_E2E": "measure"})
-    durations: list[float] = workbench["appendToScreen"]
-    rows = [_row("VS Code: append to status bar", durations), *map(_view_row, view["rows"])]
-    aims = [at_most("VS Code: append to status bar, p50 ms", median(durations), _ON_SCREEN_MS)]
-    aims += [at_most(f"Context view: {aim['what']}", aim["value"], aim["aim"]) for aim in view["aims"]]
-    return Report(bench="editors", rows=rows, aims=aims)
+    build, first = workbench["newcomer"]["build"], workbench["newcomer"]["firstUsage"]
+    rows = [
+        _row("VS Code: append to status bar", "ms", workbench["appendToScreen"]),
+        _row("VS Code: append to Context view", "ms", workbench["appendToView"]),
+        *(_view_row("VS Code: Context view", size["messages"], size["append_ms"]) for size in view["rows"]),
+        _row("VS Code: the README's build of the .vsix", "s", [build]),
+        _row("VS Code: from opening the window to the first figure", "s", [first]),
+    ]
+    aims = [
+        at_most("VS Code: append to status bar, p50 ms", median(workbench["appendToScreen"]), _ON_SCREEN_MS),
+        at_most("VS Code: append to Context view, p50 ms", median(workbench["appendToView"]), _ON_SCREEN_MS),
+        *(at_most(f"VS Code: Context view: {aim['what']}", aim["value"], aim["aim"]) for aim in view["aims"]),
+        at_most("VS Code: newcomer, s", build + first, _NEWCOMER_S),
+    ]
+    return rows, aims
 
 
-def _row(what: str, durations: Sequence[float]) -> dict[str, Any]:
+def _neovim(version: str) -> _Part:
+    nvim, pipx = (_path(name, *options) for name, *options in (("nvim.sh", version), ("pipx.sh",)))
+    name = f"Neovim {version}"
+    with TemporaryDirectory() as home, TemporaryDirectory() as clean:
+        measured = neovim.measure(nvim, Path(sys.executable).with_name("ullage"), Path(home))
+        newcomer = neovim.newcomer(nvim, pipx, Path(clean))
+    rows = [
+        _row(f"{name}: append to statusline", "ms", measured.append_to_statusline_ms),
+        *(_view_row(f"{name}: context buffer", int(size), cost) for size, cost in sorted(measured.update_ms.items())),
+        _row(f"{name}: from the README's first command to the first figure", "s", [newcomer]),
+    ]
+    aims = [
+        at_most(f"{name}: append to statusline, p50 ms", median(measured.append_to_statusline_ms), _ON_SCREEN_MS),
+        at_most(f"{name}: context buffer: append to 10,000 messages / to 100", measured.update_ratio, _SAME),
+        at_most(f"{name}: newcomer, s", newcomer, _NEWCOMER_S),
+    ]
+    return rows, aims
+
+
+def _row(what: str, unit: str, durations: list[float]) -> dict[str, Any]:
     return {
         "what": what,
+        "unit": unit,
         "runs": len(durations),
-        "p50 ms": median(durations),
-        "p90 ms": percentile(durations, 0.9),
-        "min ms": min(durations),
-        "max ms": max(durations),
+        "p50": median(durations),
+        "p90": percentile(durations, 0.9),
+        "min": min(durations),
+        "max": max(durations),
     }
 
 
-def _view_row(size: Mapping[str, float]) -> dict[str, Any]:
-    """The page's own work for one appended message; the measurement gives only its median."""
-    what = f"Context view of {size['messages']:,} messages: append"
-    return {"what": what, "runs": "", "p50 ms": size["append_ms"], "p90 ms": "", "min ms": "", "max ms": ""}
+def _view_row(view: str, messages: int, cost: float) -> dict[str, Any]:
+    """The view's own work for one appended message; the measurement gives only its median."""
+    what = f"{view} of {messages:,} messages: append"
+    return {"what": what, "unit": "ms", "runs": "", "p50": cost, "p90": "", "min": "", "max": ""}
+
+
+def _path(rig: str, *options: str) -> Path:
+    """The path that a script of `scripts/rigs` prints."""
+    command = [ROOT / "scripts" / "rigs" / rig, *options]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=_PATIENCE)
+    return Path(done.stdout.split()[-1])
 
 
 def _objects(command: Sequence[str | Path], environment: Mapping[str, str]) -> list[Any]:

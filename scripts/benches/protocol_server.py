@@ -37,7 +37,10 @@ def serve_ours() -> None:
         return UsageResult(session_id=params.session_id, used=84_000, size=200_000)
 
     hooks = WorkspaceHooks(
-        open=lambda _: Workspace.__new__(Workspace), configure=lambda _, __: None, cancel_compaction=lambda _, __: None
+        open=lambda _: Workspace.__new__(Workspace),
+        warm_up=lambda: None,
+        configure=lambda _, __: None,
+        cancel_compaction=lambda _, __: None,
     )
     method = Method(name="usage", params=UsageParams, result=UsageResult, handler=usage, doc="Usage.")
     serve(build_server(hooks, (method,), (), "0"))

@@ -1,4 +1,5 @@
-"""What a session's length and a compaction cost, as ratios to a floor measured in the same run."""
+"""What a session's length and a compaction cost, as ratios to a floor measured in the same run; and what they cost with
+other programs on the same sessions (`speed_rivals`)."""
 
 import asyncio
 import gc
@@ -9,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benches import protocol
+from benches import protocol, speed_fitting, speed_growth
 from benches.report import Aim, Report, at_most, median, transcript_files
 from ullage import formats
 from ullage.app.compose import build_workspace
@@ -41,11 +42,11 @@ def run(paths: Sequence[Path]) -> Report:
         asyncio.run(_with_workspace(measure_appends)),
         *(asyncio.run(_with_workspace(measure_compaction, each)) for each in _largest(transcripts)),
     ]
-    wire = protocol.run([])
+    reports = (protocol.run([]), speed_fitting.run(transcripts), speed_growth.run())
     return Report(
         bench="speed",
-        rows=[*(row for row, _ in measured), *wire.rows],
-        aims=[*(aim for _, aim in measured), *wire.aims],
+        rows=[*(row for row, _ in measured), *(row for report in reports for row in report.rows)],
+        aims=[*(aim for _, aim in measured), *(aim for report in reports for aim in report.aims)],
     )
 
 

@@ -104,6 +104,7 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["import", "no-such-file"], "cannot read"),
         (["export", "no-such-session"], "no-such-session"),
         (["search", "..."], "word"),
+        (["search", "--show", "m_1"], "--session"),
         (["acp"], "not there yet"),
         (["acp", "--", "agent", "--verbose"], "not there yet"),
         ([], "COMMAND"),
@@ -129,11 +130,13 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     assert compacted["used"] <= 9_000
     assert ullage("context", session_id, "--store", store, "--json").json["compaction"] == compacted["compaction"]
 
-    hits = ullage("search", "grace window seconds tabs", "--store", store)
-    assert hits.status in (0, 1)
+    asked = ullage("search", "How many seconds is the grace window?", "--store", store, "--json").json["hits"]
     found = ullage("search", "GRACE_SECONDS", "--store", store, "--session", session_id)
     assert found.status == 0
     assert session_id in found.out
+    assert asked[0]["messageId"] in found.out
+    shown = ullage("search", "--show", asked[0]["messageId"], "--session", session_id, "--store", store)
+    assert "GRACE_SECONDS" in shown.out
 
     export = tmp_path / "export.jsonl"
     assert ullage("export", session_id, "--store", store, "-o", export).status == 0
@@ -150,7 +153,7 @@ def test_people_get_lines_instead_of_json(store: Path, transcript: Path) -> None
     listed = ullage("sessions", "--store", store, "--ascii").out
     assert listed.startswith(imported.out.split()[0])
     assert "gpt-4o" in listed
-    assert ullage("search", "nothing-like-it", "--store", store).status == 1
+    assert ullage("search", "quincunx", "--store", store).status == 1
     assert ullage("search", "SQLite", "--store", store, "--json").json["hits"][0]["role"] == "assistant"
 
 

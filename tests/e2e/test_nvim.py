@@ -1,89 +1,54 @@
-"""Real Neovim, 0.10 and 0.12, with the real server: the plugin's Lua tests, and a terminal as a person sees it."""
+"""Real Neovim, 0.10 and 0.12, with the real server: the plugin's story, a newcomer's first minutes, and a terminal."""
 
-import json
-import os
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
+from typing import Never
 
 import pytest
 
+from benches.neovim import SAMPLE, measure, newcomer
+from support.editors import EDITORS, NEOVIMS, ROOT, SERVER, neovim, neovim_environment
+
 pytestmark = [pytest.mark.slow, pytest.mark.editor]
 
-ROOT = Path(__file__).parents[2]
-TESTS = ROOT / "editors" / "nvim" / "tests"
-SAMPLE = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
-RIGS = Path(os.environ.get("ULLAGE_RIGS", ROOT / ".rigs"))
-VERSIONS = ["0.10", "0.12"]
+TESTS = EDITORS / "nvim" / "tests"
 # A whole file of stories on a busy machine, seconds.
 PATIENCE = 300.0
 TERMINAL_PATIENCE = 20.0
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def nvim(request: pytest.FixtureRequest) -> str:
-    """The path of a real Neovim of the version, unpacked if it is not there yet."""
-    rig = ROOT / "scripts" / "rigs" / "nvim.sh"
-    made = subprocess.run([rig, request.param], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert made.returncode == 0, made.stderr
-    return made.stdout.split()[-1]
+@pytest.fixture(params=NEOVIMS)
+def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Path:
+    return neovim(request.param) or lacking(f"Neovim {request.param}")
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """An editor's own directories, and where the real server is."""
-    server = shutil.which("ullage", path=f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}")
-    assert server is not None
-    folders = {name: str(tmp_path / name) for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")}
-    plugins = RIGS / "nvim-plugins" / "root" / "usr" / "share"
-    return {
-        **os.environ,
-        **folders,
-        "HOME": str(tmp_path),
-        "ULLAGE_SERVER": server,
-        "ULLAGE_STORE": str(tmp_path / "s.db"),
-        "ULLAGE_PLUGINS": str(plugins),
-    }
-
-
-def run_lua(nvim: str, environment: dict[str, str], script: str, *arguments: str) -> str:
-    command = [nvim, "--clean", "--headless", "-u", TESTS / "init.lua", "-l", TESTS / script, *arguments]
+def test_the_story_in_lua_passes(nvim: Path, tmp_path: Path) -> None:
+    options = ("--clean", "--headless", "-u", TESTS / "init.lua", "-l", TESTS / "run.lua", "test_story.lua")
     done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [nvim, *options],
+        env=neovim_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("file", ["test_units.lua", "test_golden.lua", "test_story.lua"])
-def test_lua_tests_pass(nvim: str, environment: dict[str, str], file: str) -> None:
-    assert "Fails (0)" in run_lua(nvim, environment, "run.lua", file).replace("\x1b[1m", "").replace("\x1b[0m", "")
+def test_a_new_figure_is_in_the_statusline_within_a_tenth_of_a_second(nvim: Path, tmp_path: Path) -> None:
+    measured = measure(nvim, SERVER, tmp_path)
+    assert median(measured.append_to_statusline_ms) < 100
+    assert measured.update_ratio < 5
 
 
-def test_a_new_figure_is_in_the_statusline_within_a_tenth_of_a_second(nvim: str, environment: dict[str, str]) -> None:
-    printed = run_lua(nvim, {**environment, "ULLAGE_WINDOW": "1000000"}, "measure.lua")
-    measured = json.loads(printed.strip().splitlines()[-1])
-    assert measured["append_to_statusline_ms"]["p50"] < 100
-    assert measured["update_ratio"] < 5
-
-
-def test_the_help_has_tags_for_every_command(nvim: str, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "editors" / "nvim" / "doc", tmp_path / "doc")
-    command = [nvim, "--clean", "--headless", "-c", f"helptags {tmp_path / 'doc'}", "-c", "qall"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.stderr.strip() == ""
-    tags = (tmp_path / "doc" / "tags").read_text()
-    commands = [path.stem for path in (TESTS.parent / "lua" / "ullage" / "commands").glob("*.lua")]
-    assert commands
-    assert [name for name in commands if f":Ullage-{name}\t" not in tags] == []
-
-
-def test_the_lua_is_formatted_and_has_no_warnings() -> None:
-    rig = ROOT / "scripts" / "rigs" / "lua.sh"
-    done = subprocess.run([rig], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_newcomer_sees_a_figure_within_two_minutes_of_the_readmes_first_command(nvim: Path, tmp_path: Path) -> None:
+    rig = ROOT / "scripts" / "rigs" / "pipx.sh"
+    pipx = subprocess.run([rig], stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True).stdout.strip()
+    assert newcomer(nvim, Path(pipx), tmp_path) < 120
 
 
 class Pane:
@@ -115,12 +80,12 @@ class Pane:
 
 
 @pytest.fixture
-def pane(nvim: str, environment: dict[str, str], tmp_path: Path) -> Iterator[Pane]:
+def pane(nvim: Path, tmp_path: Path, lacking: Callable[[str], Never]) -> Iterator[Pane]:
     if shutil.which("tmux") is None:
-        pytest.fail("tmux is needed. On Debian: apt-get install tmux")
+        lacking("tmux")
     pane = Pane(tmp_path / "tmux")
-    terminal = {**environment, "TERM": "screen-256color", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-    pane.start([nvim, "--clean", "-u", str(TESTS / "init.lua")], terminal)
+    terminal = {**neovim_environment(tmp_path), "TERM": "screen-256color", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    pane.start([str(nvim), "--clean", "-u", str(TESTS / "init.lua")], terminal)
     yield pane
     pane.stop()
 

@@ -1,4 +1,4 @@
-"""The story of `editors/vscode/test/e2e` in a real VS Code. `scripts/e2e` gets what it needs."""
+"""The tests of `editors/vscode/test` that need a real VS Code or a browser. `scripts/e2e` gets what they need."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# A fresh machine downloads VS Code, its parts and Chromium first; the story itself takes about two minutes, seconds.
+# A fresh machine downloads VS Code, its parts and Chromium first; the tests take about four minutes, seconds.
 PATIENCE = 1200.0
 
 
 @pytest.mark.slow
-def test_a_person_imports_compacts_previews_undoes_and_loses_nothing() -> None:
+def test_the_story_the_newcomer_cancelling_restricted_folders_and_accessibility() -> None:
     story = subprocess.Popen([ROOT / "scripts" / "e2e", "vscode"], start_new_session=True)
     try:
         status = story.wait(PATIENCE)

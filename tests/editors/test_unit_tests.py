@@ -1,6 +1,7 @@
 """The editors' own unit tests, run by their own runners as part of ours."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -46,3 +47,12 @@ def test_the_neovim_plugin(nvim: str, file: str, tmp_path: Path, lacking: Callab
 
 def test_neovims_generated_types(nvim: str, tmp_path: Path) -> None:
     run(nvim, "--clean", "-l", str(LUA / "generated_types.lua"), env=neovim_environment(tmp_path))
+
+
+def test_the_help_of_the_neovim_plugin_has_a_tag_for_every_command(nvim: str, tmp_path: Path) -> None:
+    shutil.copytree(EDITORS / "nvim" / "doc", tmp_path / "doc")
+    run(nvim, "--clean", "--headless", "-c", f"helptags {tmp_path / 'doc'}", "-c", "qall", env=dict(os.environ))
+    tags = (tmp_path / "doc" / "tags").read_text()
+    commands = [path.stem for path in (EDITORS / "nvim" / "lua" / "ullage" / "commands").glob("*.lua")]
+    assert commands
+    assert [name for name in commands if f":Ullage-{name}\t" not in tags] == []

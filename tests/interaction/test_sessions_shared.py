@@ -8,7 +8,7 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, first_turn, thinking_turn
 from support.fill import exchange, fill, fill_until_compacted, start
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
-from ullage.model.errors import SessionNotFound
+from ullage.model.errors import MessageNotFound, SessionNotFound
 
 
 def another_process(client: TestClient) -> TestClient:
@@ -96,6 +96,12 @@ async def test_search_finds_what_was_archived() -> None:
     (hit,) = (await client.call("context/search", query="quincunx", sessionId=session_id))["hits"]
     assert (hit["index"], hit["role"]) == (2, "assistant")
     assert "**quincunx**" in hit["snippet"]
+    page = await client.call("context/messages", sessionId=hit["sessionId"], messageId=hit["messageId"])
+    (entry,) = page["entries"]
+    assert (entry["index"], entry["archived"], page["total"]) == (2, True, 1)
+    assert entry["message"]["content"] == [{"type": "text", "text": "The secret word is quincunx."}]
+    with pytest.raises(MessageNotFound, match="context/search gives the ids"):
+        await client.call("context/messages", sessionId=session_id, messageId="m_none")
 
 
 async def test_sessions_are_listed_by_folder_and_gone_once_deleted() -> None:

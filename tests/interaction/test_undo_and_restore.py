@@ -7,7 +7,7 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, reading_turn, thinking_turn
 from support.fill import exchange, fill, fill_until_compacted
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
-from ullage.model.errors import NothingToUndo, PreviewExpired
+from ullage.model.errors import InvalidRequest, NothingToUndo, PreviewExpired
 
 
 async def compact(client: TestClient, session_id: str) -> str:
@@ -140,6 +140,22 @@ async def test_a_preview_outlives_appended_messages() -> None:
     late = await client.say(session_id, "One more thing: check the lexer too.")
     await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
     assert (await client.entries(session_id))[-1]["message"]["id"] == late["messageIds"][0]
+
+
+async def test_a_preview_whose_edited_summary_is_too_long_waits_for_a_shorter_one() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    before = await client.entries(session_id)
+    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
+    ids = {"sessionId": session_id, "previewId": preview["previewId"]}
+    for _ in range(2):
+        with pytest.raises(InvalidRequest, match=r"tokens more than what it replaces; shorten it"):
+            await client.call("context/commit", **ids, summary="far too many words " * 4_000)
+        assert await client.entries(session_id) == before
+    committed = await client.call("context/commit", **ids, summary="They looked at the parser.")
+    assert committed["summary"] == "They looked at the parser."
+    with pytest.raises(PreviewExpired):
+        await client.call("context/commit", **ids)
 
 
 async def test_a_preview_expires_with_the_next_edit() -> None:

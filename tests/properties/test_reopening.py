@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.fill import prompt, reply, start
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
+from ullage.service.contexts import compact_by_hand
 
 ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "snapshot")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
@@ -64,3 +65,13 @@ async def live(actions: Sequence[str]) -> None:
 @given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=24))
 def test_a_session_is_the_same_live_from_a_snapshot_and_from_its_log(actions: list[str]) -> None:
     asyncio.run(live(actions))
+
+
+async def test_a_session_with_half_a_surrogate_pair_is_compacted_and_opened_again() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await client.say(session_id, "broken \ud800 pair " * 50, *(reply(n) for n in range(8)))
+    await compact_by_hand(client.workspace, session_id, "")
+    session = client.workspace.session(session_id)
+    again = build_test_client(store=client.workspace.ports.store)
+    assert again.workspace.session(session_id).transcript.view == session.transcript.view

@@ -1,6 +1,5 @@
 """Where the editors' folders are, and the real Neovims that the tests run them in."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -8,38 +7,30 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from benches.neovim import PLUGINS, RIGS, environment
+
 ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"
 # The server that the editors' tests talk to is this checkout's.
 SERVER = Path(sys.executable).with_name("ullage")
 # The oldest that the plugin runs on and the newest; `scripts/rigs/nvim.sh` gets both.
 NEOVIMS = ("0.10", "0.12")
-_RIGS = Path(os.environ.get("ULLAGE_RIGS", ROOT / ".rigs"))
-_PLUGINS = _RIGS / "nvim-plugins" / "root" / "usr" / "share"
 
 
 def neovim_environment(home: Path) -> dict[str, str]:
     """What the plugin's Lua tests need: an editor's own folders, the server of this checkout, mini.test and lualine."""
-    folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-    return {
-        **os.environ,
-        **{name: str(home / name) for name in folders},
-        "HOME": str(home),
-        "ULLAGE_SERVER": str(SERVER),
-        "ULLAGE_STORE": str(home / "store.db"),
-        "ULLAGE_PLUGINS": str(_PLUGINS),
-    }
+    return environment(home, SERVER)
 
 
 def has_neovim_plugins() -> bool:
     """Whether mini.test is there, which runs the plugin's Lua tests."""
-    return (_PLUGINS / "neovim-mini.test").exists()
+    return (PLUGINS / "neovim-mini.test").exists()
 
 
 @cache
 def neovim(version: str) -> Path | None:
     """The program: the tests' own, or the machine's if it is of that version."""
-    own = _RIGS / f"nvim-{version}" / "bin" / "nvim"
+    own = RIGS / f"nvim-{version}" / "bin" / "nvim"
     if own.exists():
         return own
     found = shutil.which("nvim")

@@ -28,7 +28,15 @@ from support.workspace import (
 )
 from ullage.api.error_object import error_object
 from ullage.api.notification import SessionNotification
-from ullage.model.errors import Cancelled, CannotFit, ConcurrentAppend, ProviderError, StoreUnavailable, UllageError
+from ullage.model.errors import (
+    Cancelled,
+    CannotFit,
+    ConcurrentAppend,
+    NotFound,
+    ProviderError,
+    StoreUnavailable,
+    UllageError,
+)
 from ullage.model.events import ContextEdited, Record
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
@@ -71,7 +79,7 @@ class Examples:
     def error(self, error: UllageError) -> None:
         """Keeps an error."""
         made = error_object(error)
-        self._keep(f"error.{made.data.kind}", as_json(made))
+        self._keep(f"error.{type(error).__name__}", as_json(made))
 
     def keep_updates(self, client: TestClient) -> None:
         """Keeps what the client was told since the last call."""
@@ -118,6 +126,8 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     _refuse_stores(examples, folder)
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
     examples.error(Cancelled("The request was cancelled."))
+    # No method serves a memory; whoever embeds its files gets the error itself.
+    examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
     examples.messages["settings"] = as_json(every_setting())
     return examples.messages
 

@@ -4,6 +4,7 @@
 `histories` are anything a log may hold: results early, late, doubled or missing, blocks out of place, empty texts.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -101,22 +102,28 @@ def markers(compaction_number: int = 1) -> SearchStrategy[CompactionBlock]:
     )
 
 
-class _Call(NamedTuple):
+class Call(NamedTuple):
+    """A tool's call and what it returned."""
+
     name: str
     input: dict[str, Any]
     result: tuple[ResultPart, ...]
     is_error: bool
 
 
-class _Round(NamedTuple):
+class Round(NamedTuple):
+    """What the assistant says before some calls, and these."""
+
     before: list[ThinkingBlock | TextBlock]
-    calls: list[_Call]
+    calls: list[Call]
 
 
-class _Turn(NamedTuple):
+class Turn(NamedTuple):
+    """A prompt, what the assistant does about it, and its answer."""
+
     asked: str
     attached: ImageBlock | ResourceBlock | None
-    rounds: list[_Round]
+    rounds: list[Round]
     answer: str
 
 
@@ -125,16 +132,17 @@ def conversations(max_turns: int = 4) -> SearchStrategy[tuple[Message, ...]]:
 
     It may end anywhere between messages, so that the last calls may still be open.
     """
-    call = st.builds(_Call, st.sampled_from(TOOL_NAMES), tool_inputs(), result_parts(), st.booleans())
+    call = st.builds(Call, st.sampled_from(TOOL_NAMES), tool_inputs(), result_parts(), st.booleans())
     before = st.lists(st.one_of(thinking_blocks(), st.builds(TextBlock, text=texts())), max_size=2)
-    rounds = st.builds(_Round, before, st.lists(call, min_size=1, max_size=3))
+    rounds = st.builds(Round, before, st.lists(call, min_size=1, max_size=3))
     attached = st.one_of(st.none(), st.none(), images(), resources())
-    turn = st.builds(_Turn, texts(), attached, st.lists(rounds, max_size=2), texts())
+    turn = st.builds(Turn, texts(), attached, st.lists(rounds, max_size=2), texts())
     turns = st.lists(turn, min_size=1, max_size=max_turns)
-    return st.builds(_assemble, st.none() | texts(), turns, st.integers(0, 3))
+    return st.builds(assemble, st.none() | texts(), turns, st.integers(0, 3))
 
 
-def _assemble(system: str | None, turns: list[_Turn], cut: int) -> tuple[Message, ...]:
+def assemble(system: str | None, turns: list[Turn], cut: int) -> tuple[Message, ...]:
+    """The turns' messages but the last `cut`."""
     contents: list[tuple[Role, tuple[Block, ...]]] = []
     if system is not None:
         contents.append((Role.SYSTEM, (TextBlock(text=system),)))
@@ -151,20 +159,21 @@ def _assemble(system: str | None, turns: list[_Turn], cut: int) -> tuple[Message
             contents.append((Role.ASSISTANT, (*before, *uses)))
             contents.append((Role.USER, tuple(_result(id_, call) for id_, call in zip(ids, calls, strict=True))))
         contents.append((Role.ASSISTANT, (TextBlock(text=turn.answer),)))
-    return _number(contents[: max(1, len(contents) - cut)])
+    return numbered(contents[: max(1, len(contents) - cut)])
 
 
-def _result(call_id: str, call: _Call) -> ToolResultBlock:
+def _result(call_id: str, call: Call) -> ToolResultBlock:
     return ToolResultBlock(tool_use_id=call_id, content=call.result, is_error=call.is_error)
 
 
 def histories(max_messages: int = 8) -> SearchStrategy[tuple[Message, ...]]:
     """Messages in any order and of any make; ids of messages are unique, those of calls need not be."""
     content = st.lists(_any_block(), max_size=4).map(tuple)
-    return st.lists(st.tuples(st.sampled_from(Role), content), max_size=max_messages).map(_number)
+    return st.lists(st.tuples(st.sampled_from(Role), content), max_size=max_messages).map(numbered)
 
 
-def _number(contents: list[tuple[Role, tuple[Block, ...]]]) -> tuple[Message, ...]:
+def numbered(contents: Sequence[tuple[Role, tuple[Block, ...]]]) -> tuple[Message, ...]:
+    """Messages `m000`, `m001`, …, a second apart."""
     return tuple(
         Message(id=f"m{index:03d}", role=role, content=content, timestamp=1_700_000_000_000 + index * 1_000)
         for index, (role, content) in enumerate(contents)

@@ -3,17 +3,18 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from threading import Event
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.api.table import AnyMethod, Method
+from ullage.lsp.announce import Announcer
 from ullage.lsp.commands import Command, CommandOutcome
 from ullage.lsp.progress import Progress
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
 from ullage.model.errors import NothingToCompact, SessionNotFound
 from ullage.model.settings import Settings
-from ullage.service.ports import Listener
 from ullage.service.workspace import Workspace
 
 
@@ -39,21 +40,23 @@ class Toy:
 
     def __init__(self) -> None:
         self.settings: list[Settings] = []
-        self.listeners: list[Listener] = []
+        self.listeners: list[Announcer] = []
         self.cancelled_compactions: list[str] = []
         self.log: list[str] = []
         self.gate = asyncio.Event()
+        self.warmed = Event()
 
     def server(self) -> UllageServer:
         hooks = WorkspaceHooks(
             open=self._open,
+            warm_up=self.warmed.set,
             configure=lambda _, settings: self.settings.append(settings),
             cancel_compaction=lambda _, session_id: self.cancelled_compactions.append(session_id),
         )
         return build_server(hooks, self._methods(), self._commands(), "0.0.test")
 
-    def _open(self, listener: Listener) -> Workspace:
-        self.listeners.append(listener)
+    def _open(self, announcer: Announcer) -> Workspace:
+        self.listeners.append(announcer)
         # The methods here never use it, so it need not be built.
         return Workspace.__new__(Workspace)
 

@@ -68,6 +68,15 @@ class MemoryStore:
         ]
         return found[-1] if found else None
 
+    def find_index(self, session_id: str, message_id: str) -> int | None:
+        self._require(session_id)
+        ids = [
+            record.event.message.id
+            for record in self._all_records(session_id)
+            if isinstance(record.event, MessageAppended)
+        ]
+        return max((index for index, known in enumerate(ids) if known == message_id), default=None)
+
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
         self._require(session_id)
         appended = [record for record in self._all_records(session_id) if isinstance(record.event, MessageAppended)]

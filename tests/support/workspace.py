@@ -20,18 +20,9 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
+from ullage.service.model_ports import Provider, Providers, ToolAbout, Toolbox, ToolOutcome
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import (
-    Ports,
-    Provider,
-    Providers,
-    SessionStore,
-    Summarizer,
-    SummaryStream,
-    ToolAbout,
-    Toolbox,
-    ToolOutcome,
-)
+from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryStream
 from ullage.service.workspace import Workspace
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter

@@ -73,6 +73,24 @@ function M.import(child)
   M.wait(child, "require('ullage.session').figures ~= nil")
 end
 
+---A conversation whose summary takes a second or more to compose, some ten million tokens.
+function M.import_long(child)
+  local messages = {}
+  for turn = 1, 6000 do
+    local words = {}
+    for number = 1, 200 do
+      words[number] = ('word%dx%d'):format(turn, number)
+    end
+    local text = table.concat(words, ' ')
+    messages[2 * turn - 1] = { role = 'user', content = 'Question ' .. text }
+    messages[2 * turn] = { role = 'assistant', content = 'Answer ' .. text }
+  end
+  local file = vim.fn.tempname() .. '.json'
+  vim.fn.writefile({ vim.json.encode({ model = 'claude-sonnet-4-5', messages = messages }) }, file)
+  child.cmd('Ullage import ' .. file)
+  M.wait(child, "require('ullage.session').figures ~= nil")
+end
+
 function M.open_context(child)
   child.cmd('Ullage context')
   child.cmd('only')

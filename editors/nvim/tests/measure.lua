@@ -1,5 +1,5 @@
--- Measures, with the real server, and prints one JSON object: milliseconds from `append` to the new figure in the
--- statusline, and what an update of the context buffer costs at 100 and at 10,000 messages.
+-- Measures, with the real server, and prints one JSON object: each time from `append` to the new figure in the
+-- statusline, and the median cost of an update of the context buffer at 100 and at 10,000 messages. Milliseconds.
 -- nvim --clean --headless -u tests/init.lua -l tests/measure.lua
 vim.o.columns, vim.o.lines = 110, 40
 require('ullage').setup(vim.tbl_extend('force', vim.g.ullage, { notices = { level = 'off' } }))
@@ -15,9 +15,13 @@ local function wait(condition)
   assert(vim.wait(PATIENCE, condition, 1), 'waited in vain')
 end
 
-local function quantile(list, share)
+local function rounded(time)
+  return math.floor(time * 1000 + 0.5) / 1000
+end
+
+local function median(list)
   table.sort(list)
-  return math.floor(list[math.max(1, math.ceil(#list * share))] * 1000 + 0.5) / 1000
+  return rounded(list[math.ceil(#list / 2)])
 end
 
 local function drawn()
@@ -33,10 +37,10 @@ local function append_to_statusline()
     wait(function()
       return drawn() ~= before
     end)
-    times[round] = milliseconds(start)
+    times[round] = rounded(milliseconds(start))
     assert(require('ullage.session').figures.used >= round * 1200, 'a figure of an earlier message')
   end
-  return { p50 = quantile(times, 0.5), p99 = quantile(times, 0.99) }
+  return times
 end
 
 local function entry(number)
@@ -64,7 +68,7 @@ local function update(messages)
     vim.cmd.redraw()
     times[round] = milliseconds(start)
   end
-  return quantile(times, 0.5)
+  return median(times)
 end
 
 local ready = false

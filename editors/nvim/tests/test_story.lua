@@ -137,7 +137,16 @@ T['an edited summary is what stays'] = function()
   editor.line_with(child, 'Stays · ')
   editor.line_with(child, 'Goes · ')
   child.type_keys('O', 'Remember the harbour.', '<Esc>')
-  has('~', child.wo.winbar)
+  has('≈', child.wo.winbar)
+  local signs = child.lua_get(
+    [[vim.tbl_map(function(mark)
+    return vim.trim(mark[4].sign_text)
+  end, vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('ullage.preview.signs'), 0, -1, { details = true }))]]
+  )
+  local summary = editor.line_with(child, 'end of the summary') - editor.line_with(child, 'Summary: edit it below') - 1
+  eq({ #vim.tbl_filter(function(sign)
+    return sign == '+'
+  end, signs), #signs > summary }, { summary, true })
   child.cmd('write')
   editor.wait_said(child, 'Compacted ')
   editor.wait(child, "vim.fn.bufexists('ullage://preview') == 0")
@@ -179,6 +188,20 @@ T['undo says what it brings back, then brings it back'] = function()
   has('%d+ messages, brings back %d+K tokens; the context will be at 61 %%', child.lua_get('_G.asked[1].prompt'))
   eq(session('figures.used'), before)
   editor.wait(child, "vim.fn.search('Compacted #1', 'nw') == 0")
+end
+
+T['a compaction that is cancelled leaves the context as it was'] = function()
+  child = editor.start({ window = 100000000 })
+  editor.import_long(child)
+  local before = session('figures.used')
+  child.cmd('Ullage compact')
+  editor.wait(child, "require('ullage.session').running ~= nil")
+  has('^ctx compacting…', editor.status(child))
+  child.cmd('Ullage cancel')
+  editor.wait(child, "require('ullage.session').running == nil")
+  editor.wait_said(child, 'Cancelled. The context is as it was.')
+  eq({ session('figures.used'), session('figures.compactions') }, { before, 0 })
+  has('^ctx ~%d+%%', editor.status(child))
 end
 
 T['a checkpoint is restored'] = function()

@@ -23,6 +23,7 @@ export function undoSteps(edits: readonly EditInfo[]): readonly UndoStep[] {
 const KINDS: Readonly<Record<string, string>> = {
   compaction: 'compaction',
   clear_tool_uses: 'clearing of old tool results',
+  clear_thinking: 'clearing of older thinking',
   duplicate_reads: 'clearing of repeated reads',
   drop_oldest: 'dropping of the oldest messages',
   shorten: 'shortening of large parts',

@@ -44,7 +44,7 @@ export class PrivateEnvironment {
 
   /** Makes it. Throws an Error fit for the person; an interrupted one is made anew the next time. */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
-    if (!this.#wheel) throw new Error('This build of the extension brings no server along; install it with `pip install ullage`.');
+    if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install .` in a checkout of Ullage.');
     const python = await this.#findPython(pythons, signal);
     await fs.promises.rm(this.#folder, { recursive: true, force: true });
     await fs.promises.mkdir(this.#storage, { recursive: true });

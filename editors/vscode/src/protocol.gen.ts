@@ -194,19 +194,13 @@ export interface ContextSettings {
   readonly clearAtLeast?: number;
   /** Tools whose results are never cleared nor shortened. */
   readonly excludeTools?: readonly string[];
-  /**
-   * Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that
-   * saves clearAtLeast. Unset: only clearAt counts.
-   */
+  /** Tool uses since the last clearing that clear old results, too, if that saves clearAtLeast. Unset: only clearAt. */
   readonly clearAtToolUses?: number | null;
   /** Clear long inputs of old tool uses, too, not only their results. @default false */
   readonly clearToolInputs?: boolean;
   /** Most recent turns whose thinking clearing leaves alone. Null: all of them. @default 1 */
   readonly keepThinkingTurns?: number | null;
-  /**
-   * Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came
-   * back to. Unset: 5% of usable, 1,000 to 10,000.
-   */
+  /** Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000. */
   readonly maxResultTokens?: number | null;
   /** The same per tool, by the tool's name. */
   readonly maxResultTokensByTool?: Readonly<Record<string, number>>;
@@ -245,11 +239,14 @@ export interface ErrorData {
   readonly kind: string;
 }
 
-/** JSON-RPC's error object; `message` is one line fit for a person. */
+/**
+ * JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not be
+ * read, and for a failure inside.
+ */
 export interface ErrorObject {
   readonly code: number;
   readonly message: string;
-  readonly data: ErrorData;
+  readonly data?: ErrorData;
 }
 
 /** `ullage` exports the whole log, the others the context, request-ready. */
@@ -383,11 +380,13 @@ export interface MessageInput {
 }
 
 /**
- * `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the
- * context is given request-ready as well.
+ * `context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for
+ * that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given
+ * request-ready as well.
  */
 export interface MessagesParams {
   readonly sessionId: string;
+  readonly messageId?: string;
   /** @default "context" */
   readonly scope?: "context" | "transcript";
   /** @default 0 */
@@ -527,7 +526,7 @@ export interface SearchHit {
   readonly snippet: string;
 }
 
-/** Words to find, in one session or all. */
+/** Words to find, in one session or all: names, whole or in part, or a question in plain words. */
 export interface SearchParams {
   readonly query: string;
   readonly sessionId?: string;
@@ -535,7 +534,7 @@ export interface SearchParams {
   readonly limit?: number;
 }
 
-/** Messages that match, best first. */
+/** Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole. */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
 }

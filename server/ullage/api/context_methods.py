@@ -10,8 +10,8 @@ from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import InvalidRequest
-from ullage.service import contexts, export
-from ullage.service.contexts import Entry
+from ullage.service import archive, contexts, export
+from ullage.service.contexts import Entry, Page
 from ullage.service.ports import SearchHit
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import EditInfo
@@ -20,10 +20,12 @@ Limit = Annotated[int, Meta(ge=1, le=1_000)]
 
 
 class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider`
-    the context is given request-ready as well."""
+    """`context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for
+    that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given
+    request-ready as well."""
 
     session_id: str
+    message_id: str | None = None
     scope: Literal["context", "transcript"] = "context"
     offset: Annotated[int, Meta(ge=0)] = 0
     limit: Limit | None = None
@@ -105,7 +107,7 @@ class PinResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Words to find, in one session or all."""
+    """Words to find, in one session or all: names, whole or in part, or a question in plain words."""
 
     query: str
     session_id: str | None = None
@@ -113,7 +115,7 @@ class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Messages that match, best first."""
+    """Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole."""
 
     hits: tuple[SearchHit, ...]
 
@@ -129,7 +131,9 @@ async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
 
 
 async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResult:
-    if params.scope == "context":
+    if params.message_id is not None:
+        page = Page(entries=(archive.find_entry(workspace, params.session_id, params.message_id),), total=1)
+    elif params.scope == "context":
         page = await contexts.view_page(workspace, params.session_id, params.offset, params.limit)
     else:
         page = contexts.transcript_page(workspace, params.session_id, params.offset, params.limit)
@@ -169,7 +173,7 @@ async def pin(workspace: Workspace, params: PinParams) -> PinResult:
 
 
 async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
-    return SearchResult(hits=contexts.search(workspace, params.session_id, params.query, params.limit))
+    return SearchResult(hits=await archive.search(workspace, params.session_id, params.query, params.limit))
 
 
 async def history(workspace: Workspace, params: SessionParams) -> HistoryResult:

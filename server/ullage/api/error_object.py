@@ -1,6 +1,6 @@
 """An error as it goes over the wire, the same at both doors."""
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from ullage.api.codes import code_of
 from ullage.model.errors import UllageError
@@ -13,11 +13,12 @@ class ErrorData(Struct, frozen=True, kw_only=True):
 
 
 class ErrorObject(Struct, frozen=True, kw_only=True):
-    """JSON-RPC's error object; `message` is one line fit for a person."""
+    """JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not
+    be read, and for a failure inside."""
 
     code: int
     message: str
-    data: ErrorData
+    data: ErrorData | UnsetType = UNSET
 
 
 def error_object(error: UllageError) -> ErrorObject:

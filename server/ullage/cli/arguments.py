@@ -130,9 +130,10 @@ def _export(parser: ArgumentParser) -> None:
 
 
 def _search(parser: ArgumentParser) -> None:
-    parser.add_argument("query", metavar="QUERY", help="words to find, archived messages included")
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="words, names or a question; archived messages count")
     parser.add_argument("--session", metavar="SESSION", help="only in this session")
     parser.add_argument("--limit", type=_tokens, default=10, metavar="N", help="how many, the best first")
+    parser.add_argument("--show", metavar="ID", help="print this message of the session whole, instead of searching")
     parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
 

@@ -6,8 +6,7 @@ way keeps its thinking whole, as Anthropic requires. Emptied thinking has no sig
 """
 
 from collections.abc import Collection, Iterator, Sequence
-
-from msgspec.structs import replace
+from itertools import pairwise
 
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import ThinkingBlock
@@ -36,13 +35,12 @@ def clear_thinking(
         replacements=replacements,
         cleared_thinking_turns=sum(map(bool, old)),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
     starts = [0, *turn_starts(messages), len(messages)]
-    return (messages[start:stop] for start, stop in zip(starts, starts[1:], strict=False))
+    return (messages[start:stop] for start, stop in pairwise(starts))
 
 
 def _thinking(turn: Sequence[Message]) -> Iterator[Replacement]:

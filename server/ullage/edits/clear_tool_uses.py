@@ -5,17 +5,17 @@ results give way to a placeholder, the last `keep` tool uses stay whole, those o
 `clear_tool_inputs` what the tools were asked goes too; an edit that clears less than `clear_at_least` tokens is none.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, Replacement
 from ullage.model.message import Message
+from ullage.transcript.tool_results import ToolResult, tool_results
 
 # What a model keeps on purpose; clearing it would undo the purpose.
 MEMORY_TOOLS = frozenset({"memory", "recall"})
@@ -49,14 +49,6 @@ class ClearOptions(Struct, frozen=True, kw_only=True):
     clear_tool_inputs: bool | frozenset[str] = False
 
 
-class _Result(Struct, frozen=True):
-    message_id: str
-    block: int
-    tool_use_id: str
-    chars: int
-    text_only: bool
-
-
 def clear_tool_uses(
     view: CountedView, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearToolUsesEdit | None:
@@ -64,18 +56,16 @@ def clear_tool_uses(
     stay as they are."""
     if options.trigger is not None and not _exceeds(view, options.trigger):
         return None
-    messages = [message for message in view.messages if message.id not in untouched]
-    uses = {block.id: block for block in _tool_uses(view.messages)}
-    old = _old_results(view.messages, options.keep)
+    results = list(tool_results(view.messages))
+    old = results[: max(0, len(results) - options.keep)]
     skipped = MEMORY_TOOLS | options.exclude_tools
     cleared = [
         result
         for result in old
-        if result.chars >= _MIN_CHARS
-        and result.message_id not in untouched
-        and _tool_name(uses, result.tool_use_id) not in skipped
+        if _size(result) >= _MIN_CHARS and result.message_id not in untouched and result.tool not in skipped
     ]
-    replacements = [_clear(result, uses) for result in cleared]
+    messages = [message for message in view.messages if message.id not in untouched]
+    replacements = [_clear(result) for result in cleared]
     replacements += _clear_inputs(messages, {result.tool_use_id for result in old}, skipped, options.clear_tool_inputs)
     if not replacements:
         return None
@@ -86,50 +76,27 @@ def clear_tool_uses(
         replacements=tuple(replacements),
         cleared_tool_uses=len(cleared),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved >= max(1, options.clear_at_least) else None
+    edit = view.saving(draft)
+    return edit if edit and edit.tokens_saved >= options.clear_at_least else None
 
 
 def _exceeds(view: CountedView, trigger: Trigger) -> bool:
     if trigger.type is Measure.TOOL_USES:
-        return sum(1 for _ in _tool_uses(view.messages)) > trigger.value
+        return sum(1 for _ in tool_results(view.messages)) > trigger.value
     return view.used > trigger.value
 
 
-def _tool_uses(messages: Sequence[Message]) -> Iterator[ToolUseBlock]:
-    return (block for message in messages for block in message.content if isinstance(block, ToolUseBlock))
+def _size(result: ToolResult) -> int:
+    """Characters of text; a picture counts as long."""
+    return len(result.text) + (_MIN_CHARS if result.pictures else 0)
 
 
-def _old_results(messages: Sequence[Message], keep: int) -> list[_Result]:
-    results = [
-        _Result(message.id, i, block.tool_use_id, _size(block), _is_text(block))
-        for message in messages
-        for i, block in enumerate(message.content)
-        if isinstance(block, ToolResultBlock)
-    ]
-    return results[: max(0, len(results) - keep)]
-
-
-def _size(block: ToolResultBlock) -> int:
-    """Characters of text; anything that is not text counts as long."""
-    return sum(len(part.text) if isinstance(part, TextBlock) else _MIN_CHARS for part in block.content)
-
-
-def _is_text(block: ToolResultBlock) -> bool:
-    return all(isinstance(part, TextBlock) for part in block.content)
-
-
-def _tool_name(uses: dict[str, ToolUseBlock], tool_use_id: str) -> str:
-    return uses[tool_use_id].name if tool_use_id in uses else ""
-
-
-def _clear(result: _Result, uses: dict[str, ToolUseBlock]) -> Replacement:
-    name = _tool_name(uses, result.tool_use_id) or "tool"
-    what = "characters" if result.text_only else "characters and pictures"
+def _clear(result: ToolResult) -> Replacement:
+    what = "characters and pictures" if result.pictures else "characters"
     return Replacement(
         message_id=result.message_id,
         block=result.block,
-        text=f"[Old {name} result cleared to make room: {result.chars:,} {what}]",
+        text=f"[Old {result.tool or 'tool'} result cleared to make room: {len(result.text):,} {what}]",
     )
 
 

@@ -1,14 +1,17 @@
 """A view with its counts: what every kind of edit is planned on."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.message import Message
 from ullage.transcript.view import Item, apply_edit
 
 Measure = Callable[[Message], int]
+_E = TypeVar("_E", bound=Edit)
 
 
 class Stamp(Struct, frozen=True, kw_only=True):
@@ -46,3 +49,8 @@ class CountedView(Struct, frozen=True, kw_only=True):
             known[id(item.message)] if id(item.message) in known else self.measure(item.message) for item in items
         ]
         return CountedView(items=items, tokens=tokens, fixed=self.fixed, measure=self.measure)
+
+    def saving(self, draft: _E) -> _E | None:
+        """The edit with the tokens it saves; None if it saves none."""
+        saved = self.used - self.after(draft).used
+        return replace(draft, tokens_saved=saved) if saved > 0 else None

@@ -1,12 +1,10 @@
 """The last group parted: for a single answer of so many messages that cutting each of them is not enough.
 
-Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer had
-begun later. Tool uses and results stay: they would lose each other.
+Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer
+had begun later. Tool uses and results stay: they would lose each other.
 """
 
 from collections.abc import Collection, Iterator
-
-from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
@@ -20,13 +18,14 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
     go; None if it fits already or none may. The very last message stays, and so do those of `stays`."""
     if view.used <= limit:
         return None
-    excess = view.used - limit + view.measure(_notice(stamp, len(view.items)))
+    messages = view.messages
+    excess = view.used - limit + view.measure(_notice(stamp, len(messages)))
     dropped: list[str] = []
-    for at in _may_go(view.messages, stays):
+    for at in _may_go(messages, stays):
         if excess <= 0:
             break
         excess -= view.tokens[at]
-        dropped.append(view.messages[at].id)
+        dropped.append(messages[at].id)
     if not dropped:
         return None
     draft = DropEdit(
@@ -36,8 +35,7 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
         message_ids=tuple(dropped),
         notice=_notice(stamp, len(dropped)),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
 def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:

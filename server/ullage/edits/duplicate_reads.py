@@ -21,7 +21,7 @@ from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
 from ullage.transcript.file_lines import Line, file_lines
-from ullage.transcript.reads import FileRead, file_reads, result_text, same_file
+from ullage.transcript.reads import FileRead, file_keys, file_reads, only_text
 
 # A stretch shorter than its notice would grow, and many notices make a text hard to read.
 _MIN_LINES = 6
@@ -54,8 +54,8 @@ def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = (
         replacements=tuple(_replacements(view.messages, cuts)),
         shown_in=tuple(sorted({message_id for cut in cuts for message_id in cut.shown_in})),
     )
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved, files=_impact(cuts, saved)) if saved > 0 else None
+    edit = view.saving(draft)
+    return replace(edit, files=_impact(cuts, edit.tokens_saved)) if edit else None
 
 
 class _Shown:
@@ -85,9 +85,11 @@ def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]
     """Newest read first, so that each is compared with what is still shown after it."""
     shown: dict[str, _Shown] = {}
     cuts: list[_Cut] = []
-    for read in reversed(list(file_reads(messages))):
+    reads = list(file_reads(messages))
+    files = file_keys({read.path for read in reads})
+    for read in reversed(reads):
         lines = file_lines(read.text, read.first)
-        later = shown.setdefault(same_file(read.path), _Shown())
+        later = shown.setdefault(files[read.path], _Shown())
         fixed = read.is_input or read.message_id in untouched or _AGAIN in read.text
         gone = [] if fixed else _repeated(lines, later)
         if gone:
@@ -155,7 +157,7 @@ def _replacements(messages: Sequence[Message], cuts: Sequence[_Cut]) -> Iterator
 def _text(block: Block) -> str:
     match block:
         case ToolResultBlock():
-            return result_text(block)
+            return only_text(block)
         case TextBlock(text=text):
             return text
         case ResourceBlock(text=text):

@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 # What a compiler, a test runner, a shell or a program in trouble writes.
 _TROUBLE = re.compile(
     r"\b(?:error|errors|failed|failure|failures|fatal|panic|panicked|exception|traceback|denied|refused|undefined"
-    r"|unresolved|segfault|abort(?:ed)?|assert(?:ion)?|cannot|can't|not found|no such)\b|\w+(?:Error|Exception)\b"
+    r"|unresolved|segfault|abort(?:ed)?|assert(?:ion)?|cannot|can't|not found|no such)\b|(?<=\w)(?:Error|Exception)\b"
     r"|^\s*(?:E  |FAIL|ERROR|--- FAIL|✗|✖|not ok)",
     re.IGNORECASE,
 )
-# Names rather than words: with a digit, a separator or a capital inside.
-_NAME = re.compile(r"(?=\w*[\d_./:-]|\w*[a-z][A-Z])[A-Za-z_/.][\w./:-]{4,99}")
+# Names rather than words: with a digit, a separator or a capital inside. Found in two steps, since looking ahead from
+# every place of a long run of letters would take time with its square.
+_RUN = re.compile(r"[A-Za-z_/.][\w./:-]{4,99}")
+_LIKE_A_NAME = re.compile(r"[\d_./:-]|[a-z][A-Z]")
 # Of what stays, for the telling lines; the rest is shared by the head and, since outcomes come last, the tail.
 _TELLING_SHARE = 0.4
 _HEAD_SHARE = 0.4
@@ -25,7 +27,7 @@ _CUT_HEAD_SHARE = 0.6
 
 def names(text: str) -> set[str]:
     """The identifiers, paths and numbers with a name's look in a text, punctuation at their ends left out."""
-    return {found.rstrip("./:-") for found in _NAME.findall(text)}
+    return {found.rstrip("./:-") for found in _RUN.findall(text) if _LIKE_A_NAME.search(found)}
 
 
 def excerpt(text: str, chars: int, wanted: Collection[str] = ()) -> str:

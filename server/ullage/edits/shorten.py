@@ -27,6 +27,8 @@ from ullage.model.message import Message
 from ullage.transcript.replace import replace_block
 
 _PICTURE = "[A picture was left out to make room.]"
+# Of words and pictures that had to go altogether: a request whose messages are all empty is none.
+_NOTHING_LEFT = "…"
 # The key under which what is left of an input stands that has too many parts to keep each of them.
 _CUT_INPUT = "cut"
 # Each round cuts by the measured excess; characters per token differ within a text, so one round may fall short.
@@ -49,20 +51,22 @@ def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[s
     candidates = [candidate for candidate in _candidates(view) if candidate.message.id not in untouched]
     room = limit - (view.used - sum(candidate.tokens for candidate in candidates))
     edit: ShortenEdit | None = None
-    for _ in range(_ROUNDS):
+    for done in range(_ROUNDS):
         cap = _level([candidate.tokens for candidate in candidates], room)
         edit = _cut_all(view, candidates, cap, stamp)
-        if edit is None or (excess := view.used - edit.tokens_saved - limit) <= 0:
+        if edit is None or (excess := view.used - edit.tokens_saved - limit) <= 0 or cap <= 0:
             break
-        room -= max(excess, len(candidates) // 4, 1)
-        if cap <= 0:
-            break
-    return edit
+        # In proportion first, which takes no more than it must; what that cannot reach, notices alone fill.
+        scaled = room * room // (room + excess) if done < _ROUNDS // 2 else room - excess
+        # A notice may cost what the cut saves, so that a step by the excess alone would stand still.
+        room = min(scaled, room - max(len(candidates) // 4, 1 << done))
+    return edit if edit is not None and edit.tokens_saved > 0 else None
 
 
 def cap_blocks(view: CountedView, cap: int, stamp: Stamp, only: Collection[str]) -> ShortenEdit | None:
     """The edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`; None if
     that saves nothing."""
+    cap = max(0, cap)
     large = [candidate for candidate in _candidates(view, over=cap) if candidate.message.id in only]
     edit = _cut_all(view, large, cap, stamp)
     # The notice in the gap can cost more than a block just over the cap gives up.
@@ -113,9 +117,12 @@ def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] |
         case ToolUseBlock(input=given):
             return None, _cut_input(given, chars)
         case ImageBlock():
-            return _PICTURE if chars > 0 else "", None
+            return _PICTURE if chars > 0 else _NOTHING_LEFT, None
         case ThinkingBlock(redacted=str()):
             return "", None
+        case TextBlock(text=text) if text.strip():
+            left = cut_middle(text, chars)
+            return left if left.strip() else _NOTHING_LEFT, None
         case _:
             return cut_middle(_text(block) or "", chars), None
 

@@ -4,7 +4,7 @@ Unlike hard truncation (`edits/shorten.py`) this looks at what a result says: li
 with names that the agent wrote afterwards or that the focus asks for.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.excerpt import excerpt, names
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
-from ullage.transcript.reads import result_text
+from ullage.transcript.replace import replace_block
+from ullage.transcript.tool_results import ToolResult, tool_results, tool_uses
 
 # Characters per token differ within a text, so that a first cut may be too long by a little.
 _ROUNDS = 3
@@ -37,73 +37,72 @@ class ResultLimits(Struct, frozen=True, kw_only=True):
             return None
         return self.by_tool.get(tool, self.max_result_tokens)
 
-    @property
-    def least(self) -> int:
-        """The smallest of the limits."""
-        return min(self.max_result_tokens, *self.by_tool.values()) if self.by_tool else self.max_result_tokens
-
 
 def shorten_results(
     view: CountedView, limits: ResultLimits, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ShortenEdit | None:
     """The edit that brings every older result down to its limit, or None when none is above it. What is to be answered
     (the last group) and the messages `untouched` stay as they are."""
-    replacements = tuple(_shortened(view, limits, _fixed(view.messages, untouched)))[::-1]
+    long = _long(view, limits, _fixed(view.messages, untouched))
+    replacements = tuple(_shortened(view, limits, long))[::-1]
     if not replacements:
         return None
     draft = ShortenEdit(id=stamp.id, timestamp=stamp.timestamp, trigger=stamp.trigger, replacements=replacements)
-    saved = view.used - view.after(draft).used
-    return replace(draft, tokens_saved=saved) if saved > 0 else None
+    return view.saving(draft)
 
 
-def _fixed(messages: tuple[Message, ...], untouched: Collection[str]) -> frozenset[str]:
+def _fixed(messages: Sequence[Message], untouched: Collection[str]) -> frozenset[str]:
     last = groups(messages)[-1] if messages else range(0)
     return frozenset({*untouched, *(messages[i].id for i in last)})
 
 
-def _shortened(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> Iterator[Replacement]:
+def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> dict[int, list[tuple[ToolResult, int]]]:
+    """The results over their limits, with those, by their message's place."""
+    found: dict[int, list[tuple[ToolResult, int]]] = {}
+    for result in tool_results(view.messages):
+        limit = limits.limit(result.tool)
+        # Only text can be shortened; and a message's tokens are known, so that short ones need not be counted again.
+        if limit is None or result.pictures or result.message_id in fixed or view.tokens[result.position] <= limit:
+            continue
+        found.setdefault(result.position, []).append((result, limit))
+    return found
+
+
+def _shortened(
+    view: CountedView, limits: ResultLimits, long: Mapping[int, Sequence[tuple[ToolResult, int]]]
+) -> Iterator[Replacement]:
     """Newest first, so that each result meets the names that were written after it."""
-    messages = view.messages
-    tools = {block.id: block.name for message in messages for block in _uses(message)}
-    wanted = names(limits.focus)
-    for message, tokens in zip(reversed(messages), reversed(view.tokens), strict=True):
+    messages, wanted = view.messages, names(limits.focus)
+    for position in range(len(messages) - 1, min(long, default=len(messages)) - 1, -1):
+        message = messages[position]
         if message.role is Role.ASSISTANT:
             wanted |= names(_said(message))
-        elif tokens > limits.least and message.id not in fixed:
-            for i, block in enumerate(message.content):
-                limit = limits.limit(tools.get(block.tool_use_id, "")) if isinstance(block, ToolResultBlock) else None
-                if isinstance(block, ToolResultBlock) and limit is not None:
-                    text = _fit(view, message, block, limit, wanted)
-                    if text is not None:
-                        yield Replacement(message_id=message.id, block=i, text=text)
+        for result, limit in reversed(long.get(position, ())):
+            text = _fit(view, message, result, limit, wanted)
+            if text is not None:
+                yield Replacement(message_id=message.id, block=result.block, text=text)
 
 
-def _fit(
-    view: CountedView, message: Message, block: ToolResultBlock, limit: int, wanted: Collection[str]
-) -> str | None:
-    """The text of a result within its limit; None if it is so already or holds more than text."""
-    whole = result_text(block)
-    tokens = _measure(view, message, block, whole)
-    if not whole or tokens <= limit:
+def _fit(view: CountedView, message: Message, result: ToolResult, limit: int, wanted: Collection[str]) -> str | None:
+    """The text of a result within its limit; None if it is so already."""
+    tokens = _measure(view, message, result, result.text)
+    if tokens <= limit:
         return None
-    text, chars = whole, len(whole)
+    text, chars = result.text, len(result.text)
     for _ in range(_ROUNDS):
         chars = int(chars * limit / tokens)
-        text = excerpt(whole, chars, wanted)
-        tokens = _measure(view, message, block, text)
+        text = excerpt(result.text, chars, wanted)
+        tokens = _measure(view, message, result, text)
         if tokens <= limit:
             break
     return text
 
 
-def _measure(view: CountedView, message: Message, block: ToolResultBlock, text: str) -> int:
-    return view.measure(replace(message, content=(replace(block, content=(TextBlock(text=text),)),)))
-
-
-def _uses(message: Message) -> Iterator[ToolUseBlock]:
-    return (block for block in message.content if isinstance(block, ToolUseBlock))
+def _measure(view: CountedView, message: Message, result: ToolResult, text: str) -> int:
+    alone = Replacement(message_id=message.id, block=result.block, text=text)
+    return view.measure(replace(message, content=(replace_block(message.content[result.block], alone),)))
 
 
 def _said(message: Message) -> str:
     """What the assistant wrote: its words and what it asked tools for."""
-    return "\n".join([message.text, *(str(value) for block in _uses(message) for value in block.input.values())])
+    return "\n".join([message.text, *(str(value) for use in tool_uses([message]) for value in use.input.values())])

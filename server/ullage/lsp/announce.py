@@ -21,6 +21,7 @@ from ullage.model.updates import (
     Severity,
     Update,
 )
+from ullage.service.ports import Indexing
 
 UPDATE_METHOD = f"ullage/{UPDATE}"
 MESSAGE_TYPES = {
@@ -31,7 +32,7 @@ MESSAGE_TYPES = {
 
 
 class _Bar:
-    """A compaction's progress as it is known: lines in order, then the last one (None)."""
+    """The progress of some work as it is known: lines in order, then the last one (None)."""
 
     def __init__(self) -> None:
         self.lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -39,8 +40,11 @@ class _Bar:
 
 
 class Announcer:
-    """The workspace's listener. Notices carry their own words; a compaction nobody asked for gets a progress bar,
-    whose Cancel calls `cancel_compaction` with the session's id."""
+    """The workspace's listener, of sessions and of searches that have to index.
+
+    Notices carry their own words; a compaction nobody asked for gets a progress bar, whose Cancel calls
+    `cancel_compaction` with the session's id.
+    """
 
     def __init__(
         self, protocol: UllageProtocol, board: ProgressBoard, cancel_compaction: Callable[[str], object]
@@ -68,6 +72,17 @@ class Announcer:
             case _:
                 pass
 
+    def indexing(self, progress: Indexing) -> None:
+        """Shows how a search that has to index gets on."""
+        if progress.id not in self._bars:
+            self._draw(progress.id, "Indexing the archive", progress.cancel)
+        bar = self._bars[progress.id]
+        if progress.left:
+            bar.lines.put_nowait(f"{progress.left:,} of {progress.total:,} records left")
+        else:
+            del self._bars[progress.id]
+            bar.lines.put_nowait(None)
+
     def say(self, text: str, severity: Severity = Severity.INFO) -> None:
         """Shows a message, which only a plain client needs: others speak for themselves."""
         if not self.client.takes_updates:
@@ -82,11 +97,14 @@ class Announcer:
         # A compaction that was asked for runs inside its command's own bar.
         if update.meta is UNSET or update.meta.ullage.trigger != EditTrigger.AUTOMATIC:
             return
-        bar = self._bars[update.compaction_id] = _Bar()
-        self._protocol.spawn(self._follow(session_id, bar))
+        self._draw(update.compaction_id, "Compacting", lambda: self._cancel_compaction(session_id))
 
-    async def _follow(self, session_id: str, bar: _Bar) -> None:
-        async with self._board.show("Compacting", lambda: self._cancel_compaction(session_id)) as progress:
+    def _draw(self, bar_id: str, title: str, cancel: Callable[[], object]) -> None:
+        bar = self._bars[bar_id] = _Bar()
+        self._protocol.spawn(self._follow(bar, title, cancel))
+
+    async def _follow(self, bar: _Bar, title: str, cancel: Callable[[], object]) -> None:
+        async with self._board.show(title, cancel) as progress:
             while (line := await bar.lines.get()) is not None:
                 progress.report(line)
 

@@ -7,11 +7,14 @@ import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
 from ullage.api.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from ullage.api.error_object import ErrorObject
+from ullage.model.json_values import encode_json
 
 RequestId = int | str
 _NOTHING = Raw(b"")
 # What an absent, null or (from Lua, where an empty table is a list) `[]` params stands for.
 _EMPTY = {b"", b"null", b"[]"}
+_LONGEST_EMPTY = max(map(len, _EMPTY))
 
 
 class RpcError(Exception):
@@ -43,19 +46,11 @@ class Response(Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
 
 
-class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The `error` of an error response."""
-
-    code: int
-    message: str
-    data: dict[str, str] | None = None
-
-
 class ErrorResponse(Struct, frozen=True, kw_only=True):
     """A refusal on its way out; `id` is null where the request's could not be read."""
 
     id: RequestId | None
-    error: ErrorBody
+    error: ErrorObject
     jsonrpc: str = "2.0"
 
 
@@ -92,21 +87,22 @@ def read_envelope(body: bytes) -> Incoming:
 
 def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") -> Any:
     """Params as the method's type. Raises `RpcError` (-32602) with one line that names the field."""
-    raw = bytes(params)
     try:
-        return decoder.decode(b"{}" if raw in _EMPTY else raw)
+        return decoder.decode(b"{}" if _is_empty(params) else params)
     except ValidationError as error:
         raise RpcError(INVALID_PARAMS, f"{method}: {_lower_first(str(error))}.", "InvalidRequest") from None
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, f"{method}: the params are not valid JSON.") from None
 
 
+def _is_empty(params: Raw) -> bool:
+    # Looked at before it is copied: params may be tens of megabytes.
+    return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
+
+
 def encode(value: Any) -> bytes:
     """A value as JSON. Lone surrogates, which UTF-8 cannot hold, go out as the escapes they came in as."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value)).encode()
+    return encode_json(value)
 
 
 def _decode(body: bytes) -> Incoming:

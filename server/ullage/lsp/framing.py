@@ -66,7 +66,9 @@ class FrameParser:
             if refusal is not None:
                 return refusal
         if self._state is _State.BODY and len(self._buffer) >= self._wanted:
-            body = bytes(self._buffer[: self._wanted])
+            # One copy, not two: a body may be tens of megabytes.
+            with memoryview(self._buffer) as view:
+                body = bytes(view[: self._wanted])
             self._begin_after(self._wanted)
             return body
         return None

@@ -22,8 +22,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from ullage.api import codes
+from ullage.api.error_object import ErrorData, ErrorObject, error_object
 from ullage.lsp.envelope import (
-    ErrorBody,
     ErrorResponse,
     Incoming,
     Notification,
@@ -114,8 +114,8 @@ class UllageProtocol(LanguageServerProtocol):
 
     def refuse(self, code: int, message: str, request_id: RequestId | None = None, kind: str = "") -> None:
         """Sends an error response; without `request_id`, about a message that could not be read."""
-        data = {"kind": kind} if kind else None
-        self._send_data(ErrorResponse(id=request_id, error=ErrorBody(code=code, message=message, data=data)))
+        data = ErrorData(kind=kind) if kind else UNSET
+        self._send_data(ErrorResponse(id=request_id, error=ErrorObject(code=code, message=message, data=data)))
 
     def _take(self, message: Incoming) -> None:
         if message.method is UNSET:
@@ -208,7 +208,7 @@ class UllageProtocol(LanguageServerProtocol):
 
     def _fail(self, request_id: RequestId | None, error: BaseException, what: str) -> None:
         if isinstance(error, UllageError):
-            self.refuse(codes.code_of(error), str(error), request_id, type(error).__name__)
+            self._send_data(ErrorResponse(id=request_id, error=error_object(error)))
         elif isinstance(error, RpcError):
             self.refuse(error.code, str(error), request_id, error.kind)
         else:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -19,7 +20,6 @@ from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
 from ullage.lsp.stdio import claim_stdout, serve_descriptors, watch_process
 from ullage.model.settings import Settings
-from ullage.service.ports import Listener
 from ullage.service.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -29,11 +29,13 @@ PREFIX = "ullage/"
 class WorkspaceHooks(Struct, frozen=True, kw_only=True):
     """What the door does to the workspace beside calling its methods.
 
-    `open` is called once, at the first use, not before `initialize` is answered; `configure` with every change
-    of settings; `cancel_compaction` with a session's id when the person cancels a compaction that came by itself.
+    `open` is called once, at the first use, not before `initialize` is answered; `warm_up` in a thread once the client
+    is `initialized`, to have ready what the first request would wait for; `configure` with every change of settings;
+    `cancel_compaction` with a session's id when the person cancels a compaction that came by itself.
     """
 
-    open: Callable[[Listener], Workspace]
+    open: Callable[[Announcer], Workspace]
+    warm_up: Callable[[], object]
     configure: Callable[[Workspace, Settings], object]
     cancel_compaction: Callable[[Workspace, str], object]
 
@@ -100,7 +102,7 @@ class _Door:
             types.WORKSPACE_DID_CHANGE_CONFIGURATION, DidChangeConfigurationParams, self._configuration.change
         )
         self._protocol.add_route(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, ProgressCancelParams, self._cancel_progress)
-        self._protocol.add_route(types.INITIALIZED, Any, self._configuration.subscribe)
+        self._protocol.add_route(types.INITIALIZED, Any, self._initialized)
         self._protocol.on_initialize = self._initialize
 
     def _serve(self, method: AnyMethod) -> Handler:
@@ -117,6 +119,11 @@ class _Door:
         if params.process_id is not None:
             watch_process(params.process_id, self._protocol)
         self._protocol.spawn(self._configuration.start(client))
+
+    async def _initialized(self, params: Any) -> None:
+        # A daemon, so that a client that leaves at once is not waited for.
+        threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
+        await self._configuration.subscribe(params)
 
     def _announce(self, capabilities: types.ServerCapabilities) -> None:
         # No documents: their text would be sent to us for nothing.

@@ -1,4 +1,4 @@
-"""The door's standard input and output: frames in without thread hops, whole messages out.
+"""The door's standard input and output: frames in without thread hops, whole messages out (`stdout.py`).
 
 Standard output is kept for messages alone: `claim_stdout` points descriptor 1 at standard error, so that a stray
 print cannot break the framing.
@@ -8,12 +8,12 @@ import asyncio
 import contextlib
 import logging
 import os
-import select
 import stat
 import threading
 
 from ullage.lsp.framing import BadFrame, FrameParser
 from ullage.lsp.protocol import UllageProtocol
+from ullage.lsp.stdout import StdoutWriter
 
 log = logging.getLogger(__name__)
 # How long requests may still run once the input has ended: enough to answer a file of requests, not to linger.
@@ -30,46 +30,33 @@ def claim_stdout() -> int:
     return out
 
 
-class StdoutWriter:
-    """Writes whole messages to a descriptor, from any thread, whatever Python's own buffering is set to."""
-
-    def __init__(self, descriptor: int, protocol: UllageProtocol) -> None:
-        self._descriptor = descriptor
-        self._protocol = protocol
-        self._lock = threading.Lock()
-        self._gone = False
-
-    def write(self, data: bytes) -> None:
-        """Blocks until the client has taken it all; stops the server when there is no client."""
-        with self._lock:
-            rest = memoryview(b"" if self._gone else data)
-            try:
-                while rest:
-                    rest = rest[self._write_some(rest) :]
-            except OSError as error:
-                log.warning("The client no longer reads: %s", error.strerror)
-                self._gone = True
-                self._protocol.stop(0)
-
-    def close(self) -> None:
-        """Gives the descriptor back."""
-        os.close(self._descriptor)
-
-    def _write_some(self, data: memoryview) -> int:
-        try:
-            return os.write(self._descriptor, data)
-        except BlockingIOError:
-            # Input and output may be one socket, which reading has made non-blocking.
-            select.select([], [self._descriptor], [])
-            return 0
-
-
 class StdinReader(asyncio.Protocol):
-    """Hands frames to the protocol as they arrive."""
+    """Hands frames to the protocol as they arrive; takes no more in while it is held."""
 
     def __init__(self, protocol: UllageProtocol) -> None:
         self._protocol = protocol
         self._parser = FrameParser()
+        self._transport: asyncio.ReadTransport | None = None
+        self._free = threading.Event()
+        self._free.set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """What to pause; a blocking reader has no transport."""
+        if isinstance(transport, asyncio.ReadTransport):
+            self._transport = transport
+
+    def hold(self, held: bool) -> None:
+        """Stops reading, or goes on with it."""
+        if held:
+            self._free.clear()
+        else:
+            self._free.set()
+        if self._transport is not None and not self._transport.is_closing():
+            (self._transport.pause_reading if held else self._transport.resume_reading)()
+
+    def wait_free(self) -> None:
+        """For a blocking reader: returns while reading is not held."""
+        self._free.wait()
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes in any split."""
@@ -90,10 +77,22 @@ class StdinReader(asyncio.Protocol):
 
 async def serve_descriptors(protocol: UllageProtocol, stdin: int, stdout: int) -> int:
     """Serves until the client exits or disappears; the exit status."""
-    protocol.set_writer(StdoutWriter(stdout, protocol))
-    await _connect(StdinReader(protocol), stdin)
+    reader, loop = StdinReader(protocol), asyncio.get_running_loop()
+
+    def hold(held: bool) -> None:
+        loop.call_soon_threadsafe(reader.hold, held)
+
+    def lose(reason: str) -> None:
+        log.warning("The client no longer reads: %s", reason)
+        protocol.stop(0)
+
+    writer = StdoutWriter(stdout, hold, lose)
+    protocol.set_writer(writer)
+    await _connect(reader, stdin)
     status = await asyncio.wrap_future(protocol.stopped)
     await protocol.drain(GRACE)
+    await asyncio.to_thread(writer.flush, GRACE)
+    writer.close()
     return status
 
 
@@ -135,4 +134,5 @@ def _read_blocking(reader: StdinReader, stdin: int, loop: asyncio.AbstractEventL
     with contextlib.suppress(RuntimeError):
         while data := os.read(stdin, CHUNK):
             loop.call_soon_threadsafe(reader.data_received, data)
+            reader.wait_free()
         loop.call_soon_threadsafe(reader.connection_lost, None)

@@ -1,8 +1,41 @@
-"""JSON values of unknown shape as the types expected of them: a wrong shape is an empty value, never an error."""
+"""JSON values of unknown shape as the types expected of them: a wrong shape is an empty value, never an error.
 
-from typing import Any, cast
+And JSON of values that may hold half surrogate pairs, which clients do send and msgspec refuses: those go through the
+standard library's slower encoder and decoder.
+"""
+
+import json
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 JsonObject = dict[str, Any]
+T = TypeVar("T")
+
+
+def encode_json(value: object) -> bytes:
+    """UTF-8 JSON of a struct or plain value."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value)).encode()
+
+
+def decode_json(data: bytes, kind: type[T]) -> T:
+    """What `encode_json` was given. Raises `msgspec.DecodeError` for what is not one."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as error:
+        return _decode_slowly(data, kind, error)
+
+
+def _decode_slowly(data: bytes, kind: type[T], error: msgspec.DecodeError) -> T:
+    try:
+        return msgspec.convert(json.loads(data), kind)
+    except ValueError:
+        raise error from None
 
 
 def as_object(value: Any) -> JsonObject:

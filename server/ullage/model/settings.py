@@ -55,8 +55,8 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     clear_at_tool_uses: Annotated[
         Annotated[int, Meta(gt=0)] | None,
         Meta(
-            description="Tool uses since the last clearing from which old tool results are cleared, however full the "
-            "context is, if that saves clearAtLeast. Unset: only clearAt counts."
+            description="Tool uses since the last clearing that clear old results, too, if that saves clearAtLeast. "
+            "Unset: only clearAt."
         ),
     ] = None
     clear_tool_inputs: Annotated[
@@ -69,8 +69,7 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     max_result_tokens: Annotated[
         Tokens | None,
         Meta(
-            description="Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and "
-            "lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000."
+            description="Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000."
         ),
     ] = None
     max_result_tokens_by_tool: Annotated[

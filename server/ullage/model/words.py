@@ -1,6 +1,12 @@
 """The words of the events: one line each, the same in every editor."""
 
+from collections.abc import Sequence
+
+from ullage.model.edits import RepeatedFile
 from ullage.model.usage import UsageSource
+
+# Files that a notice names; more would not be read.
+_NAMED = 3
 
 
 def short(tokens: int) -> str:
@@ -43,6 +49,13 @@ def cleared(what: str, before: int, after: int) -> str:
     return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
 
 
+def repeated(files: Sequence[RepeatedFile], share: float) -> str:
+    """What repeated file reads cost: their share of the context, and the files they were of, the worst by name."""
+    named = [f"{file.path} {file.occurrences}× ({short(file.tokens_saved)})" for file in files[:_NAMED]]
+    more = [f"{len(files) - _NAMED} more"] if len(files) > _NAMED else []
+    return f"{round(100 * share)}% of the context was file contents shown again later: {', '.join([*named, *more])}."
+
+
 def undone(before: int, after: int) -> str:
     """An edit was taken back."""
     return f"Undone: {shrinking(before, after)}."
@@ -64,11 +77,11 @@ def compaction_retried(what: str, reason: str) -> str:
 
 
 def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
-    """Automatic compaction stops, since it does not help; `reason` is what it did (`failed 3 times in a row`), `biggest`
-    names the largest item (`message 212`)."""
+    """Automatic compaction stops, since it does not help; `reason` is what it did (`failed 3 times in a row`),
+    `biggest` names the largest item (`message 212`)."""
     return (
-        f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. It starts again after a "
-        "compaction by hand, or once three answers in a row end below the warning."
+        f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. "
+        "It starts again after a compaction by hand, or once three answers in a row end below the warning."
     )
 
 

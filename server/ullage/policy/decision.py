@@ -66,7 +66,7 @@ def worth_clearing(action: Action, gain: Gain, budget: ContextBudget, at_least: 
 
 def target_for(budget: ContextBudget, fixed: int) -> int:
     """What to aim for where `fixed` tokens (tools, system prompt) stay whatever is done: the budget's target, unless
-    that leaves the conversation no room; then half of what they leave."""
+    that leaves the conversation no room; then half of what they leave. The same again for a budget that has it."""
     if budget.target - fixed >= budget.usable * _LEAST_ROOM:
         return budget.target
     half = (fixed + budget.usable) // 2

@@ -27,7 +27,7 @@ from ullage.model.message import Message
 from ullage.model.settings import ProviderSettings
 from ullage.providers.failures import Refusal, translate_connection, translate_nonsense, translate_refusal
 from ullage.providers.request import ask_messages
-from ullage.service.ports import ProviderCapabilities
+from ullage.service.model_ports import ProviderCapabilities
 
 _CACHED = {"type": "ephemeral"}
 _STOP_REASONS = {

@@ -7,7 +7,7 @@ from ullage.model import words
 from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.keys import find_key, key_variable
-from ullage.service.ports import Provider
+from ullage.service.model_ports import Provider
 
 # Each module has `make_provider(name, settings, key)`. Those with an SDK take half a second to import, so that is done
 # when the first of its kind is used.

@@ -24,7 +24,7 @@ from ullage.model.events import Event, MessageAppended, UsageReported
 from ullage.model.message import Role
 from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
-from ullage.service.ports import ProviderCapabilities
+from ullage.service.model_ports import ProviderCapabilities
 
 
 class RecordedAnswer(Struct, frozen=True, kw_only=True):

@@ -5,8 +5,10 @@ edit of the session in that time makes the run fail rather than apply to a view 
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -42,6 +44,7 @@ from ullage.service.offline import OfflineSummarizer
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
+from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
@@ -51,6 +54,7 @@ _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
+_Write = partial[Coroutine[Any, Any, Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 
@@ -60,9 +64,9 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
     return Stamp(id=workspace.ports.ids.new("e"), timestamp=workspace.ports.clock.now(), trigger=trigger)
 
 
-def automatic_limits(budget: ContextBudget, target: int) -> CompactionLimits:
+def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
-    return _limits(target, budget.keep_tail)
+    return _limits(budget.target, budget.keep_tail)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
@@ -107,25 +111,32 @@ def plan(
 
 
 async def compact(
-    workspace: Workspace,
-    session: Session,
-    limits: CompactionLimits,
-    trigger: EditTrigger,
-    focus: str = "",
-    attempt: Attempt = SUMMARIES[0],
+    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
 ) -> CompactionEdit:
     """Plans, summarises and applies a compaction, telling every listener as it goes.
 
     Raises `NothingToCompact`, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
     edited meanwhile. Cancelling the task leaves the context as it was.
     """
+    return await _run(workspace, session, limits, trigger, partial(write_summary, focus=focus))
+
+
+async def attempt_compaction(
+    workspace: Workspace, session: Session, limits: CompactionLimits, attempt: Attempt
+) -> CompactionEdit:
+    """`compact` without a person, its summary made as an attempt of the ladder says. Raises also `ProviderError`."""
+    return await _run(workspace, session, limits, EditTrigger.AUTOMATIC, partial(write_summary, attempt=attempt))
+
+
+async def _run(
+    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, write: _Write
+) -> CompactionEdit:
     with _only_run(workspace, session.id):
         planned = plan(workspace, session, limits, trigger)
         teller = _Teller(workspace, planned)
         teller.begun()
         try:
-            summary = await write_summary(workspace, planned, focus, teller.chunk, attempt)
-            edit = apply(workspace, planned, summary)
+            edit = apply(workspace, planned, await write(workspace, planned, told=teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
             raise
@@ -148,8 +159,8 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
 async def write_summary(
     workspace: Workspace,
     planned: Planned,
-    focus: str,
-    told: Callable[[str], None],
+    focus: str = "",
+    told: Callable[[str], None] = lambda _: None,
     attempt: Attempt = SUMMARIES[0],
 ) -> Summary:
     """The summary of what a plan archives, each piece handed to `told` as it comes."""
@@ -179,6 +190,8 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
+    if not skip:
+        return request
     going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
     gone = {i for group in going for i in group}
     stays = [i for i in range(len(request.messages)) if i not in gone]
@@ -199,6 +212,8 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     if session.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
     edit = finish(planned, summary)
+    # The cuts are listed with what they saved themselves.
+    edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
     if edit.trigger is EditTrigger.MANUAL:
         session.breaker = Breaker()
@@ -207,8 +222,9 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
 
 
 def finish(planned: Planned, summary: Summary) -> CompactionEdit:
-    """The edit a plan and a summary make."""
-    return finish_compaction(planned.plan, planned.view, planned.stamp, summary, planned.number)
+    """The edit a plan and a summary make. Whoever wrote the summary, no secret stays in it."""
+    safe = replace(summary, text=redact(summary.text))
+    return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 
 def staying(session: Session) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What can be done with a session's context: look at it, compact it, take that back, search what is archived."""
+"""What can be done with a session's context: look at it, compact it, take that back."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,12 +19,12 @@ from ullage.service.compaction import (
     require_idle,
     write_summary,
 )
-from ullage.service.ports import SearchHit
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import EditInfo, compaction_edits
+from ullage.transcript.view import Item
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -58,9 +58,9 @@ class Preview(Struct, frozen=True, kw_only=True):
 async def view_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
     """A stretch of the context as the model would be sent it, once any automatic run is through."""
     session = await settled(workspace, session_id)
-    entries = tuple(_view_entries(session))
+    items = session.transcript.items
     stop = None if limit is None else offset + limit
-    return Page(entries=entries[offset:stop], total=len(entries))
+    return Page(entries=tuple(_view_entries(session, items[offset:stop])), total=len(items))
 
 
 def transcript_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
@@ -75,14 +75,19 @@ def transcript_page(workspace: Workspace, session_id: str, offset: int, limit: i
     total = session.transcript.messages + len(markers)
     stop = total if limit is None else min(total, offset + limit)
     first, last = (at - sum(place < at for place in places) for at in (offset, stop))
-    messages = zip(range(first, last), store.read_messages(session_id, first, last), strict=True)
+    messages = iter(read_entries(workspace, session_id, first, last))
     entries = (
-        Entry(message=markers[places[place]], index=places[place], inserted=True)
-        if place in places
-        else _transcript_entry(session, *next(messages))
+        Entry(message=markers[places[place]], index=places[place], inserted=True) if place in places else next(messages)
         for place in range(offset, stop)
     )
     return Page(entries=tuple(entries), total=total)
+
+
+def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -> tuple[Entry, ...]:
+    """The messages with `start <= index < stop` of those ever appended, archived or not."""
+    session = workspace.session(session_id)
+    records = workspace.ports.store.read_messages(session_id, start, stop)
+    return tuple(_transcript_entry(session, index, record) for index, record in enumerate(records, start))
 
 
 async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
@@ -169,11 +174,6 @@ def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool)
     return workspace.record(session, MessagePinned(message_id=message_id, pinned=pinned))
 
 
-def search(workspace: Workspace, session_id: str | None, query: str, limit: int) -> tuple[SearchHit, ...]:
-    """Full-text search over everything ever said, archived or not. Raises `InvalidRequest` for an empty query."""
-    return workspace.ports.store.search(query, session_id, limit)
-
-
 def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:
     """Every edit ever, oldest first, reverted ones marked."""
     return tuple(workspace.session(session_id).transcript.edits)
@@ -207,10 +207,9 @@ def _revert(workspace: Workspace, session: Session, edits: Sequence[EditInfo]) -
     tell_usage(workspace, session)
 
 
-def _view_entries(session: Session) -> Iterator[Entry]:
-    view = session.counted_view()
+def _view_entries(session: Session, items: Sequence[Item]) -> Iterator[Entry]:
     pinned = session.transcript.pinned
-    for item, tokens in zip(view.items, view.tokens, strict=True):
+    for item, tokens in zip(items, session.tokens_of(items), strict=True):
         yield Entry(
             message=item.message,
             index=item.index,

@@ -8,6 +8,7 @@ one batch, since any edit costs the provider's cache. `SUMMARIES` are a compacti
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
@@ -17,7 +18,7 @@ from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.edits.shorten_results import ResultLimits, shorten_results
-from ullage.model.edits import Edit
+from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.transcript.fold import Transcript
@@ -28,13 +29,14 @@ _HUGE_SHARE = 0.5
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """On what terms rungs make room: down to `limit` tokens, under a session's settings. `result_tokens` is what an
-    older tool result may keep."""
+    """On what terms rungs make room: down to `limit` tokens, under a session's settings. `relied` are the messages that
+    notices point to, `result_tokens` is what an older tool result may keep."""
 
     limit: int
     settings: ContextSettings
     transcript: Transcript
     new_stamp: Callable[[], Stamp]
+    relied: frozenset[str]
     result_tokens: int = 0
 
     def stay(self, messages: Sequence[Message]) -> frozenset[str]:
@@ -42,9 +44,9 @@ class Terms(Struct, frozen=True, kw_only=True):
         transcript = self.transcript
         return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, transcript.pinned)})
 
-    def relied(self, messages: Sequence[Message]) -> frozenset[str]:
+    def spared(self, messages: Sequence[Message]) -> frozenset[str]:
         """What cheap edits leave alone: pinned messages, and those that a notice says to look at."""
-        return frozenset({*kept(messages, self.transcript.pinned), *self.transcript.relied})
+        return frozenset({*kept(messages, self.transcript.pinned), *self.relied})
 
 
 Plan = Callable[[CountedView, Terms], Sequence[Edit]]
@@ -67,7 +69,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
-    """The edits of as many rungs as it takes to get down to the limit, each planned on what the one before it leaves."""
+    """The edits of as many rungs as it takes to get down to the limit, each planned on what those before it leave."""
     made: list[tuple[Rung, Edit]] = []
     for rung in rungs:
         if view.used <= terms.limit:
@@ -75,6 +77,8 @@ def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[
         for edit in rung.plan(view, terms):
             made.append((rung, edit))
             view = view.after(edit)
+            if isinstance(edit, DuplicateReadsEdit):
+                terms = replace(terms, relied=terms.relied | set(edit.shown_in))
     return made
 
 
@@ -84,7 +88,7 @@ def _repeats(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 def _thinking(view: CountedView, terms: Terms) -> Sequence[Edit]:
     keep = terms.settings.keep_thinking_turns
-    return _any(clear_thinking(view, keep, terms.new_stamp(), terms.relied(view.messages)) if keep else None)
+    return _any(clear_thinking(view, keep, terms.new_stamp(), terms.spared(view.messages)) if keep else None)
 
 
 def _tool_uses(view: CountedView, terms: Terms) -> Sequence[Edit]:
@@ -93,7 +97,7 @@ def _tool_uses(view: CountedView, terms: Terms) -> Sequence[Edit]:
         exclude_tools=frozenset(terms.settings.exclude_tools),
         clear_tool_inputs=terms.settings.clear_tool_inputs,
     )
-    return _any(clear_tool_uses(view, options, terms.new_stamp(), terms.relied(view.messages)))
+    return _any(clear_tool_uses(view, options, terms.new_stamp(), terms.spared(view.messages)))
 
 
 def _long_results(view: CountedView, terms: Terms) -> Sequence[Edit]:
@@ -102,7 +106,7 @@ def _long_results(view: CountedView, terms: Terms) -> Sequence[Edit]:
         by_tool=terms.settings.max_result_tokens_by_tool,
         exclude_tools=frozenset(terms.settings.exclude_tools),
     )
-    return _any(shorten_results(view, limits, terms.new_stamp(), terms.relied(view.messages)))
+    return _any(shorten_results(view, limits, terms.new_stamp(), terms.spared(view.messages)))
 
 
 def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
@@ -161,10 +165,24 @@ SUMMARIES: tuple[Attempt, ...] = (
 TRUNCATIONS: tuple[Rung, ...] = (
     Rung("the middles of huge messages", _huge_blocks),
     Rung("the oldest messages", _oldest),
-    Rung("the middles of the largest messages", _large_blocks),
     Rung("earlier parts of the last answer", _inside_the_answer),
+    Rung("the middles of the largest messages", _large_blocks),
     Rung("the middles of pinned messages", _pinned_blocks),
 )
 
 # Only for a budget that a person asked for: a system prompt with a hole in it is not what an agent was told.
 LAST_RESORT = Rung("the middle of the system prompt", _system_blocks)
+
+
+def cheap_edits(view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
+    """The batch of cheap edits for a view: the whole table, unless only without notices it reaches the limit. What a
+    notice points to is not cleared, and that must not be what a compaction is paid for."""
+    made = climb(CHEAP, view, terms)
+    if _reaches(made, view, terms):
+        return made
+    plain = climb(tuple(rung for rung in CHEAP if rung is not REPEATS), view, terms)
+    return plain if _reaches(plain, view, terms) else made
+
+
+def _reaches(made: Sequence[tuple[Rung, Edit]], view: CountedView, terms: Terms) -> bool:
+    return view.used - sum(edit.tokens_saved for _, edit in made) <= terms.limit

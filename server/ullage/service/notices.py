@@ -1,7 +1,11 @@
 """Notices: the words of events as updates. Each has a `kind`, a stable word for programs."""
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, compaction_block
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
 from ullage.policy.budget import ContextBudget
 
@@ -24,9 +28,12 @@ def compaction_complete(edit: CompactionEdit) -> Notice:
     return _notice("compaction_complete", Severity.INFO, text, edit.id)
 
 
-def context_cleared(what: str, before: int, after: int, edit_id: str) -> Notice:
-    """A cheaper edit than a compaction has been applied."""
-    return _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edit_id)
+def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
+    """Cheaper edits than a compaction have been applied; repeated file reads are described file by file."""
+    notice = _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edits[-1].id)
+    repeats = [edit for edit in edits if isinstance(edit, DuplicateReadsEdit)]
+    texts = [words.repeated(edit.files, edit.tokens_saved / before) for edit in repeats]
+    return replace(notice, description=" ".join(texts)) if texts else notice
 
 
 def compaction_failed(reason: str) -> Notice:

@@ -1,17 +1,18 @@
 """What the service needs from outside. Each port has a real twin (rank 4) and an in-memory one for tests."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from ullage.model.answer import Fragment, ModelRequest
+from ullage.memory.listing import MemoryEntry
+from ullage.memory.paths import MemoryPath
+from ullage.memory.texts import TextEdit
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import ToolUseBlock
 from ullage.model.events import Record
-from ullage.model.message import ToolDefinition
-from ullage.model.settings import ModelSettings, Settings
-from ullage.model.updates import ToolCall, ToolKind, ToolLocation, Update
+from ullage.model.settings import ModelSettings
+from ullage.model.updates import Update
+from ullage.service.model_ports import Providers, Toolbox
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -87,6 +88,11 @@ class SessionStore(Protocol):
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """The record that appended a message of this id, inherited ones included; None if there is none."""
+        ...
+
+    def find_index(self, session_id: str, message_id: str) -> int | None:
+        """The number of the message of this id among those appended, from 0, inherited ones included; None if there is
+        none, the last if there are several."""
         ...
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
@@ -186,6 +192,15 @@ class Ids(Protocol):
         ...
 
 
+class Indexing(Struct, frozen=True, kw_only=True):
+    """How far a search is with indexing: `left` of `total` records, 0 at its end; `cancel` gives the search up."""
+
+    id: str
+    left: int
+    total: int
+    cancel: Callable[[], object]
+
+
 class SummaryStream(Struct, frozen=True, kw_only=True):
     """A summary on its way: the ledger, which code has made, and the text in pieces as it is written."""
 
@@ -206,92 +221,34 @@ class Summarizer(Protocol):
         ...
 
 
-class ProviderCapabilities(Struct, frozen=True, kw_only=True):
-    """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it; one
-    that `replays` knows nothing of the context, so that managing it would mean nothing."""
+class MemoryFiles(Protocol):
+    """The files of one memory. Synchronous; a change is whole or not made, and survives the death of the process.
 
-    native_tools: bool = True
-    counts_tokens: bool = False
-    replays: bool = False
-    manages_context: bool = False
-
-
-class Provider(Protocol):
-    """A model behind an SDK, a server or a script.
-
-    Every method raises the errors under `ProviderError` and no others, and ends its request at once when its task is
-    cancelled or the stream is closed.
+    All methods raise `StoreUnavailable` when the disk refuses, and `NotFound` for a path that is neither a file nor a
+    folder of the memory. What is no plain file or folder (a link, a device) is not there.
     """
 
-    @property
-    def name(self) -> str:
-        """The provider's name in the settings: `anthropic`, `openai`, …"""
+    def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
+        """A file's text; for a folder itself and what a listing shows of it, each folder before what it holds.
+        Raises `InvalidRequest` for a file that is no text or over the limit."""
         ...
 
-    def capabilities(self, model: str, /) -> ProviderCapabilities:
-        """What it can do for this model."""
+    def create(self, path: MemoryPath, text: str) -> None:
+        """A new file, its folders with it. Raises `Conflict` if the name, or one that some file systems take for the
+        same, is there; `InvalidRequest` for what is over a limit."""
         ...
 
-    def stream(self, request: ModelRequest, /) -> AsyncGenerator[Fragment]:
-        """The answer as it is written; ends after `Finished`. Close it (`contextlib.aclosing`) to end the request."""
+    def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
+        """Replaces a file's text by what `change` makes of it, and gives that back. `change` may be called again if
+        somebody else wrote meanwhile; `Conflict` when they do not stop. What it raises leaves the file alone."""
         ...
 
-    async def count_tokens(self, request: ModelRequest, /) -> int | None:
-        """Tokens of the prompt by the provider's own count; None where it has none."""
+    def delete(self, path: MemoryPath) -> None:
+        """Deletes a file, or a folder with all it holds. Raises `InvalidRequest` for the memory itself."""
         ...
 
-    async def check(self, model: str, /) -> str:
-        """One line that says the provider answers, for `ullage doctor`; raises what it would in use."""
-        ...
-
-
-class Providers(Protocol):
-    """Finds the provider of a model."""
-
-    def __call__(self, model: str, settings: Settings, /) -> Provider:
-        """The provider that the settings, else the model's name and the keys at hand, ask for. Raises
-        `NoModelConfigured` where there is none."""
-        ...
-
-
-class ToolAbout(Struct, frozen=True, kw_only=True):
-    """What a tool call is going to do, for the person."""
-
-    title: str
-    kind: ToolKind
-    locations: tuple[ToolLocation, ...] = ()
-    needs_permission: bool = False
-
-
-class ToolOutcome(Struct, frozen=True, kw_only=True):
-    """What a tool call returned to the model."""
-
-    text: str
-    is_error: bool = False
-
-
-class Toolbox(Protocol):
-    """The tools that a model may call in a prompt turn."""
-
-    @property
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        """The tools as they are offered."""
-        ...
-
-    def describe(self, use: ToolUseBlock) -> ToolAbout:
-        """What a call is going to do; never fails, whatever its input."""
-        ...
-
-    async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
-        """Makes a call. What goes wrong is an outcome for the model to read; cancelled with its task."""
-        ...
-
-
-class Permissions(Protocol):
-    """Asks the person."""
-
-    async def ask(self, session_id: str, call: ToolCall) -> bool:
-        """Whether the call may be made."""
+    def rename(self, old: MemoryPath, new: MemoryPath) -> None:
+        """Renames or moves; raises as `create` does, and `InvalidRequest` for a folder into itself."""
         ...
 
 
@@ -300,6 +257,14 @@ class Listener(Protocol):
 
     def session_updated(self, session_id: str, update: Update) -> None:
         """Called in order, on the event loop; must not block."""
+        ...
+
+
+class IndexingListener(Protocol):
+    """Whoever shows how a first search gets on."""
+
+    def indexing(self, progress: Indexing) -> None:
+        """Called on the event loop while a search takes long over its index; must not block."""
         ...
 
 

@@ -8,8 +8,8 @@ from contextlib import aclosing
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.errors import ProviderUnavailable
 from ullage.model.updates import Update
+from ullage.service.model_ports import Provider
 from ullage.service.notices import waiting_for_provider
-from ullage.service.ports import Provider
 
 _TRIES = 5
 # Seconds: the first wait, what it grows by, and the most that all waits of one request may take. A person who waits

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import ceil
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,6 +18,7 @@ from ullage.model.events import (
     ToolsDeclared,
     UsageReported,
 )
+from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
 from ullage.model.usage import Breakdown, MessageCount
 from ullage.policy.alarm import Alarm
@@ -28,7 +28,7 @@ from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.tracker import ContextTracker, TrackerState
 from ullage.transcript.fold import Transcript, TranscriptState
-from ullage.transcript.view import touched_ids
+from ullage.transcript.view import Item, touched_ids
 
 
 class SessionState(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class Session:
         kept = self.tracker.calibration
         self.tracker = ContextTracker(Calibration.prior(self.counter.error_share))
         if stored.snapshot is not None:
-            state = msgspec.json.decode(stored.snapshot, type=SessionState)
+            state = decode_json(stored.snapshot, SessionState)
             self.transcript = Transcript(state.transcript)
             self.tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
@@ -115,7 +115,7 @@ class Session:
 
     def snapshot(self) -> bytes:
         """The state to restore from."""
-        return msgspec.json.encode(
+        return encode_json(
             SessionState(
                 transcript=self.transcript.state,
                 tracker=self.tracker.state,
@@ -154,15 +154,18 @@ class Session:
         so that what is planned to fit does fit.
         """
         items = tuple(self.transcript.items)
+        scale = self.tracker.calibration.scale
         return CountedView(
             items=items,
-            tokens=[self._scaled(self.counts[item.message.id].total) for item in items],
-            fixed=self.tracker.overhead + self._scaled(self.counter.count_tools(self.transcript.tools)),
-            measure=lambda message: self._scaled(self.counter.count_message(message)),
+            tokens=self.tokens_of(items),
+            fixed=self.tracker.overhead + ceil(scale(self.counter.count_tools(self.transcript.tools))),
+            measure=lambda message: ceil(scale(self.counter.count_message(message))),
         )
 
-    def _scaled(self, tokens: int) -> int:
-        return ceil(self.tracker.calibration.scale(tokens))
+    def tokens_of(self, items: Sequence[Item]) -> list[int]:
+        """Calibrated counts of some of the view's items, rounded up."""
+        scale = self.tracker.calibration.scale
+        return [ceil(scale(self.counts[item.message.id].total)) for item in items]
 
     def _count(self, record: Record) -> None:
         match record.event:

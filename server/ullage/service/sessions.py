@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
@@ -68,10 +69,19 @@ async def append(workspace: Workspace, session_id: str, messages: Sequence[Messa
     """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
     them (or, without one, of the session). A message that is there already with the same content is passed over,
     so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
+
+    Appends of one session are taken in the order they came in, also while a large one is counted in a thread.
     """
+    async with workspace.appending(session_id):
+        return await _append(workspace, session_id, messages, usage)
+
+
+async def _append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
     session = workspace.session(session_id)
     new = [message for message in messages if _is_new(workspace, session, message)]
-    events: list[Event] = [await _appended(session, message) for message in new]
+    events: list[Event] = [*await _counted(session, [MessageAppended(message=message) for message in new])]
+    # An edit that was taken back meanwhile has made it another one.
+    session = workspace.session(session_id)
     if not session.transcript.title:
         events += _titled(messages)
     if usage is not None:
@@ -120,8 +130,7 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
         cwd=cwd or transcript.cwd, model=transcript.model, title=transcript.title or _title_of(transcript.events)
     )
     session = workspace.adopt(workspace.ports.ids.new("s"), [created])
-    events = [await _counted(session, event) for event in transcript.events]
-    session = workspace.record(session, *events)
+    session = workspace.record(session, *await _counted(session, transcript.events))
     workspace.keep_calibration(session)
     workspace.keep_snapshot(session)
     tell_usage(workspace, session)
@@ -160,18 +169,19 @@ def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
     return False
 
 
-async def _appended(session: Session, message: Message) -> MessageAppended:
-    if text_length(message) > _COUNT_INLINE_CHARS:
-        count = await asyncio.to_thread(session.count, message)
-    else:
-        count = session.count(message)
-    return MessageAppended(message=message, count=count)
+async def _counted(session: Session, events: Sequence[Event]) -> list[Event]:
+    """The events with their messages' counts, in a thread where there is much to count."""
+    chars = sum(text_length(event.message) for event in events if isinstance(event, MessageAppended))
+    if chars > _COUNT_INLINE_CHARS:
+        return await asyncio.to_thread(_with_counts, session, events)
+    return _with_counts(session, events)
 
 
-async def _counted(session: Session, event: Event) -> Event:
-    if isinstance(event, MessageAppended):
-        return await _appended(session, event.message)
-    return event
+def _with_counts(session: Session, events: Sequence[Event]) -> list[Event]:
+    return [
+        replace(event, count=session.count(event.message)) if isinstance(event, MessageAppended) else event
+        for event in events
+    ]
 
 
 def text_length(message: Message) -> int:

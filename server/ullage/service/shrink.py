@@ -1,7 +1,7 @@
 """Automatic context management: after every change of a session, warn once, and shrink in the background.
 
-The ways of making room, and their order, are the tables of `service/ladder.py`; here they are climbed. A run always ends
-with a context that fits the window, or says what is too large for it.
+The ways of making room, and their order, are the tables of `service/ladder.py`; here they are climbed. A run always
+ends with a context that fits the window, or says what is too large for it.
 """
 
 import asyncio
@@ -12,16 +12,15 @@ from functools import partial
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
-from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
+from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
 from ullage.model.events import ContextEdited
 from ullage.policy.alarm import observe
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
-from ullage.service.compaction import automatic_limits, compact, new_stamp
+from ullage.service.compaction import attempt_compaction, automatic_limits, new_stamp
 from ullage.service.ladder import (
-    CHEAP,
     LAST_RESORT,
     OLD_TOOL_USES,
     SUMMARIES,
@@ -29,6 +28,7 @@ from ullage.service.ladder import (
     Attempt,
     Rung,
     Terms,
+    cheap_edits,
     climb,
     system_ids,
 )
@@ -58,6 +58,7 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         return
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)
+    session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     due = _due(workspace, session, budget)
     session.alarm, warn = observe(session.alarm, session.used, budget)
     # What compacts at once needs no announcement that it will.
@@ -97,12 +98,13 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
         if budget is None:
             return
         action = _due(workspace, session, budget)
-        if action is Action.NONE or clear_cheaply(workspace, session, budget, action):
+        if action is Action.NONE or _clear_cheaply(workspace, session, budget, action):
             return
         if action is not Action.COMPACT:
             session.cleared_at = session.used
             return
-        if session.breaker.is_open:
+        # Where what must stay is too much by itself, a summary of the rest would be paid for in vain.
+        if session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
             _truncate(workspace, session, budget)
             return
         if not await _compact(workspace, session, budget):
@@ -117,7 +119,7 @@ def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Actio
     return action
 
 
-def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
+def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
     """Applies the cheap rungs in one batch, if they are worth it."""
     settings = workspace.settings.context
     before = session.used
@@ -125,13 +127,15 @@ def clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget,
         return False
     view = session.counted_view()
     by_count = action is Action.CLEAR_TOOL_USES
-    target = 0 if by_count else target_for(budget, _fixed(view))
-    terms = _terms(workspace, session, target, result_tokens(budget, settings.max_result_tokens))
-    made = climb((OLD_TOOL_USES,) if by_count else CHEAP, view, terms)
-    if not worth_clearing(action, _gain(before, [edit for _, edit in made]), budget, settings.clear_at_least):
+    budget = _aimed(budget, view)
+    limit = 0 if by_count else budget.target
+    terms = _terms(workspace, session, limit, result_tokens(budget, settings.max_result_tokens))
+    made = climb((OLD_TOOL_USES,), view, terms) if by_count else cheap_edits(view, terms)
+    edits = [edit for _, edit in made]
+    if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
         return False
-    session = _record_together(workspace, session, [edit for _, edit in made])
-    workspace.emit(session.id, context_cleared(_listed(made), before, session.used, made[-1][1].id))
+    session = _record_together(workspace, session, edits)
+    workspace.emit(session.id, context_cleared(_listed(made), before, session.used, edits))
     return True
 
 
@@ -149,10 +153,10 @@ def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
 async def _compact(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
     """Compacts, or truncates where no summary helps. Whether it is worth looking at the session again."""
     before = session.used
-    target = target_for(budget, _fixed(session.counted_view()))
+    budget = _aimed(budget, session.counted_view())
     workspace.emit(session.id, auto_compacting(before))
     try:
-        await _summarize(workspace, session, budget, target)
+        await _summarize(workspace, session, budget)
     except SessionBusy:
         # Whoever compacts looks after the session when done.
         return False
@@ -172,16 +176,16 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     session.breaker = (after_success if helped else after_failure)(session.breaker)
     if session.breaker.is_open:
         workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
-    return True
+    return not budget.overflow(session.used)
 
 
-async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget, target: int) -> None:
+async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget) -> None:
     """Climbs the tries at a summary. Raises what the last of them raised."""
     attempts = [attempt for attempt in SUMMARIES if not (attempt.offline and _writes_offline(workspace))]
-    limits = automatic_limits(budget, target)
+    limits = automatic_limits(budget)
     for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
         try:
-            await compact(workspace, workspace.session(session.id), limits, EditTrigger.AUTOMATIC, attempt=attempt)
+            await attempt_compaction(workspace, workspace.session(session.id), limits, attempt)
         except ProviderError as error:
             if following is None:
                 raise
@@ -200,9 +204,9 @@ def _writes_offline(workspace: Workspace) -> bool:
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
     """The last rungs: down to the target, and if what must stay is too much for the window, says so."""
-    fixed = _fixed(session.counted_view())
-    if fixed < budget.usable:
-        session = _climb_down(workspace, session, target_for(budget, fixed), TRUNCATIONS)
+    view = session.counted_view()
+    if _fixed(view) < budget.usable:
+        session = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
     fits = not budget.overflow(session.used)
     if not fits and not session.told_unfit:
         workspace.emit(session.id, cannot_fit(session.used, budget.usable, *_biggest(session)))
@@ -226,6 +230,7 @@ def _terms(workspace: Workspace, session: Session, limit: int, results: int = 0)
         settings=workspace.settings.context,
         transcript=session.transcript,
         new_stamp=partial(new_stamp, workspace),
+        relied=frozenset(session.transcript.relied),
         result_tokens=results,
     )
 
@@ -237,6 +242,11 @@ def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edi
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in together))
     tell_usage(workspace, session)
     return session
+
+
+def _aimed(budget: ContextBudget, view: CountedView) -> ContextBudget:
+    """The budget with a target that leaves the conversation room beside what always stays."""
+    return replace(budget, target=target_for(budget, _fixed(view)))
 
 
 def _fixed(view: CountedView) -> int:

@@ -26,7 +26,7 @@ from ullage.model.updates import (
     Update,
     UserMessageChunk,
 )
-from ullage.service.ports import Provider, ToolOutcome
+from ullage.service.model_ports import Provider, ToolOutcome
 from ullage.service.retries import stream_with_retries
 from ullage.service.session import Session
 from ullage.service.sessions import append, declare_tools

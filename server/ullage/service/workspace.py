@@ -11,7 +11,8 @@ from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall, Update
 from ullage.policy.budget import ContextBudget, make_budget
-from ullage.service.ports import Listener, Permissions, Ports, Provider
+from ullage.service.model_ports import Permissions, Provider
+from ullage.service.ports import IndexingListener, Listener, Ports
 from ullage.service.session import Session
 from ullage.service.turn_queue import TurnQueue
 from ullage.tokens.calibration import Calibration
@@ -29,11 +30,13 @@ class Workspace:
         self.ports = ports
         self.settings = settings or Settings()
         self.listeners: list[Listener] = []
+        self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None
         self._open: dict[str, Session] = {}
+        self._appending: dict[str, asyncio.Lock] = {}
         self._budgets: dict[str, ContextBudget | None] = {}
 
     def session(self, session_id: str) -> Session:
@@ -42,6 +45,10 @@ class Workspace:
         if session is None:
             return self._load(session_id)
         return self._catch_up(session)
+
+    def appending(self, session_id: str) -> asyncio.Lock:
+        """Held by one append at a time: a message that takes long to count must not be overtaken by the next."""
+        return self._appending.setdefault(session_id, asyncio.Lock())
 
     def adopt(self, session_id: str, events: Sequence[Event]) -> Session:
         """Starts a session whose log begins with these events."""
@@ -57,6 +64,7 @@ class Workspace:
         """Closes a session in memory."""
         self.cancel(session_id)
         self._open.pop(session_id, None)
+        self._appending.pop(session_id, None)
 
     def cancel(self, session_id: str) -> None:
         """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for."""
@@ -182,6 +190,7 @@ class Workspace:
         if fresh.model == session.model:
             fresh.tracker.trust(session.tracker.state.calibration)
         fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
+        fresh.told_unfit = session.told_unfit
         return fresh
 
     def _records(self, position: int, events: Sequence[Event]) -> list[Record]:

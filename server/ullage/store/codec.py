@@ -1,22 +1,18 @@
 """Events as the JSON that lies in the store."""
 
-import json
+from typing import cast
 
 import msgspec
 
 from ullage.model.events import Event
+from ullage.model.json_values import decode_json, encode_json
 
-_ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode_event(event: Event) -> bytes:
-    """UTF-8 JSON. Half surrogate pairs, which clients do send and msgspec refuses, go through the standard
-    library's slower encoder."""
-    try:
-        return _ENCODER.encode(event)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(event)).encode()
+    """UTF-8 JSON, half surrogate pairs included."""
+    return encode_json(event)
 
 
 def decode_event(payload: bytes) -> Event:
@@ -25,8 +21,8 @@ def decode_event(payload: bytes) -> Event:
         return _DECODER.decode(payload)
     except msgspec.ValidationError:
         raise
-    except msgspec.DecodeError as error:
-        return _decode_slowly(payload, error)
+    except msgspec.DecodeError:
+        return decode_json(payload, cast("type[Event]", Event))
 
 
 def event_name(event: Event | type[Event]) -> str:
@@ -37,10 +33,3 @@ def event_name(event: Event | type[Event]) -> str:
 def storable(text: str) -> str:
     """The text with half surrogate pairs, which SQLite refuses in text, written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _decode_slowly(payload: bytes, error: msgspec.DecodeError) -> Event:
-    try:
-        return msgspec.convert(json.loads(payload), Event)
-    except ValueError:
-        raise error from None

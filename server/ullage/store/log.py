@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -94,15 +95,26 @@ def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_EN
 
 def find_message(connection: sqlite3.Connection, session_id: str, message_id: str) -> Record | None:
     """The record that appended a message, the session's own or an inherited one; the last if there are several."""
+    row = _find_by_id(connection, session_id, message_id, "position, timestamp, payload")
+    return None if row is None else _record(*row)
+
+
+def find_index(connection: sqlite3.Connection, session_id: str, message_id: str) -> int | None:
+    """The message's number among those appended, from 0."""
+    row = _find_by_id(connection, session_id, message_id, "messages")
+    return None if row is None else row[0] - 1
+
+
+def _find_by_id(connection: sqlite3.Connection, session_id: str, message_id: str, columns: str) -> Any:
     for span in lineage(connection, session_id):
         row = connection.execute(
             # Left to itself SQLite walks the log backwards, for the order.
-            "SELECT position, timestamp, payload FROM records INDEXED BY message_ids "
+            f"SELECT {columns} FROM records INDEXED BY message_ids "
             "WHERE session_id = ? AND message_id = ? AND position < ? ORDER BY position DESC LIMIT 1",
             (span.session_id, storable(message_id), span.stop),
         ).fetchone()
         if row is not None:
-            return _record(*row)
+            return row
     return None
 
 

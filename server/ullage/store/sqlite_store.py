@@ -12,7 +12,7 @@ from ullage.service.ports import SearchHit, SessionInfo, StoredSession
 from ullage.store import sessions
 from ullage.store.connection import connect, default_path, transaction
 from ullage.store.failures import reporting
-from ullage.store.log import NO_END, find_message, find_tail, read_edits, read_messages, read_records
+from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
 from ullage.store.searcher import Searcher
 
 
@@ -90,6 +90,12 @@ class SqliteStore:
         with self._reading() as connection:
             sessions.require_session(connection, session_id)
             return find_message(connection, session_id, message_id)
+
+    def find_index(self, session_id: str, message_id: str) -> int | None:
+        """Implements `SessionStore.find_index`."""
+        with self._reading() as connection:
+            sessions.require_session(connection, session_id)
+            return find_index(connection, session_id, message_id)
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
         """Implements `SessionStore.read_messages`."""

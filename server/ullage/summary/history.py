@@ -182,11 +182,12 @@ def _strings(value: Any) -> Iterator[str]:
 def group_of(call: ToolCall) -> str:
     """What a call is about, in a few words: its file, or its command's first line."""
     if call.command:
-        return "$ " + first_line(call.command)[:80]
+        # Half a secret is not known for one.
+        return "$ " + clean(first_line(call.command))[:80]
     return call.path or f"{call.name} {_subject(call)}".strip()
 
 
 def _subject(call: ToolCall) -> str:
     """What a call without a file is about: the address, query or pattern it was given."""
     values = (call.input.get(key) for key in _SUBJECT_KEYS)
-    return next((value.split("\n", 1)[0][:80] for value in values if isinstance(value, str)), "")
+    return next((clean(value.split("\n", 1)[0])[:80] for value in values if isinstance(value, str)), "")

@@ -56,7 +56,7 @@ def state_of(history: History) -> Iterator[Item]:
         todos = _todos(call)
         if todos:
             for status, text in todos:
-                shown = clean(relative(text, history.root))
+                shown = relative(text, history.root)
                 yield _item(Section.STATE, f"{_DONE.get(status, status)}: {shown}", call.index)
             break
     if history.root:
@@ -75,7 +75,7 @@ def _todos(call: ToolCall) -> list[tuple[str, str]]:
     """Status and text of each entry, from Claude Code's, trae's and Codex's to-do tools."""
     entries = as_objects(call.input.get("todos") or call.input.get("plan") or call.input.get("items"))
     texts = ((entry, _todo_text(entry)) for entry in entries)
-    return [(as_text(entry.get("status")) or "pending", clip(text, 240)) for entry, text in texts if text]
+    return [(as_text(entry.get("status")) or "pending", clip(clean(text), 240)) for entry, text in texts if text]
 
 
 def _todo_text(entry: JsonObject) -> str:

@@ -101,5 +101,5 @@ def load_encoding(name: str) -> "Encoding":
 
 
 def warm_up(name: str = "o200k_base") -> None:
-    """Loads an encoding and compiles its pattern, tens of milliseconds: call it in a thread before announcing ready."""
+    """Loads an encoding and compiles its pattern, tens of milliseconds: call it in a thread."""
     load_encoding(name).encode_ordinary("warm up")

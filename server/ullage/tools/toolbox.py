@@ -12,7 +12,7 @@ from ullage.model.errors import UllageError
 from ullage.model.json_values import as_text
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind, ToolLocation
-from ullage.service.ports import ToolAbout, ToolOutcome
+from ullage.service.model_ports import ToolAbout, ToolOutcome
 from ullage.tools.list_files import ListFilesInput, list_files
 from ullage.tools.read_file import ReadFileInput, read_file
 from ullage.tools.search_text import SearchTextInput, search_text

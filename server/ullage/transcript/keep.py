@@ -22,9 +22,10 @@ def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str
 
 def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
     """Ids of system messages, of the pinned ones, and of all that shares a group with a pinned one, in order."""
-    return tuple(
-        messages[i].id
-        for group in groups(messages)
-        for i in group
-        if messages[i].role is Role.SYSTEM or any(messages[j].id in pinned for j in group)
-    )
+    return tuple(messages[i].id for group in groups(messages) for i in _kept(messages, group, pinned))
+
+
+def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) -> Sequence[int]:
+    if any(messages[i].id in pinned for i in group):
+        return group
+    return [i for i in group if messages[i].role is Role.SYSTEM]

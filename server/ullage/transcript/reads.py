@@ -9,7 +9,7 @@ Gemini's `Content from @path:`, ACP's embedded resources.
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -86,21 +86,32 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
                 if block.id not in failed:
                     yield from _written(message, i, block)
             elif isinstance(block, ToolResultBlock) and not block.is_error:
-                yield from _shown(message, i, result_text(block), calls.get(block.tool_use_id))
+                yield from _shown(message, i, only_text(block), calls.get(block.tool_use_id))
             elif message.role is Role.USER:
                 yield from _mentioned(message, i, block, _fenced(messages, position))
 
 
-def result_text(block: ToolResultBlock) -> str:
+def only_text(block: ToolResultBlock) -> str:
     """A result's text; empty if it holds anything else, which a notice could not stand for."""
     if not all(isinstance(part, TextBlock) for part in block.content):
         return ""
     return "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
 
 
-def same_file(path: str) -> str:
-    """A path as a key: `./a.py`, `file:///a.py` and `/a.py` of one file are written in one way where that is plain."""
-    return posixpath.normpath(path.removeprefix("file://"))
+def file_keys(paths: Iterable[str]) -> dict[str, str]:
+    """Each path's file, so that two ways to write one file have one key: `./a.py` and `a.py`, `file:///a.py` and
+    `/a.py`, and a relative path with the one absolute path that ends in it."""
+    plain = {path: posixpath.normpath(path.removeprefix("file://")) for path in paths}
+    by_name: dict[str, set[str]] = {}
+    for path in plain.values():
+        if posixpath.isabs(path):
+            by_name.setdefault(posixpath.basename(path), set()).add(path)
+    return {path: _absolute(key, by_name.get(posixpath.basename(key), set())) for path, key in plain.items()}
+
+
+def _absolute(path: str, known: Collection[str]) -> str:
+    ends = [absolute for absolute in known if absolute.endswith(f"/{path}")]
+    return ends[0] if len(ends) == 1 and not posixpath.isabs(path) else path
 
 
 def _results(message: Message) -> Iterator[ToolResultBlock]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support.lsp_rig import Rig
 from ullage.model.updates import (
@@ -17,6 +18,7 @@ from ullage.model.updates import (
     TextContent,
     Update,
 )
+from ullage.service.ports import Indexing
 
 CREATES_TOKENS = {"window": {"workDoneProgress": True}}
 DONE = "Compacted 45 messages: 164K → 31K. Everything is kept; undo any time."
@@ -145,3 +147,28 @@ async def test_a_compaction_that_was_asked_for_has_its_command_s_bar_alone() -> 
     await tell(rig, compaction(CompactionStatus.IN_PROGRESS, "manual"), chunk("a"))
     await tell(rig, compaction(CompactionStatus.COMPLETED, "manual"))
     assert rig.sent == []
+
+
+async def test_a_search_that_has_to_index_gets_a_progress_bar() -> None:
+    rig = await start(CREATES_TOKENS)
+    first = Indexing(id="i1", left=900, total=1_000, cancel=list)
+    for left in (900, 400, 0):
+        rig.toy.listeners[0].indexing(replace(first, left=left))
+        await rig.settle()
+    assert progress(rig) == [
+        ("begin", "Indexing the archive"),
+        ("report", "900 of 1,000 records left"),
+        ("report", "400 of 1,000 records left"),
+        ("end", None),
+    ]
+
+
+async def test_cancelling_that_bar_gives_the_search_up() -> None:
+    rig = await start(CREATES_TOKENS)
+    cancelled: list[str] = []
+    rig.toy.listeners[0].indexing(Indexing(id="i1", left=9, total=9, cancel=lambda: cancelled.append("search")))
+    await rig.settle()
+    token = rig.notified("$/progress")[0]["token"]
+    rig.notify("window/workDoneProgress/cancel", {"token": token})
+    await rig.settle()
+    assert cancelled == ["search"]

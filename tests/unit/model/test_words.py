@@ -1,6 +1,7 @@
 import pytest
 
 from ullage.model import words
+from ullage.model.edits import RepeatedFile
 from ullage.model.usage import UsageSource
 
 
@@ -44,8 +45,8 @@ def test_the_other_events_have_their_lines() -> None:
     assert words.nothing_to_compact(6, 4_000) == "Nothing to compact: 6 messages, 4K tokens."
     assert words.compaction_failed("x") == "Compaction failed: x"
     assert words.breaker_opened("failed 3 times in a row", "message 212", 61_000) == (
-        "Automatic compaction stopped, it failed 3 times in a row: message 212 alone is 61K tokens. It starts again after a "
-        "compaction by hand, or once three answers in a row end below the warning."
+        "Automatic compaction stopped, it failed 3 times in a row: message 212 alone is 61K tokens. "
+        "It starts again after a compaction by hand, or once three answers in a row end below the warning."
     )
     assert words.no_model().startswith("No model is configured.")
 
@@ -53,3 +54,13 @@ def test_the_other_events_have_their_lines() -> None:
 def test_the_context_line_says_the_share_or_that_no_limit_is_known() -> None:
     assert words.context_line(58_000, 128_000, UsageSource.REPORTED) == "Context: 45% (58K/128K tokens, reported)"
     assert words.context_line(58_000, None, UsageSource.STALE) == "Context: 58K tokens, limit unknown (stale)"
+
+
+def test_repeated_reads_are_named_by_what_they_cost() -> None:
+    files = [
+        RepeatedFile(path=f"src/{name}.py", occurrences=n, tokens_saved=n * 1_000) for n, name in ((4, "a"), (2, "b"))
+    ]
+    assert words.repeated(files, 0.2) == (
+        "20% of the context was file contents shown again later: src/a.py 4× (4K), src/b.py 2× (2K)."
+    )
+    assert words.repeated(files * 3, 0.2).endswith(", src/a.py 4× (4K), 3 more.")

@@ -139,6 +139,7 @@ def test_a_message_is_found_by_its_id_in_a_forks_own_log_and_in_what_it_inherits
     assert store.find_message("parent", "m2") == parent[3]
     assert store.find_message("fork", "m1") == parent[2]
     assert store.find_message("fork", "f0") == branch[1]
+    assert [store.find_index("fork", message_id) for message_id in ("m0", "m1", "f0", "m2")] == [0, 1, 2, None]
     assert store.find_message("fork", "m2") is None
     assert store.find_message("parent", "f0") is None
     with pytest.raises(SessionNotFound):

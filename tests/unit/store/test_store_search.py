@@ -166,6 +166,13 @@ def test_the_search_of_one_session_finds_nothing_of_others(store: SessionStore) 
     assert found(store, "walnut") == {("a", "m0", 0), ("b", "m0", 0)}
 
 
+def test_many_better_matches_in_other_sessions_do_not_crowd_a_session_out(sqlite_store: SqliteStore) -> None:
+    sqlite_store.create("a", conversation("the walnut of an only session, in a sentence that goes on and on"))
+    sqlite_store.create("b", conversation(*["walnut"] * 2_500))
+    sqlite_store.append("a", records(message("late", "a walnut among other things, in a long sentence"), start=2))
+    assert found(sqlite_store, "walnut", "a") == {("a", "m0", 0), ("a", "late", 1)}
+
+
 def test_the_search_of_a_fork_finds_what_it_inherits_up_to_the_fork(store: SessionStore) -> None:
     store.create("parent", conversation("walnut", "walnut", "walnut"))
     store.create("fork", fork("parent", 2, message("f0", "walnut")))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ullage.model.blocks import ToolUseBlock
-from ullage.service.ports import ToolOutcome
+from ullage.service.model_ports import ToolOutcome
 from ullage.tools.toolbox import LocalToolbox
 
 

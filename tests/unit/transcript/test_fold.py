@@ -1,6 +1,6 @@
 from support.build import append, assistant, log, results, system, user, uses
 from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, Edit, Replacement
+from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, DuplicateReadsEdit, Edit, Replacement
 from ullage.model.events import (
     ContextEdited,
     EditReverted,
@@ -151,3 +151,16 @@ def test_a_state_restored_is_the_state_that_was() -> None:
     again = Transcript(transcript.state)
     assert again.state == transcript.state
     assert (again.active, again.archived) == (transcript.active, transcript.archived)
+
+
+def test_messages_that_notices_point_to_are_known_as_long_as_they_are_in_the_view() -> None:
+    repeats = DuplicateReadsEdit(
+        id="r",
+        timestamp=0,
+        replacements=(Replacement(message_id="u1", block=0, text="[later]"),),
+        shown_in=("a2", "u3"),
+    )
+    events: list[Event] = [*TALK, ContextEdited(edit=repeats)]
+    assert fold(log(events)).relied == fold(log(events)).state.relied == {"a2", "u3"}
+    assert fold(log([*events, ContextEdited(edit=compaction(1, 0, 5))])).relied == {"u3"}
+    assert fold(log([*events, EditReverted(edit_id="r")])).relied == set()

@@ -254,7 +254,7 @@ M.settings = {
   ['context.clearAtToolUses'] = {
     type = { 'integer', 'null' },
     exclusiveMinimum = 0,
-    description = 'Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that saves clearAtLeast. Unset: only clearAt counts.',
+    description = 'Tool uses since the last clearing that clear old results, too, if that saves clearAtLeast. Unset: only clearAt.',
   },
   ['context.clearToolInputs'] = {
     description = 'Clear long inputs of old tool uses, too, not only their results.',
@@ -270,7 +270,7 @@ M.settings = {
   ['context.maxResultTokens'] = {
     type = { 'integer', 'null' },
     exclusiveMinimum = 0,
-    description = 'Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000.',
+    description = 'Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000.',
   },
   ['context.maxResultTokensByTool'] = {
     description = "The same per tool, by the tool's name.",

@@ -10,6 +10,7 @@ local NAME = 'ullage://preview'
 local TOP = '── Summary: edit it below ── :w accepts ── q discards ──'
 local BOTTOM = '── end of the summary ──'
 local namespace = vim.api.nvim_create_namespace('ullage.preview')
+local signs = vim.api.nvim_create_namespace('ullage.preview.signs')
 
 ---@class ullage.Preview
 ---@field buffer integer
@@ -17,6 +18,7 @@ local namespace = vim.api.nvim_create_namespace('ullage.preview')
 ---@field result table `CompactResult` of the protocol
 ---@field top integer extmark above the summary
 ---@field bottom integer extmark below it
+---@field goes integer extmark on the first line of what goes
 
 ---@param entries ullage.Entry[]
 local function list(title, entries, tokens)
@@ -79,7 +81,7 @@ local function sizes(preview)
     return words.shrinking(before, after), 'UllageDone'
   end
   after = math.max(0, after + math.floor(change / BYTES_A_TOKEN))
-  local text = ('%s → ~%s'):format(words.short(before), words.short(after))
+  local text = ('%s → ≈%s'):format(words.short(before), words.short(after))
   if after >= before then
     return text .. '  the summary is larger than what it replaces', 'UllageCritical'
   end
@@ -93,6 +95,21 @@ local function show_sizes(preview)
   for _, window in ipairs(vim.fn.win_findbuf(preview.buffer)) do
     vim.wo[window].winbar = bar
   end
+end
+
+---Marks what comes and what goes as a diff does.
+---@param preview ullage.Preview
+local function show_signs(preview)
+  local function mark(first, last, sign, group)
+    for line = first, last do
+      vim.api.nvim_buf_set_extmark(preview.buffer, signs, line, 0, { sign_text = sign, sign_hl_group = group })
+    end
+  end
+  vim.api.nvim_buf_clear_namespace(preview.buffer, signs, 0, -1)
+  local top, bottom = borders(preview)
+  mark(top + 1, bottom - 1, '+', 'Added')
+  local goes = vim.api.nvim_buf_get_extmark_by_id(preview.buffer, namespace, preview.goes, {})[1]
+  mark(goes, goes + #preview.result.archived - 1, '-', 'Removed')
 end
 
 ---Only the summary can be typed in.
@@ -134,10 +151,10 @@ local function colour(preview, heads)
   whole(heads.goes, 'UllageTitle')
   preview.top, preview.bottom = whole(heads.top, 'UllageMarker'), whole(heads.bottom, 'UllageMarker')
   local last = vim.api.nvim_buf_line_count(preview.buffer)
-  vim.api.nvim_buf_set_extmark(
+  preview.goes = vim.api.nvim_buf_set_extmark(
     preview.buffer,
     namespace,
-    heads.goes + 1,
+    heads.goes + 2,
     0,
     { end_row = last, hl_group = 'UllageArchived' }
   )
@@ -173,6 +190,7 @@ local function listen(preview)
   on('BufWriteCmd', accept)
   on({ 'CursorMoved', 'CursorMovedI' }, guard)
   on({ 'TextChanged', 'TextChangedI' }, show_sizes)
+  on({ 'TextChanged', 'TextChangedI' }, show_signs)
   vim.keymap.set('n', 'q', function()
     discard(preview)
   end, { buffer = preview.buffer, nowait = true, desc = 'Ullage: discard the preview' })
@@ -204,6 +222,7 @@ local function show(result, context)
   vim.api.nvim_win_set_cursor(0, { heads.top + 2, 0 })
   vim.cmd('normal! zt')
   show_sizes(preview)
+  show_signs(preview)
 end
 
 ---Asks the server for a preview and opens it.

@@ -79,6 +79,10 @@ function M.read_figures(wire)
 end
 
 local function show(figures)
+  if M.figures and figures.compactions < M.figures.compactions then
+    -- What it did was undone.
+    M.done = nil
+  end
   M.figures = figures
   events.emit('usage', figures)
 end

@@ -17,6 +17,12 @@ local function usage_text(figures)
   return ('ctx %s%d%% %s/%s'):format(about, figures.percent, words.short(figures.used), words.short(figures.size))
 end
 
+---@param running ullage.Running
+local function compacting_text(running)
+  local written = #running.text > 0 and (' %s characters'):format(words.short(#running.text)) or ''
+  return 'ctx compacting…' .. written
+end
+
 local function just_done()
   local span = require('ullage.config').get().statusline.done_seconds * 1000
   return session.done and vim.uv.now() - session.done.at < span
@@ -28,7 +34,7 @@ local function compose()
   if client.state == 'stopped' then
     return 'Ullage: stopped', 'UllageError'
   elseif session.running then
-    return 'ctx compacting…', 'UllageBusy'
+    return compacting_text(session.running), 'UllageBusy'
   elseif not session.figures then
     return '', 'UllageNormal'
   elseif just_done() then
@@ -84,6 +90,7 @@ function M.setup()
   events.on('server', tell)
   events.on('compaction', function(what)
     if what == 'chunk' then
+      refresh()
       return
     end
     tell()

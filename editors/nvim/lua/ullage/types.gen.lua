@@ -130,10 +130,10 @@
 ---@field keepToolUses? integer Most recent tool results that clearing leaves alone. Default 3.
 ---@field clearAtLeast? integer Cheap edits run only if they save this many tokens, or reach the target. Default 20000.
 ---@field excludeTools? string[] Tools whose results are never cleared nor shortened.
----@field clearAtToolUses? integer|vim.NIL Tool uses since the last clearing from which old tool results are cleared, however full the context is, if that saves clearAtLeast. Unset: only clearAt counts.
+---@field clearAtToolUses? integer|vim.NIL Tool uses since the last clearing that clear old results, too, if that saves clearAtLeast. Unset: only clearAt.
 ---@field clearToolInputs? boolean Clear long inputs of old tool uses, too, not only their results. Default false.
 ---@field keepThinkingTurns? integer|vim.NIL Most recent turns whose thinking clearing leaves alone. Null: all of them. Default 1.
----@field maxResultTokens? integer|vim.NIL Tokens that an older tool result keeps when room is needed: its head, its tail, errors, and lines the agent came back to. Unset: 5% of usable, 1,000 to 10,000.
+---@field maxResultTokens? integer|vim.NIL Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000.
 ---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
@@ -162,11 +162,11 @@
 ---@class (exact) ullage.ErrorData
 ---@field kind string
 
---- JSON-RPC's error object; `message` is one line fit for a person.
+--- JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not be read, and for a failure inside.
 ---@class (exact) ullage.ErrorObject
 ---@field code integer
 ---@field message string
----@field data ullage.ErrorData
+---@field data? ullage.ErrorData
 
 --- `ullage` exports the whole log, the others the context, request-ready.
 ---@class (exact) ullage.ExportParams
@@ -275,9 +275,10 @@
 ---@field id? string
 ---@field timestamp? integer
 
---- `context` lists what the model would be sent, `transcript` everything ever, archived or not. With `provider` the context is given request-ready as well.
+--- `context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given request-ready as well.
 ---@class (exact) ullage.MessagesParams
 ---@field sessionId string
+---@field messageId? string
 ---@field scope? "context"|"transcript" Default 'context'.
 ---@field offset? integer Default 0.
 ---@field limit? integer
@@ -384,13 +385,13 @@
 ---@field score number
 ---@field snippet string
 
---- Words to find, in one session or all.
+--- Words to find, in one session or all: names, whole or in part, or a question in plain words.
 ---@class (exact) ullage.SearchParams
 ---@field query string
 ---@field sessionId? string
 ---@field limit? integer Default 10.
 
---- Messages that match, best first.
+--- Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole.
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
 

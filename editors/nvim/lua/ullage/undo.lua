@@ -8,6 +8,7 @@ local M = {}
 local KINDS = {
   compaction = 'compaction',
   clear_tool_uses = 'cleared tool results',
+  clear_thinking = 'cleared thinking',
   duplicate_reads = 'repeated file reads',
   shorten = 'shortened parts',
   drop = 'dropped messages',

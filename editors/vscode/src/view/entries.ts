@@ -10,7 +10,7 @@ const WHOLE = 100_000;
 const ARGUMENT = 200;
 /** The fields that tell most about a tool call, most telling first. */
 const TELLING = ['command', 'cmd', 'file_path', 'path', 'filePath', 'notebook_path', 'pattern', 'query', 'url', 'description', 'prompt'];
-const REPLACING = new Set(['clear_tool_uses', 'duplicate_reads', 'shorten']);
+const REPLACING = new Set(['clear_tool_uses', 'clear_thinking', 'duplicate_reads', 'shorten']);
 
 /** What stands in the context instead of messages' own contents, by message id. */
 export type Replacements = ReadonlyMap<string, string>;

@@ -134,6 +134,11 @@ describe('previewing', () => {
   test('is discarded without a trace', async () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
+    // It opens with the cursor in the summary.
+    await vscode.page.locator('.statusbar-item', { hasText: /Ln \d\d+, Col 1/ }).waitFor();
+    await vscode.page.keyboard.press('Control+End');
+    await vscode.page.locator('.view-line', { hasText: /^-\s#\d+\s(user|assistant)\s/ }).first().waitFor();
+    await vscode.shot('preview, what goes');
     await vscode.run('Discard Preview');
     await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
     await vscode.reads(FULL);

@@ -147,8 +147,11 @@ test('a session that was silenced stays silent', async () => {
 test("the toast's Undo takes back the edit it speaks of", async () => {
   const notices = new Notices(sessions, memory());
   window.showInformationMessage.mockResolvedValueOnce('Undo');
-  updates.fire(example('update.notice.compaction_complete.json') as SessionNotification);
-  await expect.poll(() => commands.executeCommand.mock.calls).toContainEqual(['ullage.undoCompaction', 'e_4']);
+  const complete = example('update.notice.compaction_complete.json') as SessionNotification;
+  updates.fire(complete);
+  const editId = complete.update.sessionUpdate === 'notice' && complete.update._meta?.ullage.editId;
+  expect(editId).toMatch(/^e_/);
+  await expect.poll(() => commands.executeCommand.mock.calls).toContainEqual(['ullage.undoCompaction', editId]);
   notices.dispose();
 });
 

@@ -3,14 +3,15 @@
  * the document, and frames while scrolling. `node test/view/measure.mjs [--json]`
  *
  * An update's time is that of the page's own work for it and the layout it causes, without waiting for the next frame:
- * the median of many. Figures for other machines are comparable as ratios only.
+ * the median of many batches, for the browser's clock is coarse. Figures for other machines are comparable as ratios only.
  */
 import { launch } from './browser.mjs';
 
 const SIZES = [100, 10_000];
-/** Updates measured, after some that warm up. */
-const UPDATES = 60;
-const WARM_UP = 15;
+/** Batches measured, after some that warm up, and the updates of each. */
+const BATCHES = 40;
+const WARM_UP = 10;
+const BATCH = 8;
 /** Loading all pages of 10,000 messages is a matter of a second. Milliseconds. */
 const LOAD_LIMIT = 60_000;
 
@@ -29,8 +30,8 @@ async function measure(count) {
   const began = Date.now();
   await page.waitForFunction(() => !document.querySelector('.earlier') && window.stub.sent.some(({ type, offset }) => type === 'load' && offset === 0), undefined, { timeout: LOAD_LIMIT });
   const loaded = Date.now() - began;
-  const append = await page.evaluate(measureUpdates, { kind: 'append', updates: UPDATES, warmUp: WARM_UP });
-  const figure = await page.evaluate(measureUpdates, { kind: 'figure', updates: UPDATES, warmUp: WARM_UP });
+  const append = await page.evaluate(measureUpdates, { kind: 'append', batches: BATCHES, batch: BATCH, warmUp: WARM_UP });
+  const figure = await page.evaluate(measureUpdates, { kind: 'figure', batches: BATCHES, batch: BATCH, warmUp: WARM_UP });
   const scroll = await page.evaluate(measureScroll);
   const nodes = await page.evaluate(() => document.getElementsByTagName('*').length);
   if (errors.length > 0) throw new Error(errors.join('\n'));
@@ -39,27 +40,33 @@ async function measure(count) {
 }
 
 /** Runs in the page. */
-async function measureUpdates({ kind, updates, warmUp }) {
+async function measureUpdates({ kind, batches, batch, warmUp }) {
   const { items, makeItem, usage } = window.stub;
   const times = [];
   let used = 124_000;
-  for (let i = 0; i < updates + warmUp; i += 1) {
-    let data;
-    if (kind === 'append') {
-      const item = makeItem(items.length);
-      items.push(item);
-      data = { type: 'entries', generation: 1, offset: items.length - 1, total: items.length, items: [item] };
-    } else data = { type: 'usage', usage: usage((used += 37)) };
+  const next = () => {
+    if (kind === 'figure') return { type: 'usage', usage: usage((used += 37)) };
+    const item = makeItem(items.length);
+    items.push(item);
+    return { type: 'entries', generation: 1, offset: items.length - 1, total: items.length, items: [item] };
+  };
+  for (let i = 0; i < batches + warmUp; i += 1) {
+    const updates = Array.from({ length: batch }, next);
     const start = performance.now();
-    window.dispatchEvent(new MessageEvent('message', { data }));
-    document.body.getBoundingClientRect();
-    if (i >= warmUp) times.push(performance.now() - start);
+    for (const data of updates) {
+      window.dispatchEvent(new MessageEvent('message', { data }));
+      document.body.getBoundingClientRect();
+    }
+    if (i >= warmUp) times.push((performance.now() - start) / batch);
     await new Promise(requestAnimationFrame);
   }
-  return times.sort((a, b) => a - b)[updates >> 1];
+  return times.sort((a, b) => a - b)[batches >> 1];
 }
 
-/** Runs in the page: scrolls from end to start in steps of about a third of a view, as a hard turn of the wheel does. */
+/**
+ * Runs in the page: scrolls from end to start in steps of about a third of a view, as a hard turn of the wheel does.
+ * At either end there is less to draw; only what lies between is compared.
+ */
 async function measureScroll() {
   const list = document.querySelector('.conversation');
   const work = [];
@@ -72,7 +79,7 @@ async function measureScroll() {
     last = now;
     // Behind the frame's callbacks, before the next: what the page did for this frame.
     await new Promise((done) => { const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
-    work.push(performance.now() - now);
+    if (list.scrollTop > list.clientHeight && list.scrollTop < list.scrollHeight - 2 * list.clientHeight) work.push(performance.now() - now);
     if (list.scrollTop === 0) list.scrollTop = list.scrollHeight;
   }
   const at = (times, share) => times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * share)];

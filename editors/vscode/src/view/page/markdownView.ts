@@ -4,7 +4,12 @@ import { type Block, type Inline, parseMarkdown } from './markdown';
 
 export function renderMarkdown(text: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
-  for (const block of parseMarkdown(text)) fragment.append(renderBlock(block));
+  let list: HTMLElement | undefined;
+  for (const block of parseMarkdown(text)) {
+    const element = renderBlock(block);
+    list = block.kind === 'item' ? (list ?? fragment.appendChild(h('div', { role: 'list' }))) : undefined;
+    (list ?? fragment).append(element);
+  }
   return fragment;
 }
 

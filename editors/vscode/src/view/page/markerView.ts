@@ -16,18 +16,20 @@ export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
     'div.marker-head',
     { title: when },
     icon('marker'),
-    h(
-      'div.marker-line',
-      {},
-      h('span.marker-title', {}, `Compacted #${marker.number}`),
-      ...markerWords(marker, context.now).map((word) => h('span.marker-word', {}, `· ${word}`)),
-    ),
+    drawLine(marker, context.now),
     icon('chevron'),
   );
   const element = h('div.marker', { 'aria-expanded': String(open) }, head);
   if (open) element.append(drawBody(row, context));
   element.classList.toggle('open', open);
   return element;
+}
+
+/** Where it is broken, no line begins with a dot. */
+function drawLine(marker: Marker, now: number): HTMLElement {
+  const words = markerWords(marker, now);
+  const title = h('span.marker-title', {}, `Compacted #${marker.number}`, h('span.marker-word', {}, ' ·'));
+  return h('div.marker-line', {}, title, ...words.map((word, at) => h('span.marker-word', {}, at < words.length - 1 ? `${word} ·` : word)));
 }
 
 function drawBody(row: MarkerRow, context: RowContext): HTMLElement {

@@ -6,7 +6,7 @@ import { icon } from './icons';
 import { drawMarker } from './markerView';
 import { type Details, drawParts } from './parts';
 import type { GroupRow, MessageRow, Row } from './rows';
-import { roleWord, rowLabel } from './words';
+import { openLabel, roleWord } from './words';
 
 export interface RowActions {
   toggle(row: Row): void;
@@ -36,7 +36,8 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
   element.classList.add('row');
   setAttribute(element, 'role', 'treeitem');
   setAttribute(element, 'aria-level', row.kind === 'message' && row.inGroup ? 2 : 1);
-  setAttribute(element, 'aria-label', rowLabel(row, context.now));
+  // Open, it may hold pages; closed, what it shows is its name.
+  if ((row.kind === 'message' || row.kind === 'marker') && context.expanded.has(row.key)) setAttribute(element, 'aria-label', openLabel(row, context.now));
   element.dataset['key'] = row.key;
   element.addEventListener('click', (event) => {
     if (!isBusy(event)) context.actions.toggle(row);
@@ -75,7 +76,7 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
     { 'aria-expanded': String(open) },
     h('div.who', {}, roleWord(row.item.role)),
     h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined)),
-    h('div.tokens', { title: row.item.archived ? 'Not in the context' : `${full(row.tokens)} tokens` }, row.item.archived ? '' : short(row.tokens)),
+    drawTokens(row),
     !row.item.archived && pinButton(row, context),
   );
   element.classList.toggle('archived', row.item.archived);
@@ -86,14 +87,21 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
   return element;
 }
 
+/** The figure, and what beside it is only seen, in words. */
+function drawTokens({ item, tokens, pinned }: MessageRow): HTMLElement {
+  const title = item.archived ? 'Not in the context' : `${full(tokens)} tokens`;
+  const spoken = [item.archived ? 'archived' : ' tokens', pinned ? ', pinned' : ''].join('');
+  return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));
+}
+
 /** A row is drawn open once all its messages are there; until then it shows what it had. */
 function loaded(row: MessageRow, details: Details): Details | undefined {
   return [row.item, ...row.results].every((item) => details.has(item.id)) ? details : undefined;
 }
 
 function pinButton(row: MessageRow, context: RowContext): HTMLButtonElement {
-  const words = row.pinned ? 'Unpin (p)' : 'Pin: keep verbatim through every compaction (p)';
-  return button('.pin.quiet', { title: words, 'aria-label': words, 'aria-pressed': String(row.pinned), tabindex: -1 }, () => context.actions.pin(row), icon('pin'));
+  const title = row.pinned ? 'Unpin (p)' : 'Pin: keep verbatim through every compaction (p)';
+  return button('.pin.quiet', { title, 'aria-label': 'Pin', 'aria-pressed': String(row.pinned), tabindex: -1 }, () => context.actions.pin(row), icon('pin'));
 }
 
 /** Whether a click is for something else than opening the row: a control in it, or text being selected. */

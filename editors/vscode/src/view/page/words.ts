@@ -1,7 +1,7 @@
 /** The view's words, where they depend on figures. Pure. */
 import { ago, full, messages, percent, short, shrinking } from '../../figures';
 import type { EditLine, Item, Marker, Usage } from '../messages';
-import type { Row } from './rows';
+import type { MarkerRow, MessageRow } from './rows';
 
 export const NO_MODEL =
   'No model is configured. Context tracking and offline compaction work; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat.';
@@ -21,6 +21,7 @@ const PARTS: Readonly<Record<string, string>> = {
 const EDITS: Readonly<Record<string, string>> = {
   compaction: 'Compacted',
   clear_tool_uses: 'Cleared old tool results',
+  clear_thinking: 'Cleared older thinking',
   duplicate_reads: 'Replaced repeated file reads',
   shorten: 'Shortened long contents',
   drop: 'Left out the oldest messages',
@@ -73,24 +74,12 @@ export function undoWords(marker: Marker, usage: Usage | undefined): string {
   return `${back}; the context will be at ${percent(then, usage.size)} %.${again}`;
 }
 
-/** What a screen reader says of a row. */
-export function rowLabel(row: Row, now: number): string {
-  switch (row.kind) {
-    case 'earlier':
-      return `${full(row.count)} earlier messages, loading`;
-    case 'group':
-      return `${full(row.count)} archived ${row.count === 1 ? 'message' : 'messages'}`;
-    case 'marker':
-      return `Compaction ${row.marker.number}, ${markerWords(row.marker, now).join(', ')}`;
-    case 'message':
-      return [
-        `${roleWord(row.item.role)}: ${itemText(row.item).slice(0, 200)}`,
-        row.item.archived ? 'archived' : `${full(row.tokens)} tokens`,
-        row.pinned ? 'pinned' : '',
-      ]
-        .filter((word) => word !== '')
-        .join(', ');
-  }
+/** What a screen reader says of an open row. */
+export function openLabel(row: MessageRow | MarkerRow, now: number): string {
+  if (row.kind === 'marker') return `Compaction ${row.marker.number}, ${markerWords(row.marker, now).join(', ')}`;
+  const tokens = row.item.archived ? 'archived' : `${full(row.tokens)} tokens`;
+  const parts = [`${roleWord(row.item.role)}: ${itemText(row.item).slice(0, 200)}`, tokens, row.pinned ? 'pinned' : ''];
+  return parts.filter((word) => word !== '').join(', ');
 }
 
 /** A message in a line of words. */

@@ -8,13 +8,13 @@ import { renderMarkdown } from './markdownView';
 export class Writing {
   readonly element: HTMLElement;
   readonly #title = h('span.marker-title');
+  readonly #written = h('span.figures');
   readonly #text = h('div.prose.writing-text', { tabindex: 0, role: 'region', 'aria-label': 'The summary so far' });
   #summary = '';
-  #words = '';
   #frame = 0;
 
   constructor(cancel: () => void) {
-    const head = h('div.marker-head', {}, h('span.spinner'), this.#title, button('.action.cancel', {}, cancel, icon('close'), 'Cancel'));
+    const head = h('div.marker-head', {}, h('span.spinner'), h('div.marker-line', {}, this.#title, this.#written), button('.action.cancel', {}, cancel, icon('close'), 'Cancel'));
     this.element = h('div.writing', { hidden: true }, head, this.#text);
   }
 
@@ -25,7 +25,7 @@ export class Writing {
   begin(run: HostMessageOf<'compacting'>): void {
     this.element.hidden = false;
     this.#summary = run.summary;
-    this.#words = `Compacting ${messages(run.messages)} (${short(run.before)})…`;
+    setText(this.#title, `Compacting ${messages(run.messages)} (${short(run.before)})…`);
     this.#draw();
   }
 
@@ -44,8 +44,7 @@ export class Writing {
 
   #draw(): void {
     this.#frame = 0;
-    const written = this.#summary.length;
-    setText(this.#title, written === 0 ? this.#words : `${this.#words} ${full(written)} characters written`);
+    setText(this.#written, this.#summary === '' ? '' : `${full(this.#summary.length)} characters written`);
     replace(this.#text, renderMarkdown(this.#summary));
     this.#text.scrollTop = this.#text.scrollHeight;
   }

@@ -1,6 +1,6 @@
 /** A newcomer follows the README's VS Code section, timed: nothing of Ullage is on the machine, and no key is given. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -32,7 +32,8 @@ export async function newcomer(): Promise<Newcomer> {
 /** What git would clone, with what is not committed yet. */
 function copyCheckout(target: string): string {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: repository, encoding: 'utf8' });
-  for (const file of listed.split('\0').filter(Boolean)) cpSync(path.join(repository, file), path.join(target, file));
+  const files = listed.split('\0').filter((file) => file && existsSync(path.join(repository, file)));
+  for (const file of files) cpSync(path.join(repository, file), path.join(target, file));
   return target;
 }
 

@@ -109,12 +109,17 @@ export class Workbench {
   /** Runs a command by its title, as a person does; one of ours unless another category is named. */
   async run(title: string, category = 'Ullage'): Promise<void> {
     const name = `${category}: ${title}`;
-    await this.page.keyboard.press('Escape');
-    await this.page.keyboard.press('F1');
-    const input = this.quickInput.locator('input').first();
-    await input.waitFor();
-    await input.fill(`>${name}`);
-    await this.picks.filter({ has: this.page.getByText(name, { exact: true }) }).first().click();
+    const row = this.picks.filter({ has: this.page.getByText(name, { exact: true }) }).first();
+    // The palette lists the commands there are when it is asked; those of a workbench that has just opened come later.
+    await until(`the command ${name}`, async () => {
+      await this.page.keyboard.press('Escape');
+      await this.page.keyboard.press('F1');
+      const input = this.quickInput.locator('input').first();
+      await input.waitFor();
+      await input.fill(`>${name}`);
+      return row.waitFor({ timeout: 2_000 }).then(() => true, () => false);
+    });
+    await row.click();
   }
 
   get quickInput(): Locator {

@@ -18,7 +18,11 @@ test.each(exampleNames('context.messages.').filter((name) => name.endsWith('.res
 test('a marker knows the edit that undoes it', () => {
   const { entries } = example('context.messages.result.json') as MessagesResult;
   const shown = entries.map((entry) => toItem(entry, edits, new Map())).find((each) => each.marker);
-  expect(shown?.marker).toMatchObject({ editId: 'e_4', number: 1, trigger: 'automatic', messagesArchived: 33, before: 6_020, after: 2_856 });
+  const edit = edits.find(({ kind }) => kind === 'compaction');
+  const block = entries.flatMap(({ message }) => message.content).find(({ type }) => type === 'context_compaction');
+  expect(block).toMatchObject({ compaction_number: 1, messages_archived: shown?.marker?.messagesArchived });
+  expect(shown?.marker).toMatchObject({ editId: edit?.id, number: 1, trigger: 'automatic' });
+  expect(shown?.marker?.before).toBeGreaterThan(shown?.marker?.after ?? Infinity);
 });
 
 function entry(text: string): Entry {

@@ -1,0 +1,42 @@
+/** axe-core's rules on every scene of the Context view in every theme: nothing serious or critical may be found. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import axe from 'axe-core';
+
+import { launch } from './browser.mjs';
+import { everyScene } from './scenes.mjs';
+
+const GRAVE = ['serious', 'critical'];
+/** All scenes in all themes, on a busy machine; ms. */
+const PATIENCE = 180_000;
+let browser;
+
+before(async () => { browser = await launch(); });
+after(() => browser.close());
+
+/** Runs in the page. Grave faults by rule, each with the places where it was found. */
+async function faults(grave) {
+  const { passes, violations } = await window.axe.run();
+  // An open row is called by its first line; the rule would have all its contents, often pages, read out as its name.
+  const isOpenRow = (rule, target) => rule === 'label-content-name-mismatch' && document.querySelector(target).matches('.row.open');
+  const found = violations
+    .filter(({ impact }) => grave.includes(impact))
+    .map(({ id, nodes }) => ({ id, places: nodes.filter(({ target }) => !isOpenRow(id, target[0])).map(({ target, any }) => `${target[0]} ${any[0]?.message ?? ''}`) }))
+    .filter(({ places }) => places.length > 0);
+  return { passed: passes.length, found };
+}
+
+test('the Context view has no serious fault of accessibility', { timeout: PATIENCE }, async (context) => {
+  const all = [];
+  let rules = 0;
+  await everyScene(browser, async (page, name) => {
+    // As the browser's own tools do: the page's policy lets no other script in.
+    await page.evaluate(axe.source);
+    const { passed, found } = await page.evaluate(faults, GRAVE);
+    rules += passed;
+    all.push(...found.map(({ id, places }) => `${name}: ${id}: ${places.slice(0, 3).join('; ')}`));
+  });
+  context.diagnostic(`${rules} rules passed`);
+  assert.deepEqual(all, []);
+});

@@ -1,0 +1,45 @@
+"""What a server does under load: a very long session, a very large result, a thousand appends a second, fifty sessions.
+
+Everything goes over the wire to the process that editors start. Latencies are what a client waits; memory is the
+process's (`/proc`), set against the floor of an idle server and the bytes of what it was given. That counts are right
+is checked by counting everything again from the log. `ULLAGE_LOAD` is a share of the full size, for trying it out.
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benches import load_cases
+from benches.load_server import load_server
+from benches.report import Aim, Report
+
+_SHARE = float(os.environ.get("ULLAGE_LOAD", "1"))
+
+
+def run(_paths: Sequence[Path]) -> Report:
+    """All of it, one after the other."""
+    began = time.monotonic()
+    rows, aims = asyncio.run(_measure())
+    load = ", ".join(f"{share:.1f}" for share in os.getloadavg())
+    rows.append(load_cases.note(f"took {time.monotonic() - began:,.0f} s; the machine's load at the end: {load}"))
+    return Report(bench="load", rows=rows, aims=aims)
+
+
+async def _measure() -> tuple[list[dict[str, Any]], list[Aim]]:
+    rows: list[dict[str, Any]] = []
+    aims: list[Aim] = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with load_server(Path(folder) / "idle.db") as idle:
+            await idle.append(await idle.new_session("bench-model"), {"role": "user", "content": "warm"})
+            floor = idle.rss()
+        for name, case in load_cases.CASES.items():
+            found = await case(Path(folder) / f"{name}.db", floor, _SHARE)
+            rows += found.rows
+            aims += found.aims
+    return msgspec.to_builtins(rows), aims

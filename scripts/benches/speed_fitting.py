@@ -1,0 +1,112 @@
+"""Fitting a session of 160,000 tokens to a quarter, against the cheapest that anyone does: first message and tail.
+
+The session is the longest of the recorded ones, cut to size. The floor has its counts beforehand, as Ullage has.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benches import speed_sessions
+from benches.report import Aim, Report, at_most
+from support.workspace import CountingIds, FixedClock, build_test_workspace
+from ullage.edits.counted import CountedView
+from ullage.edits.drop_oldest import drop_oldest
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.events import MessageAppended, SessionCreated
+from ullage.model.message import Message
+from ullage.service.compaction import new_stamp
+from ullage.service.fitting import fit_budget
+from ullage.service.session import Session
+from ullage.service.workspace import Workspace
+from ullage.tokens.registry import get_counter
+from ullage.transcript.cut_points import groups
+
+TOKENS = 160_000
+SHARE = 4
+FIT_AIM = 10.0
+_RUNS = 9
+_MODEL = "gpt-4o"
+
+
+def run(transcripts: Sequence[ImportedTranscript]) -> Report:
+    """Two ways of fitting: whole messages go, and a compaction with its offline summary."""
+    messages = _session_messages(transcripts)
+    workspace, session = _open(messages)
+    view = session.counted_view()
+    budget = view.used // SHARE
+    floor = _fastest(lambda: first_and_tail(view, budget))
+    stamp = new_stamp(workspace)
+    dropping = _fastest(lambda: drop_oldest(view, budget, (), session.transcript.first_user_id, stamp))
+    compacting = min(_compact(messages, budget) for _ in range(3))
+    what = f"fit {view.used:,} tokens in {len(messages):,} messages to a quarter"
+    found = [
+        _compare(f"{what}, floor: first + tail; oldest messages go", floor, dropping),
+        _compare(f"{what}, floor: first + tail; with an offline summary", floor, compacting),
+    ]
+    return Report(bench="fitting", rows=[row for row, _ in found], aims=[aim for _, aim in found])
+
+
+def first_and_tail(view: CountedView, budget: int) -> list[Message]:
+    """The first message and as many whole groups from the end as fit: the floor."""
+    messages, tokens = view.messages, view.tokens
+    left, start = budget - view.fixed - tokens[0], len(messages)
+    for group in reversed(groups(messages)[1:]):
+        left -= sum(tokens[i] for i in group)
+        if left < 0:
+            break
+        start = group.start
+    return [messages[0], *messages[start:]]
+
+
+def _compact(messages: Sequence[Message], budget: int) -> float:
+    """Seconds of one `fit_budget` of a fresh session that is counted already."""
+    workspace, session = _open(messages)
+    began = time.perf_counter()
+    asyncio.run(_fit(workspace, session, budget))
+    return time.perf_counter() - began
+
+
+async def _fit(workspace: Workspace, session: Session, budget: int) -> None:
+    await fit_budget(workspace, session, budget)
+
+
+def _open(messages: Sequence[Message]) -> tuple[Workspace, Session]:
+    workspace = build_test_workspace(FixedClock(), CountingIds())
+    events = [SessionCreated(model=_MODEL), *(MessageAppended(message=message) for message in messages)]
+    return workspace, workspace.adopt("s", events)
+
+
+def _session_messages(transcripts: Sequence[ImportedTranscript]) -> list[Message]:
+    """The first 160,000 tokens of the longest transcript; made-up messages where none is that long."""
+    for transcript in sorted(transcripts, key=lambda each: len(each.events), reverse=True):
+        events = (event for event in transcript.events if isinstance(event, MessageAppended))
+        messages = _cut([event.message for event in events])
+        if messages:
+            return messages
+    return _cut(speed_sessions.ours(0, TOKENS // 50))
+
+
+def _cut(messages: Sequence[Message]) -> list[Message]:
+    counter = get_counter(_MODEL)
+    total = 0
+    for place, message in enumerate(messages):
+        total += counter.count_message(message)
+        if total >= TOKENS:
+            return list(messages[: place + 1])
+    return []
+
+
+def _fastest(work: Callable[[], object]) -> float:
+    times: list[float] = []
+    for _ in range(_RUNS):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _compare(what: str, floor: float, ours: float) -> tuple[dict[str, Any], Aim]:
+    row = {"what": what, "floor_ms": 1000 * floor, "ours_ms": 1000 * ours, "ratio": ours / floor}
+    return row, at_most(f"{what}: ratio", ours / floor, FIT_AIM)

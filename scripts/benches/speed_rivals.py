@@ -1,0 +1,195 @@
+"""What is measured beside Ullage, each as its own documents say to use it. Imported where used: they come with the
+`bench` dependency group, and their imports take seconds.
+
+None of them fetches anything: litellm reads its cost map and its o200k vocabulary from its own package
+(`LITELLM_LOCAL_MODEL_COST_MAP`), LangChain counts approximately, agent-framework by a tokenizer object that holds
+Ullage's packed o200k, without any cache.
+"""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benches import speed_sessions
+from ullage.app.compose import build_workspace
+from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.drop_oldest import drop_oldest
+from ullage.model.events import MessageAppended, Record, SessionCreated
+from ullage.model.settings import ContextSettings, Settings
+from ullage.service import sessions
+from ullage.service.session import Session
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.registry import get_counter
+from ullage.tokens.vocabulary import load_encoding
+from ullage.transcript.view import Item
+
+# Work on a session of so many messages, once for each time it is asked: what is timed. What comes before is not.
+Work = Callable[[int], Iterator[object]]
+_MODEL = "gpt-4o"
+# Its documents import the experimental part from here.
+_COMPACTION = "agent_framework._compaction"
+
+
+def append(size: int) -> Iterator[object]:
+    """Ullage's whole append: counted, stored, told to listeners, the new total known."""
+    with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
+        workspace = build_workspace(Path(folder) / "bench.db", Settings(context=ContextSettings(enabled=False)))
+        session = sessions.new_session(workspace, SessionCreated(model=_MODEL))
+        for start in range(0, size, 1_000):
+            batch = speed_sessions.ours(start, min(start + 1_000, size))
+            runner.run(sessions.append(workspace, session.id, batch, None))
+        while True:
+            batch = speed_sessions.ours(size, size + 1)
+            size += 1
+            yield
+            appended = runner.run(sessions.append(workspace, session.id, batch, None))
+            assert appended.session.used > 0
+
+
+def keep_total(size: int) -> Iterator[object]:
+    """An open session takes one more message in, without a store: like for like with those that store nothing."""
+    counter = get_counter(_MODEL)
+    session = Session("s", counter, Calibration.prior(counter.error_share))
+    session.apply(_records(session, 0, size))
+    while True:
+        (message,) = speed_sessions.ours(size, size + 1)
+        size += 1
+        yield
+        event = MessageAppended(message=message, count=session.count(message))
+        session.apply([Record(position=size, timestamp=1, event=event)])
+        assert session.used > 0
+
+
+def _records(session: Session, start: int, stop: int) -> list[Record]:
+    return [
+        Record(position=position, timestamp=1, event=MessageAppended(message=message, count=session.count(message)))
+        for position, message in enumerate(speed_sessions.ours(start, stop), start)
+    ]
+
+
+def litellm_counter(size: int) -> Iterator[object]:
+    """`litellm.token_counter` over the whole session, as its router and budget checks call it."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    litellm = import_module("litellm")
+
+    messages: list[Any] = speed_sessions.as_dicts(0, size)
+    while True:
+        messages += speed_sessions.as_dicts(size, size + 1)
+        size += 1
+        yield
+        litellm.token_counter(model=_MODEL, messages=messages)
+
+
+def langchain_counter(size: int) -> Iterator[object]:
+    """LangChain's `count_tokens_approximately` over the whole session, as its middleware calls it each turn."""
+    langchain = import_module("langchain_core.messages.utils")
+    messages = _for_langchain(0, size)
+    while True:
+        messages += _for_langchain(size, size + 1)
+        size += 1
+        yield
+        langchain.count_tokens_approximately(messages)
+
+
+def agent_framework_append(size: int) -> Iterator[object]:
+    """agent-framework's incremental append, and its sum of the messages' counts."""
+    library = import_module(_COMPACTION)
+    messages, tokenizer = _for_agent_framework(0, size), _Tokenizer()
+    _annotate(messages, tokenizer)
+    while True:
+        (message,) = _for_agent_framework(size, size + 1)
+        size += 1
+        yield
+        library.append_compaction_message(messages, message, tokenizer=tokenizer)
+        library.included_token_count(messages)
+
+
+def drop_to_half(size: int) -> Iterator[object]:
+    """Ullage's token budget on a view with its counts."""
+    counter = get_counter(_MODEL)
+    messages = speed_sessions.ours(0, size)
+    view = CountedView(
+        items=tuple(Item(i, message) for i, message in enumerate(messages)),
+        tokens=[counter.count_message(message) for message in messages],
+        fixed=0,
+        measure=counter.count_message,
+    )
+    limit = view.used // 2
+    while True:
+        yield
+        edit = drop_oldest(view, limit, (), "m0", Stamp(id="e", timestamp=1))
+        assert edit is None or view.after(edit).used <= limit
+
+
+def langchain_trim(size: int) -> Iterator[object]:
+    """LangChain's `trim_messages` to half, by its approximate count."""
+    langchain = import_module("langchain_core.messages.utils")
+    messages = _for_langchain(0, size)
+    count = langchain.count_tokens_approximately
+    limit = count(messages) // 2
+    while True:
+        yield
+        langchain.trim_messages(messages, max_tokens=limit, token_counter=count, strategy="last")
+
+
+def agent_framework_truncation(size: int) -> Iterator[object]:
+    """agent-framework's `TruncationStrategy` to half; what it counted before is kept, what it excluded is not."""
+    library = import_module(_COMPACTION)
+    messages, tokenizer = _for_agent_framework(0, size), _Tokenizer()
+    _annotate(messages, tokenizer)
+    half = library.included_token_count(messages) // 2
+    strategy = library.TruncationStrategy(max_n=half, compact_to=half, tokenizer=tokenizer)
+    while True:
+        for message in messages:
+            library.set_excluded(message, excluded=False)
+        yield
+        asyncio.run(library.apply_compaction(messages, strategy=strategy, tokenizer=tokenizer))
+
+
+def _for_langchain(start: int, stop: int) -> list[Any]:
+    langchain = import_module("langchain_core.messages")
+    kinds = (langchain.HumanMessage, langchain.AIMessage)
+    return [kinds[(start + i) % 2](text) for i, text in enumerate(speed_sessions.texts(start, stop))]
+
+
+def _for_agent_framework(start: int, stop: int) -> list[Any]:
+    library = import_module("agent_framework")
+    return [
+        library.Message(role=speed_sessions.role(start + i).value, contents=[text])
+        for i, text in enumerate(speed_sessions.texts(start, stop))
+    ]
+
+
+def _annotate(messages: list[Any], tokenizer: "_Tokenizer") -> None:
+    library = import_module(_COMPACTION)
+    library.annotate_token_counts(messages, tokenizer=tokenizer)
+
+
+class _Tokenizer:
+    """agent-framework's `TokenizerProtocol`."""
+
+    def __init__(self) -> None:
+        self._encoding = load_encoding("o200k_base")
+
+    def count_tokens(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(text))
+
+
+LANGCHAIN = "LangChain count_tokens_approximately"
+# Who, and how; Ullage comes first.
+APPENDING: dict[str, Work] = {
+    "Ullage: counted, the new total known": keep_total,
+    "Ullage: append, stored and told too": append,
+    "litellm.token_counter": litellm_counter,
+    LANGCHAIN: langchain_counter,
+    "agent-framework append and sum": agent_framework_append,
+}
+FITTING: dict[str, Work] = {
+    "Ullage: oldest messages go": drop_to_half,
+    "LangChain trim_messages": langchain_trim,
+    "agent-framework TruncationStrategy": agent_framework_truncation,
+}

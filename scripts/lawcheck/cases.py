@@ -1,0 +1,50 @@
+"""Every way of shrinking, each as a case: how it is planned, and how small it must be able to get."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from lawcheck import floors
+from lawcheck.fitted import fit
+from lawcheck.situation import Situation, plan_with_summary
+from ullage.edits.counted import Stamp
+from ullage.model.edits import Edit
+from ullage.service.ladder import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """A way of shrinking. With a `floor` the limit must be kept wherever it is not below it; with `promises` by any
+    edit that is made at all. The others may stop above the limit."""
+
+    name: str
+    plan: Callable[[Situation], Sequence[Edit]]
+    floor: Callable[[Situation], int] | None = None
+    promises: bool = False
+
+
+def _climb(rungs: Sequence[Rung], situation: Situation) -> Sequence[Edit]:
+    return [edit for _, edit in climb(rungs, situation.view, situation.terms)]
+
+
+def _rung(rung: Rung) -> Case:
+    return Case(name=rung.what, plan=partial(_climb, (rung,)), floor=_FLOORS.get(rung.what))
+
+
+_FLOORS = {"the oldest messages": floors.of_whole_groups}
+
+CASES: tuple[Case, ...] = (
+    *map(_rung, (*CHEAP, *TRUNCATIONS)),
+    Case(name="all cheap edits", plan=partial(_climb, CHEAP)),
+    Case(
+        name="all that is left without a summary",
+        plan=partial(_climb, (*TRUNCATIONS, LAST_RESORT)),
+        floor=floors.of_everything_cut,
+    ),
+    Case(
+        name="compaction",
+        plan=lambda situation: plan_with_summary(situation, Stamp(id="e1", timestamp=1_000)),
+        promises=True,
+    ),
+    Case(name="fitting a budget, offline", plan=fit, floor=floors.of_everything_cut),
+)

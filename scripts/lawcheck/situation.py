@@ -1,0 +1,131 @@
+"""A random session to shrink: its log, its view with counts, and how far it is to be brought down."""
+
+import random
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count
+
+from msgspec import Struct
+
+from support.build import append, log
+from support.random_histories import random_history, random_pins
+from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
+from ullage.edits.counted import CountedView, Stamp
+from ullage.model.artifacts import ArtifactLedger, FileAction, FileArtifact
+from ullage.model.edits import Edit
+from ullage.model.events import ContextEdited, Event, MessagePinned
+from ullage.model.message import Message
+from ullage.model.settings import ContextSettings
+from ullage.service.ladder import CHEAP, TRUNCATIONS, Rung, Terms, climb
+from ullage.tokens.registry import get_counter
+from ullage.transcript.fold import Transcript, fold
+
+COUNTER = get_counter("gpt-4o")
+# Histories are short, so that the default of an older result's limit would never be met.
+RESULT_TOKENS = 60
+_SUMMARIES = (
+    Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test"),
+    Summary(
+        text="## Task\n\nMake the tests pass.\n" * 4,
+        ledger=ArtifactLedger(files=(FileArtifact(path="src/app.py", action=FileAction.MODIFIED),)),
+        summarizer="test",
+    ),
+)
+
+
+class Situation(Struct, frozen=True, kw_only=True):
+    """What a case is given. `messages` are all that were ever appended, `limit` is in tokens of the whole context."""
+
+    events: tuple[Event, ...]
+    transcript: Transcript
+    view: CountedView
+    messages: tuple[Message, ...]
+    pinned: tuple[str, ...]
+    limit: int
+    summary: Summary
+
+    @property
+    def terms(self) -> Terms:
+        """The terms on which rungs make room, stamps numbered anew."""
+        numbers = count(1)
+        return Terms(
+            limit=self.limit,
+            settings=ContextSettings(keep_thinking_turns=1, clear_tool_inputs=True),
+            transcript=self.transcript,
+            new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=1_000),
+            result_tokens=RESULT_TOKENS,
+        )
+
+
+def random_situation(seed: int, number: int) -> Situation:
+    """The situation of that number: a history with pins and, in half of them, edits along the way."""
+    rng = random.Random(f"{seed}:{number}")
+    messages = random_history(rng)
+    pinned = random_pins(rng, messages)
+    events: list[Event] = [MessagePinned(message_id=message_id) for message_id in pinned]
+    assess = partial(_assess, rng, messages, pinned, rng.choice((0, 50, 400)))
+    start = 0
+    for stop in _stops(rng, messages):
+        events += append(*messages[start:stop])
+        start = stop
+        events += (ContextEdited(edit=edit) for edit in _earlier(rng, assess(events), stop))
+    events += append(*messages[start:])
+    return assess(events)
+
+
+def count_view(transcript: Transcript, fixed: int) -> CountedView:
+    """The view with its counts by a real counter."""
+    items = tuple(transcript.items)
+    tokens = [COUNTER.count_message(item.message) for item in items]
+    return CountedView(items=items, tokens=tokens, fixed=fixed, measure=COUNTER.count_message)
+
+
+def plan_with_summary(situation: Situation, stamp: Stamp) -> tuple[Edit, ...]:
+    """A compaction to the limit, with the summary there is; none where that is longer than it may be."""
+    view, transcript = situation.view, situation.transcript
+    limits = CompactionLimits(target=situation.limit, keep_tail=situation.limit // 2)
+    plan = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
+    if plan is None:
+        return ()
+    edit = finish_compaction(plan, view, stamp, situation.summary, transcript.compactions + 1)
+    # Who writes the summary keeps to the room that the plan gives.
+    return (edit,) if view.measure(edit.marker) <= plan.summary_tokens else ()
+
+
+def _assess(
+    rng: random.Random, messages: tuple[Message, ...], pinned: tuple[str, ...], fixed: int, events: Sequence[Event]
+) -> Situation:
+    transcript = fold(log(events))
+    view = count_view(transcript, fixed)
+    share = rng.choice((rng.random() * 0.2, rng.random(), rng.random()))
+    return Situation(
+        events=tuple(events),
+        transcript=transcript,
+        view=view,
+        messages=messages,
+        pinned=pinned,
+        limit=int(view.used * share),
+        summary=rng.choice(_SUMMARIES),
+    )
+
+
+def _stops(rng: random.Random, messages: Sequence[Message]) -> list[int]:
+    """Where earlier edits were made: anywhere, in the middle of a tool loop too."""
+    many = rng.choice((0, 0, 1, 2))
+    return sorted(rng.sample(range(1, len(messages)), min(many, len(messages) - 1))) if len(messages) > 1 else []
+
+
+def _earlier(rng: random.Random, situation: Situation, stop: int) -> Iterator[Edit]:
+    if rng.random() < 0.5:
+        yield from plan_with_summary(situation, Stamp(id=f"earlier{stop}", timestamp=500))
+        return
+    rungs: Sequence[Rung] = rng.choice((CHEAP, TRUNCATIONS))
+    numbers = count(1)
+    terms = Terms(
+        limit=situation.limit,
+        settings=ContextSettings(),
+        transcript=situation.transcript,
+        new_stamp=lambda: Stamp(id=f"earlier{stop}-{next(numbers)}", timestamp=500),
+        result_tokens=RESULT_TOKENS,
+    )
+    yield from (edit for _, edit in climb(rungs, situation.view, terms))

@@ -1,0 +1,103 @@
+"""What the commands do to a file's text, and what they answer."""
+
+from msgspec import Struct
+
+from ullage.memory.paths import MemoryPath
+from ullage.model.errors import InvalidRequest
+
+MAX_LINES = 999_999
+# About 15,000 tokens: more at once would crowd out what the memory is to serve.
+VIEW_CHARACTERS = 60_000
+# Lines shown around a replacement.
+_AROUND = 2
+
+
+class TextEdit(Struct, frozen=True, kw_only=True):
+    """A file's new text and what the model is told."""
+
+    text: str
+    answer: str
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines without their ends. A newline ends a line, it does not begin one; nothing else ends a line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def view_text(path: MemoryPath, text: str, view_range: tuple[int, int] | None) -> str:
+    """The file with line numbers, at most 60,000 characters of it. Raises `InvalidRequest` for a range outside it."""
+    lines = lines_of(text)
+    if len(lines) > MAX_LINES:
+        raise InvalidRequest(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.")
+    first, last = _range(lines, view_range)
+    shown = _numbered(lines, first, last)
+    answer = f"Here's the content of {path} with line numbers:\n{shown}"
+    if len(shown) <= VIEW_CHARACTERS:
+        return answer
+    cut = answer[:VIEW_CHARACTERS].rsplit("\n", 1)[0] if "\n" in shown[:VIEW_CHARACTERS] else answer[:VIEW_CHARACTERS]
+    through = first + max(cut.count("\n"), 1) - 1
+    return f"{cut}\n[Shown up to line {through} of {len(lines)}; give a view_range to see more.]"
+
+
+def replace_text(path: MemoryPath, text: str, old: str, new: str) -> TextEdit:
+    """`text` with the one occurrence of `old` replaced. Raises `InvalidRequest` if there is none, or several."""
+    if not old:
+        raise InvalidRequest("Error: No replacement was performed, old_str is empty.")
+    at = text.find(old)
+    if at < 0:
+        raise InvalidRequest(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+    if text.find(old, at + 1) >= 0:
+        numbers = ", ".join(map(str, _lines_with(text, old)))
+        raise InvalidRequest(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
+            "Please ensure it is unique"
+        )
+    edited = text[:at] + new + text[at + len(old) :]
+    line = text.count("\n", 0, at) + 1
+    lines = lines_of(edited)
+    snippet = _numbered(lines, max(line - _AROUND, 1), min(line + new.count("\n") + _AROUND, len(lines)))
+    return TextEdit(text=edited, answer=f"The memory file has been edited. The lines around the change:\n{snippet}")
+
+
+def insert_text(path: MemoryPath, text: str, line: int, inserted: str) -> TextEdit:
+    """`text` with `inserted` as whole lines behind line `line`. Raises `InvalidRequest` for a line it does not have."""
+    lines = lines_of(text)
+    if not 0 <= line <= len(lines):
+        raise InvalidRequest(
+            f"Error: Invalid `insert_line` parameter: {line}. "
+            f"It should be within the range of lines of the file: [0, {len(lines)}]"
+        )
+    head = "".join(f"{before}\n" for before in lines[:line])
+    tail = text[len(head) :]
+    whole = inserted if inserted.endswith("\n") else inserted + "\n"
+    return TextEdit(text=head + whole + tail, answer=f"The file {path} has been edited.")
+
+
+def _range(lines: list[str], view_range: tuple[int, int] | None) -> tuple[int, int]:
+    if view_range is None:
+        return 1, len(lines)
+    first, last = max(view_range[0], 1), view_range[1]
+    last = len(lines) if last == -1 else min(last, len(lines))
+    if first > last:
+        raise InvalidRequest(
+            f"Error: Invalid `view_range` parameter: {list(view_range)}. "
+            f"It should be within the range of lines of the file: [1, {len(lines)}]"
+        )
+    return first, last
+
+
+def _numbered(lines: list[str], first: int, last: int) -> str:
+    """Lines `first` to `last` behind their numbers, right-aligned in six columns."""
+    return "\n".join(f"{number:6}\t{lines[number - 1]}" for number in range(first, last + 1))
+
+
+def _lines_with(text: str, part: str) -> list[int]:
+    """The lines in which occurrences of `part` begin, overlapping ones too."""
+    found: dict[int, None] = {}
+    line, start, at = 1, 0, text.find(part)
+    while at >= 0:
+        line += text.count("\n", start, at)
+        found[line] = None
+        start, at = at, text.find(part, at + 1)
+    return [*found]

@@ -1,0 +1,60 @@
+"""The memory tool at work: a model's call in, its answer out."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.memory.commands import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
+from ullage.memory.listing import render_listing
+from ullage.memory.paths import parse_path
+from ullage.memory.texts import insert_text, replace_text, view_text
+from ullage.model.errors import UllageError
+from ullage.service.ports import MemoryFiles
+
+
+class MemoryAnswer(Struct, frozen=True, kw_only=True):
+    """What a tool result is made of. An error's text tells the model what to do otherwise."""
+
+    text: str
+    is_error: bool = False
+
+
+def run_memory(files: MemoryFiles, arguments: dict[str, Any]) -> MemoryAnswer:
+    """Carries out one call of the tool. Never raises for what a model wrote or a disk refuses; blocks for as long as
+    the disk takes, so an event loop calls it in a thread."""
+    try:
+        return MemoryAnswer(text=_carry_out(files, read_command(arguments)))
+    except UllageError as error:
+        return MemoryAnswer(text=str(error), is_error=True)
+
+
+def _carry_out(files: MemoryFiles, command: Command) -> str:
+    match command:
+        case View():
+            return _view(files, command)
+        case Create():
+            path = parse_path(command.path)
+            files.create(path, command.file_text)
+            return f"File created successfully at: {path}"
+        case StrReplace(old_str=old, new_str=new):
+            path = parse_path(command.path)
+            return files.edit(path, lambda text: replace_text(path, text, old, new)).answer
+        case Insert(insert_line=line, insert_text=inserted):
+            path = parse_path(command.path)
+            return files.edit(path, lambda text: insert_text(path, text, line, inserted)).answer
+        case Delete():
+            path = parse_path(command.path)
+            files.delete(path)
+            return f"Successfully deleted {path}"
+        case Rename():
+            old_path, new_path = parse_path(command.old_path), parse_path(command.new_path)
+            files.rename(old_path, new_path)
+            return f"Successfully renamed {old_path} to {new_path}"
+
+
+def _view(files: MemoryFiles, command: View) -> str:
+    path = parse_path(command.path)
+    found = files.look(path)
+    if isinstance(found, str):
+        return view_text(path, found, command.view_range)
+    return render_listing(path, found)

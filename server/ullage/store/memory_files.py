@@ -1,0 +1,214 @@
+"""A memory in a folder on disk."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from ullage.memory.limits import MemoryLimits
+from ullage.memory.listing import LEVELS, MemoryEntry, is_listed
+from ullage.memory.paths import DEPTH, MemoryPath, folded
+from ullage.memory.texts import TextEdit
+from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
+from ullage.store.memory_lock import locked, opened, remove, unfinished_name
+from ullage.store.memory_walk import Found, entry_at, folder_at, make_folder, names_in, status_at, walk, write_new
+
+# Each is a write by somebody else between reading a file and replacing it; more in a row are no accident.
+_ATTEMPTS = 4
+
+
+class FolderMemory:
+    """`MemoryFiles` in the folder `base`, made when first used.
+
+    A file that another program changes between reading and replacing is noticed and read again. Files are replaced,
+    never written into, so a hard link elsewhere keeps its text. POSIX only: elsewhere no name can be opened relative
+    to an open folder.
+    """
+
+    def __init__(self, base: Path, limits: MemoryLimits | None = None) -> None:
+        self._base = base
+        self._limits = limits or MemoryLimits()
+
+    def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
+        with (
+            _told(path),
+            opened(self._base) as base,
+            folder_at(base, path.parent.parts) as parent,
+            entry_at(parent, path.name) as (descriptor, info),
+        ):
+            if stat.S_ISDIR(info.st_mode):
+                return tuple(_listing(path, list(walk(descriptor))))
+            return self._read(path, descriptor)
+
+    def create(self, path: MemoryPath, text: str) -> None:
+        if not path.parts:
+            raise Conflict(f"Error: File {path} already exists")
+        data = self._encode(path, text)
+        with _told(path), locked(self._base) as base:
+            self._check_room(list(walk(base)), path, len(data))
+            with _made(base, path.parent) as parent:
+                _check_free(parent, path.name, f"File {path}")
+                _place(base, parent, path.name, data)
+
+    def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
+        with _told(path), locked(self._base) as base, folder_at(base, path.parent.parts) as parent:
+            for _ in range(_ATTEMPTS):
+                with entry_at(parent, path.name) as (descriptor, before):
+                    if stat.S_ISDIR(before.st_mode):
+                        raise _no_such(path)
+                    edit = change(self._read(path, descriptor))
+                data = self._encode(path, edit.text)
+                self._check_room(list(walk(base)), path, len(data) - before.st_size)
+                if _state(status_at(parent, path.name)) == _state(before):
+                    _place(base, parent, path.name, data)
+                    return edit
+        raise Conflict(f"Error: The file {path} is being changed by another program; try again")
+
+    def delete(self, path: MemoryPath) -> None:
+        if not path.parts:
+            raise InvalidRequest(f"Error: {path} itself cannot be deleted; delete what is in it")
+        with _told(path), locked(self._base) as base, folder_at(base, path.parent.parts) as parent:
+            status_at(parent, path.name)
+            # For whoever looks, a folder goes at once, however long its files take.
+            doomed = unfinished_name()
+            os.rename(path.name, doomed, src_dir_fd=parent, dst_dir_fd=base)
+            os.fsync(parent)
+            remove(base, doomed)
+
+    def rename(self, old: MemoryPath, new: MemoryPath) -> None:
+        if not old.parts:
+            raise InvalidRequest(f"Error: {old} itself cannot be renamed")
+        if new != old and new.parts[: len(old.parts)] == old.parts:
+            raise InvalidRequest(f"Error: {old} cannot be moved into itself, to {new}")
+        with _told(old), locked(self._base) as base, folder_at(base, old.parent.parts) as source:
+            status_at(source, old.name)
+            found = list(walk(base))
+            _check_depth(found, old, new)
+            self._check_room(found, new.parent, 0)
+            with _made(base, new.parent) as target:
+                # In its own folder a name may change its spelling, to what some file systems take for the same.
+                itself = old.name if old.parent == new.parent and old != new else ""
+                _check_free(target, new.name, f"The destination {new}", itself)
+                os.rename(old.name, new.name, src_dir_fd=source, dst_dir_fd=target)
+                os.fsync(target)
+                os.fsync(source)
+
+    def _read(self, path: MemoryPath, descriptor: int) -> str:
+        most = self._limits.file_bytes
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise InvalidRequest(f"Error: The file {path} is over the limit of {most:,} bytes")
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidRequest(f"Error: The file {path} is not text in UTF-8") from error
+
+    def _encode(self, path: MemoryPath, text: str) -> bytes:
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidRequest(f"Error: The text for {path} holds half of a surrogate pair") from error
+        if len(data) > self._limits.file_bytes:
+            raise InvalidRequest(
+                f"Error: The file {path} would take {len(data):,} bytes of at most {self._limits.file_bytes:,}; "
+                "keep it shorter or split it"
+            )
+        return data
+
+    def _check_room(self, found: Sequence[Found], path: MemoryPath, added: int) -> None:
+        """Raises `InvalidRequest` if `added` bytes, or the names of `path` that are new, are more than fit."""
+        limits = self._limits
+        if added > 0 and sum(entry.size for entry in found) + added > limits.total_bytes:
+            raise InvalidRequest(
+                f"Error: The memory is full ({limits.total_bytes:,} bytes); delete files that are no longer needed"
+            )
+        names = {entry.parts for entry in found}
+        names_added = sum(path.parts[:depth] not in names for depth in range(1, len(path.parts) + 1))
+        if names_added and len(names) + names_added > limits.entries:
+            raise InvalidRequest(
+                f"Error: The memory holds {limits.entries:,} files and folders, the most it may; "
+                "delete what is no longer needed"
+            )
+
+
+@contextmanager
+def _told(path: MemoryPath) -> Generator[None]:
+    """What the system says, in words for a model."""
+    try:
+        yield
+    except OSError as error:
+        # A link where a name should be is refused with ELOOP or ENOTDIR.
+        if error.errno in (None, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR):
+            raise _no_such(path) from error
+        raise StoreUnavailable(f"Error: {path} cannot be used now: {error.strerror}") from error
+
+
+def _no_such(path: MemoryPath) -> NotFound:
+    return NotFound(f"Error: The path {path} does not exist. Please provide a valid path.")
+
+
+@contextmanager
+def _made(base: int, path: MemoryPath) -> Generator[int]:
+    """The folder `path`, made with those above it where they are not there."""
+    with ExitStack() as stack:
+        current = base
+        for depth, name in enumerate(path.parts):
+            here = MemoryPath(parts=path.parts[: depth + 1])
+            if name not in names_in(current):
+                _check_free(current, name, str(here))
+                make_folder(current, name)
+                os.fsync(current)
+            elif not stat.S_ISDIR(status_at(current, name).st_mode):
+                raise Conflict(f"Error: {here} is a file, not a folder")
+            current = stack.enter_context(folder_at(current, (name,)))
+        yield current
+
+
+def _check_free(folder: int, name: str, what: str, itself: str = "") -> None:
+    """Raises `Conflict` if there is a name that some file systems take for this one."""
+    key = folded(name)
+    for other in names_in(folder):
+        if other != itself and folded(other) == key:
+            spelled = "" if other == name else f", spelled {other!r}"
+            raise Conflict(f"Error: {what} already exists{spelled}")
+
+
+def _check_depth(found: Sequence[Found], old: MemoryPath, new: MemoryPath) -> None:
+    length = len(old.parts)
+    deepest = max((len(entry.parts) for entry in found if entry.parts[:length] == old.parts), default=length)
+    if len(new.parts) + deepest - length > DEPTH:
+        raise InvalidRequest(f"Error: What {old} holds would lie too deep in {new}; at most {DEPTH} names are allowed")
+
+
+def _place(base: int, parent: int, name: str, data: bytes) -> None:
+    """Puts a whole file in the place of `name`, or nothing."""
+    fresh = unfinished_name()
+    try:
+        write_new(base, fresh, data)
+        os.rename(fresh, name, src_dir_fd=base, dst_dir_fd=parent)
+    except OSError:
+        remove(base, fresh)
+        raise
+    os.fsync(parent)
+
+
+def _state(info: os.stat_result) -> tuple[int, int, int]:
+    return info.st_ino, info.st_size, info.st_mtime_ns
+
+
+def _listing(folder: MemoryPath, found: Sequence[Found]) -> Iterator[MemoryEntry]:
+    """The folder itself and what a listing shows of it. A folder's size is that of the files in it."""
+    sizes: dict[tuple[str, ...], int] = {}
+    for entry in found:
+        for depth in range(len(entry.parts)):
+            above = entry.parts[:depth]
+            sizes[above] = sizes.get(above, 0) + entry.size
+    yield MemoryEntry(path=folder, size=sizes.get((), 0), is_folder=True)
+    for entry in found:
+        if len(entry.parts) <= LEVELS and all(map(is_listed, entry.parts)):
+            size = sizes.get(entry.parts, 0) if entry.is_folder else entry.size
+            path = MemoryPath(parts=folder.parts + entry.parts)
+            yield MemoryEntry(path=path, size=size, is_folder=entry.is_folder)

@@ -1,0 +1,96 @@
+"""Archived text that poses as our frame, as a provider's, or as an order to whoever summarises or reads on.
+
+What a summary quotes must look like a quote. Nothing is dropped, so that it can still be found: brackets by which a
+model would take a piece for its frame become round ones, a heading of ours and an order come in quotation marks.
+"""
+
+import re
+
+# What ends a line for some readers, though not for Markdown, would begin a line outside the quote.
+_LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Characters nobody sees: they hide orders from people, and shapes from the patterns below.
+_UNSEEN = re.compile(
+    r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+# Scripts and pictures need joiners; plain letters do not.
+_JOINERS = re.compile(r"(?<=[\x00-~])[\u200c\u200d]+|[\u200c\u200d]+(?=[\x00-~])")
+_MARKER = re.compile(
+    r"[\[［【](?=\s*(?:compaction\b|\d+\s+(?:earlier|older|previous|prior|archived)?\s*messages\b"
+    r"|(?:context|conversation|session)[_ -](?:compaction|compacted|summary|archived?)|end of (?:summary|compaction)"
+    r"|/?(?:inst|sys|system|system_prompt|available_tools|tool_calls|tool_results)\s*[\]］】:]))"
+    r"(?P<inside>[^\]］】\n]{0,400})(?P<close>[\]］】])?",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"<(?P<inside>/?(?:(?:system|context|compaction|conversation|transcript|history|summary|analysis|instruction"
+    r"|assistant|user|human|tool|function|thinking|memory|developer|prompt|result|reminder|important|command)[\w-]*"
+    r"|antml:[\w-]{1,40}|s|bos|eos|start_of_turn|end_of_turn)(?:\s[^<>\n]{0,200})?/?)>",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"<(?P<inside>[|｜][^<>\n]{1,60}[|｜])>|<<(?P<double>/?SYS)>>", re.IGNORECASE)
+_ROLES = ("human", "assistant", "user", "system", "developer")
+_ROLE = re.compile(
+    rf"(?m)^(?P<lead>[ \t>*_#-]{{0,12}})(?P<role>(?:{'|'.join(_ROLES)})\s?:)(?=\s|[*_]|$)", re.IGNORECASE
+)
+_ROLE_HINTS = tuple(f"{role}{end}" for role in _ROLES for end in (":", " :"))
+_HEADING = re.compile(
+    r"(?m)^(?P<lead>[ \t>*-]{0,12})(?P<heading>#{1,6}[ \t]*(?:task|constraints|user requests|decisions and findings"
+    r"|errors and fixes|state of work|details|next step|where to look|files|commands|identifiers)[ \t]*#{0,6}[ \t]*)$",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"(?<!“)(?P<order>\b(?:"
+    r"(?:ignore|disregard|forget|override|bypass)(?:\s+(?:all|any|the|your|my|these|those|of|every|everything))*"
+    r"\s+(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing|original|before)"
+    r"(?:\s+(?:instructions?|prompts?|messages?|rules?|directions?|context|commands?|orders?|text|guidelines?))?\b"
+    r"|(?:when|while|if|before|after)\s+(?:you\s+|the model\s+|asked to\s+)?(?:are\s+)?"
+    r"(?:summari[sz](?:e|ing)|compact(?:ing)?|compress(?:ing)?)\b[^\n.]{0,160}"
+    r"|(?:note|message|instructions?|attention|hint|order)s?\s+(?:to|for)\s+(?:the\s+|whoever\s+)?"
+    r"(?:summari[sz]\w*|compact\w*)[^\n.]{0,160}"
+    r"|(?:include|insert|add|write|put|repeat|copy|mention|state|append|output)\b[^\n.]{0,80}\b(?:in|into|to)"
+    r"\s+(?:the|your|any|every)\s+(?:\w+\s+){0,2}summar(?:y|ies)\b[^\n.]{0,80}"
+    r"|(?:the|your|any|this)\s+summary\s+(?:must|should|shall|has to|needs to|will)\b[^\n.]{0,160}"
+    r"|(?:do not|don['’]t|never)\s+summari[sz]e\b[^\n.]{0,120}"
+    r"|you\s+are\s+now\s+(?:an?\s|in\s|the\s|no longer)[^\n.]{0,120}"
+    r"|(?:new|updated|revised|real|actual)\s+(?:system\s+)?(?:instructions?|system prompt)\s?:[^\n.]{0,160}"
+    r"))",
+    re.IGNORECASE,
+)
+_ORDER_HINTS = (
+    "ignore",
+    "disregard",
+    "forget",
+    "override",
+    "bypass",
+    "summar",
+    "compact",
+    "compress",
+    "you are now",
+    "instruction",
+    "system prompt",
+)
+
+
+def neutralise(text: str) -> str:
+    """Takes from archived text the shapes by which a model would take it for a marker, for its frame or for an order.
+    Doing it twice changes nothing more."""
+    text = _LINE_ENDS.sub("\n", text)
+    if not text.isascii():
+        text = _JOINERS.sub("", _UNSEEN.sub("", text))
+    if "[" in text or "［" in text or "【" in text:
+        text = _MARKER.sub(_round_marker, text)
+    if "<" in text:
+        text = _TOKEN.sub(lambda match: f"({match['inside'] or match['double']})", text)
+        text = _TAG.sub(r"(\g<inside>)", text)
+    lowered = text.lower()
+    if "#" in text:
+        text = _HEADING.sub(r"\g<lead>“\g<heading>”", text)
+    if any(hint in lowered for hint in _ROLE_HINTS):
+        text = _ROLE.sub(r"\g<lead>(\g<role>)", text)
+    if any(hint in lowered for hint in _ORDER_HINTS):
+        text = _ORDER.sub(r"“\g<order>” (quoted)", text)
+    return text
+
+
+def _round_marker(match: re.Match[str]) -> str:
+    return f"({match['inside']}{')' if match['close'] else ''}"

@@ -1,0 +1,61 @@
+"""Costs of looking at a context and shrinking it; `-s` prints the figures."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.workspace import TestClient, build_test_client
+from ullage.edits.drop_oldest import drop_oldest
+from ullage.service.compaction import new_stamp
+from ullage.service.contexts import view_page
+from ullage.service.session import Session
+from ullage.store import open_store
+
+pytestmark = pytest.mark.slow
+
+_TEXT = "The quick brown fox jumps over the lazy dog, as it did before, and notes what it saw. " * 4
+# What a person takes for immediate, and what was asked for.
+_TRUNCATION_MS = 50.0
+
+
+async def session_of(client: TestClient, messages: int) -> Session:
+    created = await client.call("session/new", model="unknown-model")
+    for start in range(0, messages, 500):
+        texts = [f"{number}: {_TEXT}" for number in range(start, min(start + 500, messages))]
+        await client.say(created["sessionId"], *texts)
+    return client.workspace.session(created["sessionId"])
+
+
+def fastest_ms(call: Callable[[], object], runs: int = 9) -> float:
+    times: list[float] = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        call()
+        times.append(1000 * (time.perf_counter() - began))
+    return min(times)
+
+
+async def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds() -> None:
+    client = build_test_client()
+    session = await session_of(client, 100)
+    stamp = new_stamp(client.workspace)
+    took = fastest_ms(lambda: drop_oldest(session.counted_view(), session.used // 2, (), None, stamp))
+    print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for people)
+    assert took < _TRUNCATION_MS
+
+
+async def test_a_page_of_a_long_context_costs_what_a_page_of_a_short_one_does(tmp_path: Path) -> None:
+    times: dict[int, float] = {}
+    for size in (100, 10_000):
+        client = build_test_client(store=open_store(tmp_path / f"{size}.db"))
+        session = await session_of(client, size)
+        samples: list[float] = []
+        for _ in range(9):
+            began = time.perf_counter()
+            page = await view_page(client.workspace, session.id, 20, 50)
+            samples.append(time.perf_counter() - began)
+            assert len(page.entries) == 50
+        times[size] = min(samples)
+    assert times[10_000] <= 3 * times[100]

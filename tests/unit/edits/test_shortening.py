@@ -1,0 +1,131 @@
+"""Long outputs keep what tells most; what is far too large is cut wherever it stands."""
+
+from support.build import STAMP, assistant, counted, results, user, uses, words
+from ullage.edits.counted import CountedView
+from ullage.edits.excerpt import excerpt, names
+from ullage.edits.shorten import shorten
+from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.model.blocks import ImageBlock, TextBlock, ThinkingBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+from ullage.tokens.registry import get_counter
+from ullage.transcript.view import Item
+
+LINES = [f"compiling module number {i} of the project" for i in range(400)]
+OUTPUT = "\n".join([*LINES[:200], "src/store.py:81: error: no attribute 'flush_all'", *LINES[200:], "BUILD FAILED"])
+
+
+def test_an_excerpt_keeps_the_head_the_tail_and_what_went_wrong() -> None:
+    got = excerpt(OUTPUT, 2_000)
+    assert len(got) <= 2_200
+    assert got.startswith(LINES[0])
+    assert got.endswith("BUILD FAILED")
+    assert "error: no attribute 'flush_all'" in got
+    assert "lines left out …]" in got
+
+
+def test_an_excerpt_keeps_the_lines_that_are_asked_for() -> None:
+    text = "\n".join([*LINES[:200], "wrote target/out-7f3a.bin", *LINES[200:]])
+    assert "out-7f3a.bin" not in excerpt(text, 2_000)
+    assert "out-7f3a.bin" in excerpt(text, 2_000, {"target/out-7f3a.bin"})
+
+
+def test_one_endless_line_loses_its_middle() -> None:
+    got = excerpt("x" * 50_000, 1_000)
+    assert len(got) <= 1_100
+    assert "characters left out" in got
+
+
+def test_names_are_told_from_words() -> None:
+    assert names("The parser in src/parse_all.py, see Parser.readAll and build-12.") == {
+        "src/parse_all.py",
+        "Parser.readAll",
+        "build-12",
+    }
+
+
+def build(name: str = "run") -> list[Message]:
+    return [uses("u", "t", name=name), results("r", "t", text=OUTPUT), assistant("a", "Done."), user("p", "And now?")]
+
+
+def shortened(messages: list[Message], limits: ResultLimits, untouched: tuple[str, ...] = ()) -> str | None:
+    edit = shorten_results(counted(*messages), limits, STAMP, untouched)
+    return edit.replacements[0].text if edit else None
+
+
+def test_a_result_over_its_limit_is_shortened_to_it() -> None:
+    view = counted(*build())
+    edit = shorten_results(view, ResultLimits(max_result_tokens=300), STAMP)
+    assert edit is not None
+    assert view.after(edit).tokens[1] <= 301
+    assert edit.tokens_saved == view.used - view.after(edit).used
+
+
+def test_limits_differ_by_tool_and_memory_has_none() -> None:
+    assert shortened(build(), ResultLimits(max_result_tokens=10_000)) is None
+    assert shortened(build(), ResultLimits(max_result_tokens=10_000, by_tool={"run": 300})) is not None
+    assert shortened(build(), ResultLimits(max_result_tokens=300, by_tool={"run": 10_000})) is None
+    assert shortened(build("memory"), ResultLimits(max_result_tokens=300)) is None
+    assert shortened(build(), ResultLimits(max_result_tokens=300, exclude_tools=frozenset({"run"}))) is None
+    assert shortened(build(), ResultLimits(max_result_tokens=300), untouched=("r",)) is None
+
+
+def test_what_is_to_be_answered_stays_whole() -> None:
+    assert shortened(build()[:2], ResultLimits(max_result_tokens=300)) is None
+
+
+def test_what_the_agent_came_back_to_and_the_focus_stay() -> None:
+    text = "\n".join(
+        [*LINES[:150], "found cache_key_v2 in use", *LINES[150:300], "seen in zone eu-west-3", *LINES[300:]]
+    )
+    messages = [
+        uses("u", "t", name="run"),
+        results("r", "t", text=text),
+        assistant("a", "So cache_key_v2 it is."),
+        user("p"),
+    ]
+    got = shortened(messages, ResultLimits(max_result_tokens=300, focus="what happens in eu-west-3"))
+    assert got is not None
+    assert "cache_key_v2" in got
+    assert "eu-west-3" in got
+
+
+def cut(message: Message, limit: int) -> Message:
+    counter = get_counter("gpt-4o")
+    tokens = [counter.count_message(message)]
+    view = CountedView(items=(Item(0, message),), tokens=tokens, fixed=0, measure=counter.count_message)
+    edit = shorten(view, limit, STAMP)
+    assert edit is not None
+    assert view.after(edit).used <= limit
+    return view.after(edit).messages[0]
+
+
+def test_a_huge_tool_input_shares_what_room_there_is() -> None:
+    (block,) = cut(uses("u", "t", path="/a.py", content=words(5_000)), 200).content
+    assert isinstance(block, ToolUseBlock)
+    assert block.input["path"] == "/a.py"
+    assert "characters left out" in block.input["content"]
+
+
+def test_an_input_of_too_many_parts_is_cut_as_one() -> None:
+    many = Message(
+        id="m",
+        role=Role.ASSISTANT,
+        content=(ToolUseBlock(id="t", name="run", input={f"key {i}": f"value {i}" for i in range(2_000)}),),
+    )
+    (block,) = cut(many, 100).content
+    assert isinstance(block, ToolUseBlock)
+    assert list(block.input) == ["cut"]
+
+
+def test_pictures_and_encrypted_thinking_go_whole() -> None:
+    picture = Message(id="m", role=Role.USER, content=(ImageBlock(data="A" * 9_000), TextBlock(text="See?")))
+    assert cut(picture, 20).content[1] == TextBlock(text="See?")
+    hidden = Message(id="m", role=Role.ASSISTANT, content=(ThinkingBlock(thinking="", redacted="A" * 9_000),))
+    assert cut(hidden, 20).content == (ThinkingBlock(thinking=""),)
+
+
+def test_messages_that_are_to_stay_whole_do() -> None:
+    view = counted(user("a", words(500)), user("b", words(500)))
+    edit = shorten(view, 600, STAMP, {"a"})
+    assert edit is not None
+    assert [each.message_id for each in edit.replacements] == ["b"]

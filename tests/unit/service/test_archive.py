@@ -1,0 +1,95 @@
+"""Searching while the index is still being made: nobody waits, it can be given up, and it is told of."""
+
+import asyncio
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from support.memory_store import MemoryStore
+from support.workspace import PATIENCE, build_test_client
+from ullage.service.archive import search
+from ullage.service.ports import Indexing
+from ullage.store import open_store
+
+
+class SlowToIndex(MemoryStore):
+    """A store with three records to index, each as soon as the test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed = Event()
+        self.left = 3
+
+    def index_some(self, session_id: str | None = None) -> int:
+        assert self.allowed.wait(PATIENCE)
+        self.left = max(0, self.left - 1)
+        return self.left
+
+
+class Watcher:
+    """Keeps what is told of indexing."""
+
+    def __init__(self) -> None:
+        self.told: list[Indexing] = []
+
+    def indexing(self, progress: Indexing) -> None:
+        self.told.append(progress)
+
+
+async def test_other_work_goes_on_while_a_search_indexes() -> None:
+    store = SlowToIndex()
+    client = build_test_client(store)
+    session_id = (await client.call("session/new"))["sessionId"]
+    searching = asyncio.ensure_future(client.call("context/search", query="walnut"))
+    await client.say(session_id, "a walnut")
+    assert not searching.done()
+    store.allowed.set()
+    assert len((await searching)["hits"]) == 1
+
+
+async def test_a_search_that_is_given_up_ends_with_the_step_that_runs() -> None:
+    store, watcher = SlowToIndex(), Watcher()
+    workspace = build_test_client(store).workspace
+    workspace.indexing_listeners.append(watcher)
+    store.allowed.set()
+    searching = asyncio.ensure_future(search(workspace, None, "walnut", 10, patience=0))
+    while not watcher.told:
+        await asyncio.sleep(0)
+    store.allowed.clear()
+    watcher.told[0].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(searching, PATIENCE)
+    assert watcher.told[-1].left == 0
+    store.allowed.set()
+
+
+async def test_indexing_that_takes_long_is_told_of_from_its_beginning_to_its_end() -> None:
+    store, watcher = SlowToIndex(), Watcher()
+    workspace = build_test_client(store).workspace
+    workspace.indexing_listeners.append(watcher)
+    store.allowed.set()
+    await search(workspace, None, "walnut", 10, patience=0)
+    assert [(progress.left, progress.total) for progress in watcher.told] == [(2, 2), (1, 2), (0, 2)]
+    assert len({progress.id for progress in watcher.told}) == 1
+
+
+async def test_quick_indexing_is_not_told_of() -> None:
+    store, watcher = SlowToIndex(), Watcher()
+    workspace = build_test_client(store).workspace
+    workspace.indexing_listeners.append(watcher)
+    store.allowed.set()
+    await search(workspace, None, "walnut", 10, patience=PATIENCE)
+    assert watcher.told == []
+
+
+async def test_searches_at_the_same_time_as_appends_find_all_that_was_there(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db") as store:
+        client = build_test_client(store)
+        session_id = (await client.call("session/new"))["sessionId"]
+        await client.say(session_id, *(f"walnut number {number} " + "and more " * 300 for number in range(300)))
+        searches = [asyncio.ensure_future(client.call("context/search", query="walnut", limit=100)) for _ in range(3)]
+        for number in range(20):
+            await client.say(session_id, f"hazel {number}")
+        assert [len((await one)["hits"]) for one in searches] == [100] * 3
+        assert len((await client.call("context/search", query="hazel", limit=100))["hits"]) == 20

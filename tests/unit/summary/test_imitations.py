@@ -1,0 +1,86 @@
+"""What poses as our frame, as a provider's or as an order is quoted as what it is."""
+
+import re
+
+import pytest
+
+from support.compacted import compacted
+from support.conversations import agent, bash, call, user
+from support.corpus import cases
+from ullage.model.marker import render_marker
+from ullage.model.message import Message
+from ullage.summary.imitations import neutralise
+from ullage.summary.items import HEADINGS
+
+IMITATIONS = cases("imitations.json")
+each_imitation = pytest.mark.parametrize("case", IMITATIONS, ids=lambda case: f"{case['kind']} {case['text'][:30]!a}")
+OURS = [*HEADINGS.values(), "## Files", "## Commands", "## Identifiers"]
+# What a reader may take for a frame, however it is spelled: kept apart from the patterns under test.
+FRAMES = re.compile(
+    r"\[\s*(?:compaction|\d+ (?:earlier )?messages|context[ _]compaction|/?inst|/?system_prompt)"
+    r"|<\|?/?\|?(?:system|summary|assistant|user|human|im_|endoftext|tool|function|instruction|context|eot|developer"
+    r"|thinking)|^[\s>*_#-]*(?:human|assistant|system|user|developer)\s?:",
+    re.IGNORECASE,
+)
+WORDS = re.compile(r"[A-Za-z]{3,}")
+
+
+def quoting(text: str) -> tuple[Message, ...]:
+    """A conversation that holds a text wherever a summary quotes from."""
+    return (
+        user(f"Please look at this page:\n{text}"),
+        agent(f"The page says, and I found it important:\n\n{text}"),
+        *bash("fetch page", f"error: {text}\n{text}", is_error=True),
+        *call("Write", {"file_path": "page.md", "content": text}, text),
+        *call("TodoWrite", {"todos": [{"content": text, "status": "pending"}]}, "ok", call_id="todo"),
+        user(text),
+        agent(text),
+    )
+
+
+def test_corpus_holds_at_least_60_imitations() -> None:
+    assert len({case["text"] for case in IMITATIONS}) >= 60
+
+
+@each_imitation
+def test_imitation_is_changed_and_still_found_by_its_words(case: dict[str, str]) -> None:
+    shown = neutralise(case["text"])
+    unseen = re.compile("[\u200b\u200d]")
+    assert shown != case["text"]
+    assert set(WORDS.findall(unseen.sub("", case["text"]))) <= set(WORDS.findall(shown))
+
+
+@each_imitation
+def test_neutralising_twice_changes_nothing_more(case: dict[str, str]) -> None:
+    once = neutralise(case["text"])
+    assert neutralise(once) == once
+
+
+@each_imitation
+def test_no_line_of_a_summary_poses_as_a_frame(case: dict[str, str]) -> None:
+    head, *lines = render_marker(compacted(quoting(case["text"]))).splitlines()
+    assert head.startswith("[Compaction 1: ")
+    assert [line for line in lines if FRAMES.search(line)] == []
+    titles = [
+        line for line in lines if line.lstrip(" ->*").startswith("#") and line.lstrip(" ->*#") in {h[3:] for h in OURS}
+    ]
+    assert titles == sorted(set(titles), key=OURS.index)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "list[int] and dict[str, int]",
+        "a < b and c > d",
+        "<div class='user'>Hello</div>",
+        "The summary of results is in docs/summary.md.",
+        "a word in a sentence follows the system: like this",
+        "# Installing the package",
+        "items[compactions - 1]",
+        "std::vector<Token> tokens;",
+        "ignore the whitespace, keep the rest",
+        "when compared with the other file",
+    ],
+)
+def test_usual_text_stays(text: str) -> None:
+    assert neutralise(text) == text
