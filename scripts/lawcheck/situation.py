@@ -53,6 +53,7 @@ class Situation(Struct, frozen=True, kw_only=True):
             settings=ContextSettings(keep_thinking_turns=1, clear_tool_inputs=True),
             transcript=self.transcript,
             new_stamp=lambda: Stamp(id=f"e{next(numbers)}", timestamp=1_000),
+            relied=frozenset(self.transcript.relied),
             result_tokens=RESULT_TOKENS,
         )
 
@@ -126,6 +127,7 @@ def _earlier(rng: random.Random, situation: Situation, stop: int) -> Iterator[Ed
         settings=ContextSettings(),
         transcript=situation.transcript,
         new_stamp=lambda: Stamp(id=f"earlier{stop}-{next(numbers)}", timestamp=500),
+        relied=frozenset(situation.transcript.relied),
         result_tokens=RESULT_TOKENS,
     )
     yield from (edit for _, edit in climb(rungs, situation.view, terms))
