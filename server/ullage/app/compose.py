@@ -5,13 +5,17 @@ import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ullage.catalog.limits import ContextLimits
 from ullage.model.settings import Settings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore
+from ullage.service.recall import RecallResult, recall
 from ullage.service.workspace import Workspace
+from ullage.store.memory_base import memory_base
+from ullage.store.memory_files import FolderMemory
 from ullage.store.sqlite_store import open_store
 from ullage.tools.toolbox import LocalToolbox
 
@@ -32,17 +36,24 @@ class RandomIds:
 
 def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
     """A workspace on the store at `store_path`, or in the user's data folder. Raises `StoreError`."""
-    return _workspace_on(open_store(store_path), settings)
+    return _workspace_on(open_store(store_path), store_path, settings)
 
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
     """`build_workspace` for a while: the store is closed at the end."""
     with open_store(store_path) as store:
-        yield _workspace_on(store, settings)
+        yield _workspace_on(store, store_path, settings)
 
 
-def _workspace_on(store: SessionStore, settings: Settings | None) -> Workspace:
+def _workspace_on(store: SessionStore, path: Path | None, settings: Settings | None) -> Workspace:
+    def memory_of(cwd: str) -> FolderMemory:
+        # Beside the sessions, wherever those are.
+        return FolderMemory(memory_base(cwd or None, path.absolute().parent if path else None))
+
+    async def look_up(session_id: str, arguments: Any) -> RecallResult:
+        return await recall(workspace, session_id, arguments)
+
     ports = Ports(
         store=store,
         catalog=ContextLimits.for_model,
@@ -50,6 +61,7 @@ def _workspace_on(store: SessionStore, settings: Settings | None) -> Workspace:
         ids=RandomIds(),
         summarizer=OfflineSummarizer(),
         providers=ProviderRegistry(),
-        toolbox=LocalToolbox(),
+        toolbox=LocalToolbox(memory_of, look_up),
     )
-    return Workspace(ports, settings)
+    workspace = Workspace(ports, settings)
+    return workspace
