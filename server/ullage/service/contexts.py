@@ -16,7 +16,7 @@ from ullage.service.compaction import (
     finish,
     manual_limits,
     plan,
-    require_idle,
+    require_rest,
     write_summary,
 )
 from ullage.service.session import Previewed, Session
@@ -93,6 +93,7 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
 async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
     """Compacts now. Raises `NothingToCompact`, `SessionBusy`."""
     session = await settled(workspace, session_id)
+    require_rest(workspace, session_id)
     limits = manual_limits(session.used, workspace.budget(session))
     edit = await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
     # What was appended while the summary was written may have filled the context again.
@@ -103,7 +104,7 @@ async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> 
 async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
     """What `compact_by_hand` would do, with the summary written but nothing applied."""
     session = await settled(workspace, session_id)
-    require_idle(workspace, session_id)
+    require_rest(workspace, session_id)
     limits = manual_limits(session.used, workspace.budget(session))
     planned = plan(workspace, session, limits, EditTrigger.MANUAL)
     summary = await write_summary(workspace, planned, focus, lambda _: None)
@@ -119,11 +120,12 @@ async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
 
 
 def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> CompactionEdit:
-    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`.
+    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`,
+    `SessionBusy`.
 
     Raises `InvalidRequest` for words that make the context grow; the preview then waits for shorter ones.
     """
-    session = workspace.session(session_id)
+    session = _idle(workspace, session_id)
     previewed = session.previews.get(preview_id)
     if previewed is None:
         raise PreviewExpired(f"no preview {preview_id!r} is waiting; ask for a new one")
@@ -180,7 +182,7 @@ def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:
 
 
 def _idle(workspace: Workspace, session_id: str) -> Session:
-    require_idle(workspace, session_id)
+    require_rest(workspace, session_id)
     return workspace.session(session_id)
 
 

@@ -14,7 +14,7 @@ def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
     active = transcript.active
     return UsageMeta(
         source=reading.source,
-        level=level(reading.used, budget if workspace.settings.context.enabled else None),
+        level=level(reading.used, budget if workspace.is_managed(session) else None),
         usable=budget.usable if budget else None,
         warn_at=budget.warn_at if budget else None,
         compact_at=budget.compact_at if budget else None,

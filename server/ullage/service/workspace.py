@@ -9,7 +9,7 @@ import msgspec
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
 from ullage.model.settings import Settings
-from ullage.model.updates import ToolCall, Update
+from ullage.model.updates import Update
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.model_ports import Permissions, Provider
 from ullage.service.ports import IndexingListener, Listener, Ports
@@ -66,6 +66,12 @@ class Workspace:
         self._open.pop(session_id, None)
         self._appending.pop(session_id, None)
 
+    async def end(self, session_id: str) -> None:
+        """Stops what is running in a session, and closes it in memory once nothing writes to it any more."""
+        self.cancel(session_id)
+        await self.turns.end(session_id)
+        self.forget(session_id)
+
     def cancel(self, session_id: str) -> None:
         """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for."""
         self.turns.cancel(session_id)
@@ -110,9 +116,9 @@ class Workspace:
         """The most tokens of one answer of the session's model; None where nothing is known."""
         return self.ports.catalog(self.model(session), self.settings.models).max_output
 
-    async def permitted(self, session_id: str, call: ToolCall) -> bool:
-        """Whether a tool call may be made. Where nobody can be asked, what our tools do is harmless enough."""
-        return self.permissions is None or await self.permissions.ask(session_id, call)
+    def is_managed(self, session: Session) -> bool:
+        """Whether the context is watched: not in a replay, whose context is what it was."""
+        return self.settings.context.enabled and session.id not in self.turns.replayed
 
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""

@@ -135,6 +135,12 @@ class ContextTracker:
         self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
         self._forget_before(answer)
 
+    def take_count(self, prompt: int, at: int) -> None:
+        """The provider's own count of the whole view as a prompt: known like a report, though nothing was sent yet."""
+        end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
+        self._anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
+        self._smallest = prompt, self._counted
+
     def edited(self, counts: Iterable[tuple[str, Role, Breakdown]]) -> None:
         """The whole view as it is after an edit. The last report no longer speaks of it."""
         self._anchor = None
