@@ -206,6 +206,12 @@ export interface ContextSettings {
   readonly maxResultTokensByTool?: Readonly<Record<string, number>>;
 }
 
+/** What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217. */
+export interface Cost {
+  readonly amount: number;
+  readonly currency: string;
+}
+
 /**
  * An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit
  * it is undone with.
@@ -717,7 +723,8 @@ export type Update =
 
 /**
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read
- * from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+ * from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the
+ * other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */
@@ -728,6 +735,8 @@ export interface Usage {
   readonly cache_read_input_tokens?: number;
   /** @default 0 */
   readonly cache_creation_input_tokens?: number;
+  /** @default 0 */
+  readonly reasoning_tokens?: number;
 }
 
 /** What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown. */
@@ -749,10 +758,14 @@ export interface UsageMeta {
   readonly errorShare: number | null;
 }
 
-/** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */
+/**
+ * How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every
+ * request's price is known, and all that is known beside.
+ */
 export interface UsageResult {
   readonly used: number;
   readonly size: number | null;
+  readonly cost?: Cost;
   readonly _meta: { readonly ullage: UsageMeta };
 }
 
@@ -763,11 +776,15 @@ export interface UsageResult {
  */
 export type UsageSource = "reported" | "estimated" | "stale";
 
-/** Tokens in context and the window in effect. Never sent with a guessed `size`. */
+/**
+ * Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
+ * Never sent with a guessed `size`.
+ */
 export interface UsageUpdate {
   readonly sessionUpdate: "usage_update";
   readonly used: number;
   readonly size: number;
+  readonly cost?: Cost;
   readonly _meta?: { readonly ullage: UsageMeta };
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ullage.catalog.limits import ContextLimits
+from ullage.catalog.prices import price_of
 from ullage.model.settings import Settings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.offline import OfflineSummarizer
@@ -62,6 +63,7 @@ def _workspace_on(store: SessionStore, path: Path | None, settings: Settings | N
         summarizer=OfflineSummarizer(),
         providers=ProviderRegistry(),
         toolbox=LocalToolbox(memory_of, look_up),
+        prices=price_of,
     )
     workspace = Workspace(ports, settings)
     return workspace

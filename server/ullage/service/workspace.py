@@ -10,6 +10,7 @@ from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
 from ullage.model.settings import Settings
 from ullage.model.updates import Update
+from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.model_ports import Permissions, Provider
 from ullage.service.ports import IndexingListener, Listener, Ports
@@ -157,10 +158,14 @@ class Workspace:
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)
         model = self.ports.store.info(session_id).model or self.settings.model
-        session = Session(session_id, self._counter(model), self._calibration(model))
+        session = Session(session_id, self._counter(model), self._calibration(model), self._cost)
         session.restore(stored)
         self._open[session_id] = session
         return session
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        price = self.ports.prices(model or self.settings.model)
+        return None if price is None else price.cost(usage)
 
     def _counter(self, model: str) -> TokenCounter:
         override = self.settings.models.get(model)

@@ -118,7 +118,7 @@ class ContextTracker:
         last report counts for the totals alone.
         """
         if self._anchor and self._anchor.answer.message_id == message_id:
-            self._totals = _minus(self._totals, self._anchor.usage) + usage
+            self._totals = self._totals - self._anchor.usage + usage
             self._anchor = replace(self._anchor, usage=usage, at=at)
             return
         self._totals += usage
@@ -234,13 +234,4 @@ def _step(anchor: Anchor, counted: int, turn: int) -> Step:
         added=counted - anchor.answer.after,
         reasoning=anchor.reasoning,
         new_turn=turn != anchor.answer.turn,
-    )
-
-
-def _minus(whole: Usage, part: Usage) -> Usage:
-    return Usage(
-        input_tokens=whole.input_tokens - part.input_tokens,
-        output_tokens=whole.output_tokens - part.output_tokens,
-        cache_read_input_tokens=whole.cache_read_input_tokens - part.cache_read_input_tokens,
-        cache_creation_input_tokens=whole.cache_creation_input_tokens - part.cache_creation_input_tokens,
     )

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -68,8 +70,8 @@ class PartialAnswer:
                 self._call(fragment)
             case ToolUseResult(result=result):
                 self.results[result.tool_use_id] = result
-            case UsageDelta(usage=usage):
-                self.usage = usage
+            case UsageDelta(usage=usage, reasoning_tokens=reasoning):
+                self.usage = replace(usage, reasoning_tokens=reasoning) if reasoning else usage
             case Finished(stop_reason=reason):
                 self._end_thinking()
                 self._end_text()

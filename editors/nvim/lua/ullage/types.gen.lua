@@ -136,6 +136,11 @@
 ---@field maxResultTokens? integer|vim.NIL Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000.
 ---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
 
+--- What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217.
+---@class (exact) ullage.Cost
+---@field amount number
+---@field currency string
+
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
 ---@field id string
@@ -526,12 +531,13 @@
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.
 ---@field cache_read_input_tokens? integer Default 0.
 ---@field cache_creation_input_tokens? integer Default 0.
+---@field reasoning_tokens? integer Default 0.
 
 --- What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown.
 ---@class (exact) ullage.UsageMeta
@@ -551,20 +557,22 @@
 ---@field pendingMessages integer
 ---@field errorShare? number|vim.NIL
 
---- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
+--- How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every request's price is known, and all that is known beside.
 ---@class (exact) ullage.UsageResult
 ---@field used integer
 ---@field size? integer|vim.NIL
+---@field cost? ullage.Cost
 ---@field _meta { ullage: ullage.UsageMeta }
 
 --- How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
 ---@alias ullage.UsageSource "reported"|"estimated"|"stale"
 
---- Tokens in context and the window in effect. Never sent with a guessed `size`.
+--- Tokens in context and the window in effect, and what the session has cost, where every request's price is known. Never sent with a guessed `size`.
 ---@class (exact) ullage.UsageUpdate
 ---@field sessionUpdate "usage_update"
 ---@field used integer
 ---@field size integer
+---@field cost? ullage.Cost
 ---@field _meta? { ullage: ullage.UsageMeta }
 
 --- The person's prompt as it enters the transcript, so that every client of the session shows it.
