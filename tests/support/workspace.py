@@ -165,7 +165,7 @@ class OneFile(NoTools):
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
         locations = (ToolLocation(path=self._path),)
-        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations)
+        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations, needs_permission=True)
 
     async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         return ToolOutcome(text=self._text)

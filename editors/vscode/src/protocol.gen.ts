@@ -448,6 +448,35 @@ export interface NoticeMeta {
 /** How a command ended, as far as its output tells. */
 export type Outcome = "passed" | "failed" | "unknown";
 
+/** ACP's kinds of options, those that are offered. */
+export type PermissionKind = "allow_once" | "allow_always" | "reject_once";
+
+/** One way to answer. */
+export interface PermissionOption {
+  readonly optionId: string;
+  readonly name: string;
+  readonly kind: PermissionKind;
+}
+
+/** What the person did; `optionId` is there if an option was selected. */
+export interface PermissionOutcome {
+  readonly outcome: PermissionOutcomeKind;
+  readonly optionId?: string;
+}
+
+/** Whether the person chose an option, or the turn was stopped meanwhile. */
+export type PermissionOutcomeKind = "selected" | "cancelled";
+
+/** The tool call in question, as `tool_call` told of it. */
+export interface PermissionToolCall {
+  readonly toolCallId: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: ToolStatus;
+  readonly locations: readonly ToolLocation[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
 /** Pins a message of the context, or unpins it. */
 export interface PinParams {
   readonly sessionId: string;
@@ -491,6 +520,18 @@ export interface ProviderSettings {
   readonly timeout?: number;
   /** Let the provider itself clear or compact, where its API offers that. @default false */
   readonly contextEditing?: boolean;
+}
+
+/** The server asks the client whether a tool call may be made. */
+export interface RequestPermissionParams {
+  readonly sessionId: string;
+  readonly toolCall: PermissionToolCall;
+  readonly options: readonly PermissionOption[];
+}
+
+/** The client's answer. */
+export interface RequestPermissionResult {
+  readonly outcome: PermissionOutcome;
 }
 
 /** A file or other resource put into the conversation; without `text` it is only a link. */
@@ -854,6 +895,9 @@ export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage
 
 /** Lists every edit ever made. */
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
+
+/** Asks the person whether a tool call may be made. Sent by the server. */
+export const SessionRequest_permission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
 /** What happens in a session, sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };

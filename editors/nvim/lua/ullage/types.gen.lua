@@ -328,6 +328,32 @@
 --- How a command ended, as far as its output tells.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
 
+--- ACP's kinds of options, those that are offered.
+---@alias ullage.PermissionKind "allow_once"|"allow_always"|"reject_once"
+
+--- One way to answer.
+---@class (exact) ullage.PermissionOption
+---@field optionId string
+---@field name string
+---@field kind ullage.PermissionKind
+
+--- What the person did; `optionId` is there if an option was selected.
+---@class (exact) ullage.PermissionOutcome
+---@field outcome ullage.PermissionOutcomeKind
+---@field optionId? string
+
+--- Whether the person chose an option, or the turn was stopped meanwhile.
+---@alias ullage.PermissionOutcomeKind "selected"|"cancelled"
+
+--- The tool call in question, as `tool_call` told of it.
+---@class (exact) ullage.PermissionToolCall
+---@field toolCallId string
+---@field title string
+---@field kind ullage.ToolKind
+---@field status ullage.ToolStatus
+---@field locations ullage.ToolLocation[]
+---@field rawInput? table<string, any>
+
 --- Pins a message of the context, or unpins it.
 ---@class (exact) ullage.PinParams
 ---@field sessionId string
@@ -357,6 +383,16 @@
 ---@field nativeTools? boolean The server understands tool calls. Default true.
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear or compact, where its API offers that. Default false.
+
+--- The server asks the client whether a tool call may be made.
+---@class (exact) ullage.RequestPermissionParams
+---@field sessionId string
+---@field toolCall ullage.PermissionToolCall
+---@field options ullage.PermissionOption[]
+
+--- The client's answer.
+---@class (exact) ullage.RequestPermissionResult
+---@field outcome ullage.PermissionOutcome
 
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
