@@ -81,6 +81,9 @@ class AnthropicProvider:
 
     async def check(self, model: str) -> str:
         with self._translated():
+            if not model:
+                await self._client.models.list(limit=1)
+                return f"answers at {self._client.base_url}"
             found = await self._client.models.retrieve(model)
         return f"answers at {self._client.base_url}, and has {found.id}"
 
