@@ -39,14 +39,18 @@ _STOP_REASONS = {
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
-    """The provider; retries are ours, so that the person is told of them."""
-    client = anthropic.AsyncAnthropic(
+    """The provider."""
+    return AnthropicProvider(name, make_client(settings, key))
+
+
+def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropic:
+    """The SDK's client; retries are ours, so that the person is told of them."""
+    return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url or None,
         max_retries=0,
         timeout=httpx2.Timeout(settings.timeout, connect=min(10.0, settings.timeout)),
     )
-    return AnthropicProvider(name, client)
 
 
 class AnthropicProvider:

@@ -25,6 +25,8 @@ _TOO_LONG = (
     "exceeds the available context size",
     "input is too long",
 )
+# 429 as well, but no waiting helps (OpenAI and Anthropic, "Error codes").
+_NO_CREDIT = ("insufficient_quota", "billing_error")
 _LONGEST = 300
 
 
@@ -43,7 +45,9 @@ def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
     status, kind = refusal.status, refusal.kind
     if status in (401, 403) or kind in ("authentication_error", "permission_error"):
         return AuthenticationFailed(f"{text}. Check the key; `ullage doctor` tells where it is taken from.")
-    if status == 429 or kind == "rate_limit_error":
+    if kind in _NO_CREDIT:
+        return RequestRefused(text)
+    if status == 429 or kind in ("rate_limit_error", "rate_limit_exceeded"):
         return RateLimited(text, retry_after(refusal.headers))
     if status == 413 or kind == "request_too_large" or _is_too_long(refusal):
         return ContextTooLong(text)
