@@ -20,6 +20,7 @@ class AnthropicWire:
     base = ""
     path = "/v1/messages"
     count_path = "/v1/messages/count_tokens"
+    tokens_share = 1.15
     text_mark = b'"text_delta"'
 
     def violations(self, body: Json) -> list[str]:
@@ -27,6 +28,9 @@ class AnthropicWire:
 
     def items(self, body: Json) -> list[Any]:
         return [*body.get("tools", []), body.get("system", ""), *body["messages"]]
+
+    def max_tokens(self, body: Json) -> int:
+        return body["max_tokens"]
 
     def events(self, model: str, reply: Reply, account: Account) -> Iterator[tuple[str, Json]]:
         usage: Json = {

@@ -19,6 +19,7 @@ class ChatWire:
     base = "/v1"
     path = "/v1/chat/completions"
     count_path = ""
+    tokens_share = 1.0
     text_mark = b'"delta": {"content"'
 
     def violations(self, body: Json) -> list[str]:
@@ -27,6 +28,9 @@ class ChatWire:
 
     def items(self, body: Json) -> list[Any]:
         return [*body.get("tools", []), *body["messages"]]
+
+    def max_tokens(self, body: Json) -> int:
+        return body.get("max_tokens") or body["max_completion_tokens"]
 
     def events(self, model: str, reply: Reply, account: Account) -> Iterator[tuple[str, Json]]:
         yield _chunk(model, delta={"role": "assistant", "content": ""})

@@ -20,6 +20,8 @@ class Dialect(Protocol):
     base: str
     path: str
     count_path: str
+    # The provider's tokens per token of the table the servers count with: nobody's tokenizer is the one we guess.
+    tokens_share: float
     # What stands in every event that brings text.
     text_mark: bytes
 
@@ -29,6 +31,10 @@ class Dialect(Protocol):
 
     def items(self, body: Json) -> list[Any]:
         """What of a request is counted: tools, system prompt, then message by message."""
+        ...
+
+    def max_tokens(self, body: Json) -> int:
+        """The most tokens that the answer may have."""
         ...
 
     def events(self, model: str, reply: Reply, account: Account) -> Iterator[tuple[str, Json]]:

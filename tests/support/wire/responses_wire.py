@@ -21,6 +21,7 @@ class ResponsesWire:
     base = "/v1"
     path = "/v1/responses"
     count_path = "/v1/responses/input_tokens"
+    tokens_share = 1.0
     text_mark = b"event: response.output_text.delta"
 
     def violations(self, body: Json) -> list[str]:
@@ -30,6 +31,9 @@ class ResponsesWire:
 
     def items(self, body: Json) -> list[Any]:
         return [*body.get("tools", []), body.get("instructions", ""), *body["input"]]
+
+    def max_tokens(self, body: Json) -> int:
+        return body["max_output_tokens"]
 
     def events(self, model: str, reply: Reply, account: Account) -> Iterator[tuple[str, Json]]:
         for number, (name, data) in enumerate(self._unnumbered(model, reply, account)):

@@ -71,7 +71,7 @@ class WireServer:
             if exchange.method == "GET":
                 await exchange.answer(200, self.dialect.models(received.path, received.path.rpartition("/")[2]))
             elif received.path == self.dialect.count_path:
-                await exchange.answer(200, self.dialect.counted(count_items(self.dialect.items(exchange.body))))
+                await exchange.answer(200, self.dialect.counted(self._count(exchange.body)))
             elif received.path == self.dialect.path:
                 await self._answer(exchange, received)
             else:
@@ -83,10 +83,11 @@ class WireServer:
             raise
 
     async def _answer(self, exchange: Exchange, received: Received) -> None:
-        items = self.dialect.items(exchange.body)
-        received.tokens = count_items(items)
+        received.tokens = self._count(exchange.body)
         received.violations = self.dialect.violations(exchange.body)
-        received.over_window = self.window is not None and received.tokens > self.window
+        # The answer must fit, too (Anthropic, "Context windows"; vLLM's refusals).
+        whole = received.tokens + self.dialect.max_tokens(exchange.body)
+        received.over_window = self.window is not None and whole > self.window
         if received.violations:
             text = "; ".join(received.violations)
             wrong = Refusal(status=400, anthropic="invalid_request_error", openai="invalid_request_error", message=text)
@@ -97,13 +98,20 @@ class WireServer:
         else:
             reply = self.reply(received)
             received.fault = reply.fault
-            await self._reply(exchange, received, reply, self._account(items, received.tokens, reply))
+            await self._reply(exchange, received, reply, self._account(received, reply))
 
-    def _account(self, items: Sequence[Any], prompt: int, reply: Reply) -> Account:
-        # The last item is new by nature: a prefix that covered all of it would be the same request again.
-        cached = min(shared_tokens(items, self._before), prompt - 1)
+    def _count(self, body: Json) -> int:
+        return self._scaled(count_items(self.dialect.items(body)))
+
+    def _scaled(self, tokens: int) -> int:
+        return round(tokens * self.dialect.tokens_share)
+
+    def _account(self, received: Received, reply: Reply) -> Account:
+        items, prompt = self.dialect.items(received.body), received.tokens
+        # At least one token of a prompt is never cached.
+        cached = min(self._scaled(shared_tokens(items, self._before)), prompt - 1)
         self._before = items
-        output = sum(count_text(_text_of(part)) for part in reply.parts) + reply.reasoning_tokens
+        output = self._scaled(sum(count_text(_text_of(part)) for part in reply.parts)) + reply.reasoning_tokens
         return Account(prompt=prompt, cached=cached, output=max(1, output), reasoning=reply.reasoning_tokens)
 
     async def _reply(self, exchange: Exchange, received: Received, reply: Reply, account: Account) -> None:
