@@ -12,7 +12,7 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module.
-BENCHES = {name: name for name in ("accuracy", "speed", "load", "protocol", "editors")} | {
+BENCHES = {name: name for name in ("accuracy", "speed", "load", "protocol", "editors", "live")} | {
     "search": "archive_search",
     "edits": "cheap_edits",
 }

@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from support.wire.clients import DIALECTS, settings_of
 from support.wire.recording import GO_ON, RecordedTools, Recording
@@ -50,7 +50,7 @@ class Replayed(Struct, kw_only=True):
     violations: list[str] = []
     largest: int = 0
     compactions: int = 0
-    edits: Counter[str] = Counter()
+    edits: Counter[str] = field(default_factory=Counter[str])
     guesses: list[Guess] = []
 
 
