@@ -99,8 +99,10 @@ class AnthropicProvider:
                 kind=error.type or "",
                 message=error.api_message or error.message,
                 headers=error.response.headers,
+                key=self._client.api_key or "",
             )
-            raise translate_refusal(self._name, refusal) from error
+            # Not from the SDK's error, which repeats the answer as it is.
+            raise translate_refusal(self._name, refusal) from None
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             raise translate_connection(self._name, str(self._client.base_url), error) from error
         except (anthropic.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:

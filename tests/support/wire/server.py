@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from support.wire.account import Account, count_items, count_text, shared_tokens
 from support.wire.dialect import Dialect, frame
@@ -125,6 +126,9 @@ class WireServer:
                 await exchange.answer(502, page, {"content-type": "text/html"})
             case Fault() as fault if fault in REFUSALS:
                 refusal = REFUSALS[fault]
+                if fault is Fault.UNAUTHORIZED:
+                    # As careless servers do.
+                    refusal = replace(refusal, message=f"{refusal.message}: {_key_of(exchange)}")
                 await exchange.answer(refusal.status, self.dialect.error(refusal), refusal.headers)
             case _:
                 await self._stream(exchange, received, reply, account)
@@ -181,6 +185,10 @@ def replies(*given: Reply) -> Replier:
         return left.pop(0) if len(left) > 1 else left[0]
 
     return reply
+
+
+def _key_of(exchange: Exchange) -> str:
+    return exchange.headers.get("x-api-key") or exchange.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 def _text_of(part: Part) -> str:
