@@ -22,6 +22,7 @@ _TOO_LONG = (
     "context_length_exceeded",
     "maximum context length",
     "context window",
+    "exceed context limit",
     "exceeds the available context size",
     "input is too long",
 )

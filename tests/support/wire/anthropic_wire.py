@@ -76,6 +76,8 @@ class AnthropicWire:
 
     def too_long(self, tokens: int, window: int) -> Refusal:
         text = f"prompt is too long: {tokens} tokens > {window} maximum"
+        if tokens <= window:
+            text = f"input length and `max_tokens` exceed context limit: {tokens} + … > {window}"
         return Refusal(status=400, anthropic="invalid_request_error", openai="", message=text)
 
     def models(self, path: str, model: str) -> Json:

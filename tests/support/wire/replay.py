@@ -23,8 +23,9 @@ from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
-# The longest answer asked for, tokens.
-MAX_OUTPUT = 4_096
+# The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
+# left, and the provider refuses a request that leaves too little.
+MAX_OUTPUT = 8_192
 
 
 class Guess(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from ullage.providers.failures import Refusal, retry_after, translate_refusal
     [
         (400, "invalid_request_error", "max_tokens: required", RequestRefused),
         (400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum", ContextTooLong),
+        (400, "", "input length and `max_tokens` exceed context limit: 8 + 2 > 9", ContextTooLong),
         (400, "exceed_context_size_error", "the request exceeds the available context size", ContextTooLong),
         (402, "billing_error", "no credit", RequestRefused),
         (404, "not_found_error", "model: nobody", RequestRefused),
