@@ -30,6 +30,8 @@ from ullage.transcript.answer import PartialAnswer
 _MAX_REQUESTS = 100
 # Without a known limit of its answers a model is asked for what all current ones can give.
 _DEFAULT_MAX_TOKENS = 8_192
+# How far a prompt may turn out larger than taken for: so many times its stated mean error, and in any case this share.
+_ERRORS, _LEAST_MARGIN = 3, 0.01
 _ENDS = {StopReason.MAX_TOKENS: TurnEnd.MAX_TOKENS, StopReason.REFUSAL: TurnEnd.REFUSAL}
 
 
@@ -137,8 +139,15 @@ def _as_request(turn: Turn, session: Session) -> ModelRequest:
         model=turn.workspace.model(session),
         messages=session.transcript.view,
         tools=session.transcript.tools,
-        max_tokens=limit if budget is None else max(1, min(limit, budget.window - session.used)),
+        max_tokens=limit if budget is None else min(limit, _room(session, budget.window)),
     )
+
+
+def _room(session: Session, window: int) -> int:
+    """Tokens that an answer may take beside the prompt, even if that counts more with the provider than with us:
+    providers refuse a request whose prompt and longest answer do not fit together."""
+    reading = session.tracker.reading
+    return max(1, int(window - reading.used * (1 + max(_LEAST_MARGIN, _ERRORS * reading.error_share))))
 
 
 async def _keep(turn: Turn, message_id: str, answer: PartialAnswer) -> None:
