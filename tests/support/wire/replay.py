@@ -11,6 +11,7 @@ from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
 from support.workspace import CountingIds, FixedClock, TestClient
 from ullage.catalog.limits import ContextLimits
+from ullage.catalog.prices import price_of
 from ullage.model.blocks import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
@@ -103,6 +104,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 ids=ids,
                 summarizer=OfflineSummarizer(),
                 providers=ProviderRegistry(),
+                prices=price_of,
                 toolbox=RecordedTools(recording),
             )
             client = TestClient(Workspace(ports, settings), clock, ids)

@@ -15,6 +15,7 @@ from support.wire.server import Received, WireServer
 from support.workspace import NoTools
 from ullage.app.compose import RandomIds, SystemClock
 from ullage.catalog.limits import ContextLimits
+from ullage.catalog.prices import price_of
 from ullage.model.answer import TurnEnd
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.errors import ProviderError
@@ -119,6 +120,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
             ids=RandomIds(),
             summarizer=OfflineSummarizer(),
             providers=ProviderRegistry(),
+            prices=price_of,
             toolbox=_Echo(chance),
         )
         await storm.run(ports, count)
@@ -155,7 +157,7 @@ class _Storm:
             models={model: ModelSettings(window=_WINDOW, max_output=1_024)},
         )
         workspace = Workspace(ports, settings)
-        workspace.listeners.append(self.witness)
+        workspace.bus.listen(self.witness)
         self.session_id = sessions.new_session(workspace, SessionCreated(model=model)).id
         for number in range(count):
             await self._turn(workspace, number)
