@@ -22,7 +22,7 @@ from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
 from ullage.service.model_ports import Provider, Providers, ToolAbout, Toolbox, ToolOutcome
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryStream
+from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryPrompts, SummaryStream
 from ullage.service.workspace import Workspace
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
@@ -169,11 +169,17 @@ def no_providers(_model: str, _settings: Settings, /) -> Provider:
     raise NoModelConfigured(words.no_model())
 
 
+def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:
+    """Nobody has instructions of their own."""
+    return ()
+
+
 class Live(Struct, frozen=True, kw_only=True):
     """What a workspace needs to talk to a model."""
 
     providers: Providers = no_providers
     toolbox: Toolbox = NoTools()
+    prompts: SummaryPrompts = no_prompts
 
 
 def play(script: str, toolbox: Toolbox | None = None) -> Live:
@@ -252,5 +258,6 @@ def build_test_workspace(
         summarizer=summarizer or OfflineSummarizer(),
         providers=live.providers,
         toolbox=live.toolbox,
+        prompts=live.prompts,
     )
     return Workspace(ports, settings)

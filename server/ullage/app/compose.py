@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.model.settings import Settings
 from ullage.providers.registry import ProviderRegistry
@@ -51,5 +52,6 @@ def _workspace_on(store: SessionStore, settings: Settings | None) -> Workspace:
         summarizer=OfflineSummarizer(),
         providers=ProviderRegistry(),
         toolbox=LocalToolbox(),
+        prompts=read_summary_prompts,
     )
     return Workspace(ports, settings)

@@ -5,10 +5,9 @@ edit of the session in that time makes the run fail rather than apply to a view 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -41,20 +40,21 @@ from ullage.policy.budget import ContextBudget
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.notices import compaction_complete
 from ullage.service.offline import OfflineSummarizer
+from ullage.service.prepared import tail_for, take_prepared
 from ullage.service.session import Planned, Session
+from ullage.service.summary_writers import model_writer, writes_by_model
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.cut_points import groups
-from ullage.transcript.keep import leading
+from ullage.transcript.keep import leading, without_oldest
 
 # A compaction by hand is asked for to make room now: it leaves at most half of what is there, half of that verbatim.
 _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
-_Write = partial[Coroutine[Any, Any, Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 
@@ -111,32 +111,25 @@ def plan(
 
 
 async def compact(
-    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
+    workspace: Workspace,
+    session: Session,
+    limits: CompactionLimits,
+    trigger: EditTrigger,
+    attempt: Attempt = SUMMARIES[0],
 ) -> CompactionEdit:
-    """Plans, summarises and applies a compaction, telling every listener as it goes.
+    """Plans, summarises as an attempt of the ladder says, and applies a compaction, telling every listener as it goes.
 
     Raises `NothingToCompact`, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
-    edited meanwhile. Cancelling the task leaves the context as it was.
+    edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
     """
-    return await _run(workspace, session, limits, trigger, partial(write_summary, focus=focus))
-
-
-async def attempt_compaction(
-    workspace: Workspace, session: Session, limits: CompactionLimits, attempt: Attempt
-) -> CompactionEdit:
-    """`compact` without a person, its summary made as an attempt of the ladder says. Raises also `ProviderError`."""
-    return await _run(workspace, session, limits, EditTrigger.AUTOMATIC, partial(write_summary, attempt=attempt))
-
-
-async def _run(
-    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, write: _Write
-) -> CompactionEdit:
     with _only_run(workspace, session.id):
+        if trigger is EditTrigger.AUTOMATIC:
+            limits = tail_for(workspace, session, limits)
         planned = plan(workspace, session, limits, trigger)
         teller = _Teller(workspace, planned)
         teller.begun()
         try:
-            edit = apply(workspace, planned, await write(workspace, planned, told=teller.chunk))
+            edit = apply(workspace, planned, await write_summary(workspace, planned, attempt, teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
             raise
@@ -159,14 +152,34 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
 async def write_summary(
     workspace: Workspace,
     planned: Planned,
-    focus: str = "",
-    told: Callable[[str], None] = lambda _: None,
     attempt: Attempt = SUMMARIES[0],
+    told: Callable[[str], None] = lambda _: None,
 ) -> Summary:
-    """The summary of what a plan archives, each piece handed to `told` as it comes."""
-    request = _without_oldest(summary_request(workspace, planned, focus), attempt.skip)
-    summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
-    stream = await summarizer.summarize(request, workspace.session(planned.session_id).counter)
+    """The summary of what a plan archives, prepared or new, each piece handed to `told` as it comes."""
+    if attempt == SUMMARIES[0] and planned.session_id in workspace.preparations:
+        prepared = await take_prepared(workspace, planned, summary_request(workspace, planned))
+        if prepared is not None:
+            told(prepared.text)
+            return prepared
+    return await write_anew(workspace, planned, attempt, told)
+
+
+async def write_anew(
+    workspace: Workspace,
+    planned: Planned,
+    attempt: Attempt = SUMMARIES[0],
+    told: Callable[[str], None] = lambda _: None,
+    tell: Callable[[Update], None] | None = None,
+) -> Summary:
+    """`write_summary` without looking for a prepared one. `tell` hears of waits, everybody who listens unless given."""
+    session = workspace.session(planned.session_id)
+    request = summary_request(workspace, planned, attempt.focus)
+    if not attempt.offline and writes_by_model(workspace, session):
+        summarizer = model_writer(workspace, session, attempt.skip, tell or partial(workspace.emit, session.id))
+    else:
+        summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
+        request = _without_oldest(request, attempt.skip)
+    stream = await summarizer.summarize(request, session.counter)
     pieces: list[str] = []
     async for piece in stream.pieces:
         pieces.append(piece)
@@ -174,7 +187,7 @@ async def write_summary(
     return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name)
 
 
-def summary_request(workspace: Workspace, planned: Planned, focus: str) -> SummaryRequest:
+def summary_request(workspace: Workspace, planned: Planned, focus: str = "") -> SummaryRequest:
     """What the summariser is asked: the head's messages as they were before any edit emptied parts of them."""
     found = planned.plan
     tracker = workspace.session(planned.session_id).tracker
@@ -192,18 +205,13 @@ def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
     if not skip:
         return request
-    going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
-    gone = {i for group in going for i in group}
-    stays = [i for i in range(len(request.messages)) if i not in gone]
+    left = {message.id for message in without_oldest(request.messages, request.kept, skip)}
+    stays = [i for i, message in enumerate(request.messages) if message.id in left]
     return replace(
         request,
         messages=tuple(request.messages[i] for i in stays),
         indices=tuple(request.indices[i] for i in stays),
     )
-
-
-def _any_kept(request: SummaryRequest, group: range) -> bool:
-    return any(request.messages[i].id in request.kept for i in group)
 
 
 def apply(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:

@@ -12,13 +12,12 @@ from ullage.model.message import Message
 from ullage.service.compaction import (
     Planned,
     apply_and_tell,
-    compact,
     finish,
     manual_limits,
     plan,
     require_idle,
-    write_summary,
 )
+from ullage.service.fallback import compact_somehow, write_somehow
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.usage import tell_usage
@@ -91,10 +90,10 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
 
 
 async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
-    """Compacts now. Raises `NothingToCompact`, `SessionBusy`."""
+    """Compacts now. Raises `NothingToCompact`, `SessionBusy`, and `ProviderError` where no summary could be had."""
     session = await settled(workspace, session_id)
     limits = manual_limits(session.used, workspace.budget(session))
-    edit = await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
+    edit = await compact_somehow(workspace, session, limits, EditTrigger.MANUAL, focus)
     # What was appended while the summary was written may have filled the context again.
     look_after(workspace, workspace.session(session_id))
     return edit
@@ -106,7 +105,7 @@ async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
     require_idle(workspace, session_id)
     limits = manual_limits(session.used, workspace.budget(session))
     planned = plan(workspace, session, limits, EditTrigger.MANUAL)
-    summary = await write_summary(workspace, planned, focus, lambda _: None)
+    summary = await write_somehow(workspace, planned, focus)
     session.previews[planned.stamp.id] = Previewed(planned=planned, summary=summary)
     edit = finish(planned, summary)
     return Preview(

@@ -6,14 +6,36 @@ from msgspec.structs import replace
 
 from ullage.model import words
 from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, compaction_block
+from ullage.model.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    NoModelConfigured,
+    ProviderUnavailable,
+    RateLimited,
+    UllageError,
+)
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
 from ullage.policy.budget import ContextBudget
 
+# Errors of which a word says enough; the first that fits counts.
+_REASONS: dict[type[UllageError], str] = {
+    RateLimited: "rate limit",
+    ProviderUnavailable: "provider unavailable",
+    AuthenticationFailed: "key refused",
+    ContextTooLong: "context too long for the model",
+    NoModelConfigured: "no model configured",
+}
 
-def context_warning(used: int, budget: ContextBudget) -> Notice:
+
+def context_warning(used: int, budget: ContextBudget, *, asks: bool = False) -> Notice:
     """The context crossed the warning threshold."""
-    text = words.context_warning(used, budget.usable, budget.compact_at)
+    text = words.context_warning(used, budget.usable, budget.compact_at, asks=asks)
     return _notice("context_warning", Severity.WARNING, text)
+
+
+def compaction_due(used: int, budget: ContextBudget) -> Notice:
+    """The context crossed the threshold of compaction, which is the person's to start."""
+    return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, budget.usable))
 
 
 def auto_compacting(used: int) -> Notice:
@@ -44,6 +66,14 @@ def compaction_failed(reason: str) -> Notice:
 def compaction_retried(what: str, reason: str) -> Notice:
     """A try at a summary failed, another way is tried."""
     return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
+
+
+def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
+    """A compaction was applied with the offline summary, since no model's could be had."""
+    block = compaction_block(edit)
+    reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), str(error))
+    text = words.offline_summary_used(reason, block.context_size_before, block.context_size_after)
+    return _notice("offline_summary_used", Severity.WARNING, text, edit.id)
 
 
 def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:

@@ -1,5 +1,6 @@
 """An open session: the folded transcript, its counts, and what is known of its size."""
 
+import asyncio
 from collections.abc import Sequence
 from math import ceil
 
@@ -60,10 +61,19 @@ class Previewed(Struct, frozen=True, kw_only=True):
     summary: Summary
 
 
+class Preparation(Struct, frozen=True, kw_only=True):
+    """A summary that is written ahead, of the messages `ids`, which were the view after so many edits."""
+
+    ids: frozenset[str]
+    edits_seen: int
+    task: asyncio.Task[Summary]
+
+
 class Session:
     """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it.
 
-    `tool_uses` counts those since the last clearing; `told_unfit` says that the person knows that it cannot fit.
+    `tool_uses` counts those since the last clearing; `told_unfit` says that the person knows that it
+    cannot fit, `told_due` that a compaction waits for them.
     """
 
     def __init__(self, session_id: str, counter: TokenCounter, calibration: Calibration) -> None:
@@ -78,6 +88,7 @@ class Session:
         self.cleared_at = 0
         self.tool_uses = 0
         self.told_unfit = False
+        self.told_due = False
         self.previews: dict[str, Previewed] = {}
 
     @property

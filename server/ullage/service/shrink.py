@@ -12,20 +12,19 @@ from functools import partial
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
-from ullage.model.edits import DuplicateReadsEdit, Edit
-from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
+from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
+from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited
 from ullage.policy.alarm import observe
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
-from ullage.service.compaction import attempt_compaction, automatic_limits, new_stamp
+from ullage.service.compaction import automatic_limits, new_stamp
+from ullage.service.fallback import compact_somehow
 from ullage.service.ladder import (
     LAST_RESORT,
     OLD_TOOL_USES,
-    SUMMARIES,
     TRUNCATIONS,
-    Attempt,
     Rung,
     Terms,
     cheap_edits,
@@ -36,11 +35,12 @@ from ullage.service.notices import (
     auto_compacting,
     breaker_opened,
     cannot_fit,
+    compaction_due,
     compaction_failed,
-    compaction_retried,
     context_cleared,
     context_warning,
 )
+from ullage.service.preparing import prepare
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -60,11 +60,9 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         session.breaker = after_turn(session.breaker, session.used, budget)
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     due = _due(workspace, session, budget)
-    session.alarm, warn = observe(session.alarm, session.used, budget)
-    # What compacts at once needs no announcement that it will.
-    if warn and due is not Action.COMPACT:
-        workspace.emit(session.id, context_warning(session.used, budget))
+    _warn(workspace, session, budget, due)
     if due is Action.NONE:
+        prepare(workspace, session)
         return
     # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
     idle = session.id not in workspace.runs and session.id not in workspace.compacting
@@ -72,6 +70,18 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))
+
+
+def _warn(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> None:
+    asks = workspace.settings.summary.confirm
+    session.alarm, warn = observe(session.alarm, session.used, budget)
+    waits = asks and due is not Action.COMPACT and session.used >= budget.compact_at
+    if waits and not session.told_due:
+        workspace.emit(session.id, compaction_due(session.used, budget))
+    # What compacts at once, or now waits for the person, needs no announcement that it will.
+    elif warn and not waits and due is not Action.COMPACT:
+        workspace.emit(session.id, context_warning(session.used, budget, asks=asks))
+    session.told_due = waits
 
 
 async def settled(workspace: Workspace, session_id: str) -> Session:
@@ -84,8 +94,12 @@ async def settled(workspace: Workspace, session_id: str) -> Session:
 def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> None:
     """Forgets a run; one that broke down is told of, since nobody awaits it."""
     workspace.runs.pop(session_id, None)
-    error = None if run.cancelled() else run.exception()
-    if error is not None:
+    if run.cancelled():
+        return
+    error = run.exception()
+    if error is None:
+        prepare(workspace, workspace.session(session_id))
+    else:
         _log.error("session %s: the automatic run broke down", session_id, exc_info=error)
         reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
         workspace.emit(session_id, compaction_failed(reason))
@@ -112,9 +126,11 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
 
 
 def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
-    """What the context needs. With the breaker open only what overflows is dealt with, without a summary."""
+    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; where the
+    person wants to be asked, too, but with one."""
+    waits = session.breaker.is_open or workspace.settings.summary.confirm
     action = decide(session.used, budget, session.tool_uses, workspace.settings.context.clear_at_tool_uses)
-    if action is Action.COMPACT and session.breaker.is_open and not budget.overflow(session.used):
+    if action is Action.COMPACT and waits and not budget.overflow(session.used):
         return Action.CLEAR
     return action
 
@@ -156,7 +172,7 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     budget = _aimed(budget, session.counted_view())
     workspace.emit(session.id, auto_compacting(before))
     try:
-        await _summarize(workspace, session, budget)
+        await compact_somehow(workspace, session, automatic_limits(budget), EditTrigger.AUTOMATIC)
     except SessionBusy:
         # Whoever compacts looks after the session when done.
         return False
@@ -177,29 +193,6 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     if session.breaker.is_open:
         workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
     return not budget.overflow(session.used)
-
-
-async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget) -> None:
-    """Climbs the tries at a summary. Raises what the last of them raised."""
-    attempts = [attempt for attempt in SUMMARIES if not (attempt.offline and _writes_offline(workspace))]
-    limits = automatic_limits(budget)
-    for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
-        try:
-            await attempt_compaction(workspace, workspace.session(session.id), limits, attempt)
-        except ProviderError as error:
-            if following is None:
-                raise
-            _tell_next(workspace, session, error, following)
-        else:
-            return
-
-
-def _tell_next(workspace: Workspace, session: Session, error: ProviderError, following: Attempt) -> None:
-    workspace.emit(session.id, compaction_retried(following.what, str(error)))
-
-
-def _writes_offline(workspace: Workspace) -> bool:
-    return workspace.ports.summarizer.name == "offline"
 
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:

@@ -26,6 +26,7 @@ from ullage.model.updates import (
     Update,
     UserMessageChunk,
 )
+from ullage.service.live_request import live_request
 from ullage.service.model_ports import Provider, ToolOutcome
 from ullage.service.retries import stream_with_retries
 from ullage.service.session import Session
@@ -36,8 +37,6 @@ from ullage.transcript.answer import PartialAnswer
 
 # An agent that calls tools this often in one turn is going round in circles; ACP has a stop reason for it.
 _MAX_REQUESTS = 100
-# Without a known limit of its answers a model is asked for what all current ones can give.
-_DEFAULT_MAX_TOKENS = 8_192
 _ENDS = {StopReason.MAX_TOKENS: TurnEnd.MAX_TOKENS, StopReason.REFUSAL: TurnEnd.REFUSAL}
 _CANCELLED = "[Cancelled before the tool returned.]"
 _REFUSED = "[The person did not permit this tool call.]"
@@ -140,13 +139,7 @@ async def _request(turn: _Turn) -> ModelRequest:
     budget = turn.workspace.budget(session)
     if budget is not None and session.used > budget.usable:
         session = fit_limit(turn.workspace, session, budget.usable)
-    limit = turn.workspace.max_output(session) or _DEFAULT_MAX_TOKENS
-    return ModelRequest(
-        model=turn.workspace.model(session),
-        messages=session.transcript.view,
-        tools=session.transcript.tools,
-        max_tokens=limit if budget is None else max(1, min(limit, budget.window - session.used)),
-    )
+    return live_request(turn.workspace, session)
 
 
 async def _keep(turn: _Turn, message_id: str, answer: PartialAnswer) -> None:
