@@ -38,6 +38,7 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.events import ContextEdited, Record
+from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -121,6 +122,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _overfill(examples)
     await _cancel(examples)
     await _prompt(examples)
+    await _ask_first(examples)
     await _refuse(examples, client, session_id)
     await _contend(examples)
     _refuse_stores(examples, folder)
@@ -291,6 +293,15 @@ async def _prompt(examples: Examples) -> None:
         failing = build_test_client(live=play(script))
         session_id = await _start(failing, LARGE_MODEL)
         await examples.refusal(failing, "session/prompt", sessionId=session_id, prompt=prompt)
+
+
+async def _ask_first(examples: Examples) -> None:
+    """The person wants to compact by hand."""
+    client = build_test_client(settings=Settings(summary=SummarySettings(confirm=True)))
+    session_id = await _start(client, SMALL_MODEL)
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 1_900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
 
 
 async def _refuse(examples: Examples, client: TestClient, session_id: str) -> None:

@@ -1,8 +1,9 @@
 """A model that writes summaries, for tests: scripts of what it says, and a provider that keeps what it was asked."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
-from support.workspace import Live, no_prompts
+from support.workspace import PATIENCE, Live, no_prompts
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.settings import Settings
 from ullage.providers.script import parse_script
@@ -35,6 +36,7 @@ class Listening(ScriptedProvider):
     def __init__(self, text: str) -> None:
         super().__init__("scripted", parse_script(text))
         self.requests: list[ModelRequest] = []
+        self._asked = asyncio.Event()
 
     @property
     def summaries(self) -> list[ModelRequest]:
@@ -43,8 +45,14 @@ class Listening(ScriptedProvider):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         self.requests.append(request)
+        if request.instructions:
+            self._asked.set()
         async for fragment in super().stream(request):
             yield fragment
+
+    async def until_asked(self) -> None:
+        """Waits until a summary was asked for."""
+        await asyncio.wait_for(self._asked.wait(), PATIENCE)
 
     def live(self, prompts: SummaryPrompts = no_prompts) -> Live:
         """What a workspace needs to talk to it."""
