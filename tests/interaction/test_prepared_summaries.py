@@ -7,8 +7,8 @@ import pytest
 
 from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill
 from support.summaries import GOOD, TOLD, Listening, say, says, script
-from support.workspace import TestClient, build_test_client
-from ullage.model.settings import Settings, SummarySettings
+from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.service.shrink import settled
 
 LATER = GOOD.replace("line 7", "line 9")
@@ -68,6 +68,24 @@ async def test_a_prepared_summary_is_swapped_in_without_another_request() -> Non
     assert session.used <= 3_072
     chunks = [u for u in client.recorder.take() if u["sessionUpdate"] == "compaction_summary_chunk"]
     assert "".join(chunk["content"]["text"] for chunk in chunks) == TOLD
+
+
+async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> None:
+    """A tail is 20,000 tokens at most, but between 75 % and 90 % of 292,000 come 44,000."""
+    provider = Listening(script(says(say(GOOD)), says(say(LATER))))
+    settings = Settings(models={SMALL_MODEL: ModelSettings(window=300_000)})
+    client = build_test_client(settings=settings, live=provider.live())
+    session_id = await fill(client, 0)
+    session = client.workspace.session(session_id)
+    while session.transcript.compactions == 0:
+        await client.say(session_id, "And this? " * 3_000, "It is well. " * 1_000)
+        session = await settled(client.workspace, session_id)
+        if session_id in client.workspace.preparations:
+            await asyncio.wait([client.workspace.preparations[session_id].task], timeout=5)
+    assert len(provider.requests) == 1
+    assert 40_000 < session.used <= 146_000
+    (marker,) = [message.compaction for message in session.transcript.view if message.compaction]
+    assert marker.summary == TOLD
 
 
 async def test_the_ledger_of_a_prepared_summary_knows_what_was_done_since() -> None:
