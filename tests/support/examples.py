@@ -5,7 +5,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
 from support.example_settings import every_setting
+from support.failing_stores import ContestedStore, FullDisk
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
@@ -31,13 +32,10 @@ from ullage.api.notification import SessionNotification
 from ullage.model.errors import (
     Cancelled,
     CannotFit,
-    ConcurrentAppend,
     NotFound,
     ProviderError,
-    StoreUnavailable,
     UllageError,
 )
-from ullage.model.events import ContextEdited, Record
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
 from ullage.model.usage import UsageSource
@@ -124,6 +122,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _prompt(examples)
     await _ask_first(examples)
     await _refuse(examples, client, session_id)
+    await _configure(examples)
     await _contend(examples)
     _refuse_stores(examples, folder)
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
@@ -148,6 +147,14 @@ async def _converse(examples: Examples, client: TestClient) -> str:
     await client.entries(session_id)
     examples.keep_updates(client)
     return session_id
+
+
+async def _configure(examples: Examples) -> None:
+    """A session that is never summarised."""
+    client = build_test_client()
+    session = await client.call("session/new", model=SMALL_MODEL)
+    own = {"mode": "sliding_window", "strategies": [{"type": "sliding_window", "maxMessages": 40}]}
+    await examples.call(client, "session/configure", sessionId=session["sessionId"], context=own)
 
 
 async def _look_around(examples: Examples, client: TestClient, session_id: str) -> None:
@@ -239,18 +246,9 @@ async def _fail(examples: Examples) -> None:
     examples.keep_updates(client)
 
 
-class _FullDisk(MemoryStore):
-    """Has room for messages, but for no edit."""
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        if any(isinstance(record.event, ContextEdited) for record in records):
-            raise StoreUnavailable("the session store cannot be written: the disk is full")
-        super().append(session_id, records)
-
-
 async def _break_down(examples: Examples) -> None:
     """What an automatic compaction made cannot be kept."""
-    client = build_test_client(store=_FullDisk())
+    client = build_test_client(store=FullDisk())
     session_id = await _fill(client)
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
     await client.entries(session_id)
@@ -322,15 +320,8 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     await examples.refusal(client, "context/compact", sessionId=empty["sessionId"])
 
 
-class _ContestedStore(MemoryStore):
-    """Another process always appends first."""
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        raise ConcurrentAppend(f"session {session_id} has a newer record")
-
-
 async def _contend(examples: Examples) -> None:
-    client = build_test_client(store=_ContestedStore())
+    client = build_test_client(store=ContestedStore())
     new = await client.call("session/new", model=LARGE_MODEL)
     await examples.refusal(client, "session/append", sessionId=new["sessionId"], messages=[user("Hello")])
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ullage.edits.compaction import CompactionLimits, Summary
-from ullage.model.edits import CompactionEdit, EditTrigger
+from ullage.edits.compaction import Summary
+from ullage.model.edits import EditTrigger
 from ullage.model.errors import (
     AuthenticationFailed,
     ContextTooLong,
@@ -15,7 +15,7 @@ from ullage.model.errors import (
     ProviderUnavailable,
     UllageError,
 )
-from ullage.service.compaction import compact, write_summary
+from ullage.service.compaction import Compacted, MakePlan, compact, write_summary
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.notices import compaction_retried, offline_summary_used
 from ullage.service.session import Planned, Session
@@ -28,24 +28,24 @@ _FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigure
 
 
 async def compact_somehow(
-    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
-) -> CompactionEdit:
+    workspace: Workspace, session_id: str, make_plan: MakePlan, trigger: EditTrigger, focus: str = ""
+) -> Compacted:
     """`compact`, in as many tries as there are for this trigger. Raises what the last of them raised."""
-    attempts, failure = _attempts(workspace, session, trigger, focus), None
+    attempts, failure = _attempts(workspace, workspace.session(session_id), trigger, focus), None
     while True:
         attempt, *following = attempts
         try:
-            edit = await compact(workspace, workspace.session(session.id), limits, trigger, attempt)
+            done = await compact(workspace, session_id, make_plan, attempt)
         except (ProviderError, InvalidRequest) as error:
             attempts, failure = _left_after(error, following), error
             if not attempts:
                 raise
             if not attempts[0].offline:
-                workspace.emit(session.id, compaction_retried(attempts[0].what, str(error)))
+                workspace.emit(session_id, compaction_retried(attempts[0].what, str(error)))
             continue
         if failure is not None and attempt.offline:
-            workspace.emit(session.id, offline_summary_used(failure, edit))
-        return edit
+            workspace.emit(session_id, offline_summary_used(failure, done.edit))
+        return done
 
 
 async def write_somehow(workspace: Workspace, planned: Planned, focus: str) -> Summary:

@@ -6,6 +6,7 @@ import logging
 from ullage.edits.compaction import Summary
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import NothingToCompact
+from ullage.model.strategies import TruncationMode
 from ullage.policy.budget import ContextBudget
 from ullage.service.compaction import automatic_limits, plan, write_anew
 from ullage.service.prepared import holding
@@ -38,7 +39,8 @@ def _is_time(workspace: Workspace, session: Session, budget: ContextBudget) -> b
     limit = budget.usable if settings.confirm else budget.compact_at
     busy = session.id in workspace.compacting or workspace.turns.is_answering(session.id)
     return (
-        int(budget.usable * settings.prepare_at) <= session.used < limit
+        workspace.settings_of(session).mode is TruncationMode.SUMMARIZE
+        and int(budget.usable * settings.prepare_at) <= session.used < limit
         and not busy
         and not session.breaker.is_open
         and holding(workspace, session) is None
