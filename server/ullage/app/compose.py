@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
-from ullage.model.settings import Settings
+from ullage.model.settings import Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore, Summarizer
@@ -38,7 +38,8 @@ def build_workspace(store_path: Path | None, settings: Settings | None = None) -
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
-    """`build_workspace` for a while: the store is closed at the end."""
+    """`build_workspace` for a while: the store is closed at the end. Without settings no model is ever asked."""
+    settings = settings or Settings(summary=SummarySettings(writer="offline"))
     with open_store(store_path) as store:
         yield workspace_on(store, settings)
 
