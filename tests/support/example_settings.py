@@ -9,7 +9,11 @@ def every_setting() -> Settings:
     """Every setting at something else than its default."""
     return Settings(
         model=LARGE_MODEL,
-        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
+        models={
+            "homemade-model": ModelSettings(
+                window=32_768, max_output=4_096, encoding="cl100k_base", summary_prompt="Write in French."
+            )
+        },
         provider="home",
         providers={
             "home": ProviderSettings(

@@ -5,7 +5,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from msgspec import UNSET
 from support.asked import Asked
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
 from support.example_settings import every_setting
+from support.failing_stores import ContestedStore, FullDisk
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
@@ -32,13 +33,11 @@ from ullage.api.notification import SessionNotification
 from ullage.model.errors import (
     Cancelled,
     CannotFit,
-    ConcurrentAppend,
     NotFound,
     ProviderError,
-    StoreUnavailable,
     UllageError,
 )
-from ullage.model.events import ContextEdited, Record
+from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
@@ -125,6 +124,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _overfill(examples)
     await _cancel(examples)
     await _prompt(examples)
+    await _ask_first(examples)
     await _refuse(examples, client, session_id)
     await _configure(examples)
     await _contend(examples)
@@ -250,18 +250,9 @@ async def _fail(examples: Examples) -> None:
     examples.keep_updates(client)
 
 
-class _FullDisk(MemoryStore):
-    """Has room for messages, but for no edit."""
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        if any(isinstance(record.event, ContextEdited) for record in records):
-            raise StoreUnavailable("the session store cannot be written: the disk is full")
-        super().append(session_id, records)
-
-
 async def _break_down(examples: Examples) -> None:
     """What an automatic compaction made cannot be kept."""
-    client = build_test_client(store=_FullDisk())
+    client = build_test_client(store=FullDisk())
     session_id = await _fill(client)
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
     await client.entries(session_id)
@@ -307,6 +298,15 @@ async def _prompt(examples: Examples) -> None:
         await examples.refusal(failing, "session/prompt", sessionId=session_id, prompt=prompt)
 
 
+async def _ask_first(examples: Examples) -> None:
+    """The person wants to compact by hand."""
+    client = build_test_client(settings=Settings(summary=SummarySettings(confirm=True)))
+    session_id = await _start(client, SMALL_MODEL)
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 1_900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
 async def _refuse(examples: Examples, client: TestClient, session_id: str) -> None:
     """Requests that cannot be served."""
     await examples.refusal(client, "context/get", sessionId="s_99")
@@ -325,15 +325,8 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     await examples.refusal(client, "context/compact", sessionId=empty["sessionId"])
 
 
-class _ContestedStore(MemoryStore):
-    """Another process always appends first."""
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        raise ConcurrentAppend(f"session {session_id} has a newer record")
-
-
 async def _contend(examples: Examples) -> None:
-    client = build_test_client(store=_ContestedStore())
+    client = build_test_client(store=ContestedStore())
     new = await client.call("session/new", model=LARGE_MODEL)
     await examples.refusal(client, "session/append", sessionId=new["sessionId"], messages=[user("Hello")])
 

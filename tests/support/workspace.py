@@ -23,7 +23,7 @@ from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
 from ullage.service.model_ports import Provider, Providers, ToolAbout, Toolbox, ToolOutcome
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryStream
+from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryPrompts, SummaryStream
 from ullage.service.workspace import Workspace
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
@@ -176,11 +176,17 @@ def no_providers(_model: str, _settings: Settings, /) -> Provider:
     raise NoModelConfigured(words.no_model())
 
 
+def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:
+    """Nobody has instructions of their own."""
+    return ()
+
+
 class Live(Struct, frozen=True, kw_only=True):
     """What a workspace needs to talk to a model."""
 
     providers: Providers = no_providers
     toolbox: Toolbox = NoTools()
+    prompts: SummaryPrompts = no_prompts
 
 
 def play(script: str, toolbox: Toolbox | None = None) -> Live:
@@ -260,5 +266,6 @@ def build_test_workspace(
         providers=live.providers,
         toolbox=live.toolbox,
         prices=find_price,
+        prompts=live.prompts,
     )
     return Workspace(ports, settings)

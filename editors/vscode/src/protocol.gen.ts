@@ -482,6 +482,8 @@ export interface ModelSettings {
   readonly maxOutput?: number | null;
   /** How to count this model's tokens. */
   readonly encoding?: "approximate" | "cl100k_base" | "o200k_base" | null;
+  /** Further instructions for summaries of this model's sessions. */
+  readonly summaryPrompt?: string;
 }
 
 /** A new session; everything may be left out. */
@@ -761,11 +763,14 @@ export interface SummarySettings {
   readonly writer?: "auto" | "model" | "offline";
   /** Model that writes summaries. Unset: the session's own. */
   readonly model?: string;
-  /** File with your own instructions for summaries. */
+  /**
+   * File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after
+   * them.
+   */
   readonly promptFile?: string;
   /** Share of the usable window from which a summary is prepared in the background. @default 0.75 */
   readonly prepareAt?: number;
-  /** Ask before compacting by itself. @default false */
+  /** Ask instead of compacting by itself, as long as the context is not over its usable window. @default false */
   readonly confirm?: boolean;
 }
 

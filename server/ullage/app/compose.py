@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
-from ullage.model.settings import Settings
+from ullage.model.settings import Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore, Summarizer
@@ -42,7 +43,8 @@ def build_workspace(store_path: Path | None, settings: Settings | None = None) -
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
-    """`build_workspace` for a while: the store is closed at the end."""
+    """`build_workspace` for a while: the store is closed at the end. Without settings no model is ever asked."""
+    settings = settings or Settings(summary=SummarySettings(writer="offline"))
     with open_store(store_path) as store:
         yield workspace_on(store, settings, store_path)
 
@@ -69,6 +71,7 @@ def workspace_on(
         providers=ProviderRegistry(),
         toolbox=LocalToolbox(memory_of, look_up),
         prices=price_of,
+        prompts=read_summary_prompts,
     )
     workspace = Workspace(ports, settings)
     return workspace

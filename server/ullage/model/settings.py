@@ -24,6 +24,9 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
         Literal["cl100k_base", "o200k_base", "approximate"] | None,
         Meta(description="How to count this model's tokens."),
     ] = None
+    summary_prompt: Annotated[str, Meta(description="Further instructions for summaries of this model's sessions.")] = (
+        ""
+    )
 
 
 class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -122,11 +125,20 @@ class SummarySettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
         Meta(description="auto: a model where one is configured, else offline."),
     ] = "auto"
     model: Annotated[str, Meta(description="Model that writes summaries. Unset: the session's own.")] = ""
-    prompt_file: Annotated[str, Meta(description="File with your own instructions for summaries.")] = ""
+    prompt_file: Annotated[
+        str,
+        Meta(
+            description="File with your own instructions for summaries by a model. A project's own, in "
+            ".ullage/summary.md, are given after them."
+        ),
+    ] = ""
     prepare_at: Annotated[
         Share, Meta(description="Share of the usable window from which a summary is prepared in the background.")
     ] = 0.75
-    confirm: Annotated[bool, Meta(description="Ask before compacting by itself.")] = False
+    confirm: Annotated[
+        bool,
+        Meta(description="Ask instead of compacting by itself, as long as the context is not over its usable window."),
+    ] = False
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -5,10 +5,9 @@ edit of the session in that time makes the run fail rather than apply to a view 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -42,14 +41,16 @@ from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.offline import OfflineSummarizer
+from ullage.service.prepared import tail_for, take_prepared
 from ullage.service.session import Planned, Session
+from ullage.service.summary_writers import model_writer, writes_by_model
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.summary.scoring import worth
 from ullage.transcript.cut_points import groups
-from ullage.transcript.keep import leading
+from ullage.transcript.keep import leading, without_oldest
 
 # A compaction by hand is asked for to make room now: it leaves at most half of what is there, half of that verbatim.
 _MANUAL_SHARE = 0.5
@@ -57,7 +58,6 @@ _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
 MakePlan = Callable[[], Planned]
-_Write = partial[Coroutine[Any, Any, Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 # Old messages worth their tokens verbatim are few and short: a summary says more per token, and where tokens are
@@ -80,6 +80,13 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
     return _limits(budget.target, budget.keep_tail)
+
+
+def plan_automatic(workspace: Workspace, session_id: str, budget: ContextBudget) -> Planned:
+    """The plan of a compaction at the threshold. Raises `NothingToCompact`."""
+    session = workspace.session(session_id)
+    limits = tail_for(workspace, session, automatic_limits(budget))
+    return plan(workspace, session, limits, EditTrigger.AUTOMATIC)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
@@ -137,30 +144,20 @@ def planned_on(session: Session, view: CountedView, found: CompactionPlan, stamp
     )
 
 
-async def compact(workspace: Workspace, session_id: str, make_plan: MakePlan, focus: str = "") -> Compacted:
-    """Plans, summarises and applies a compaction that a person asks for, telling every listener as it goes.
+async def compact(
+    workspace: Workspace, session_id: str, make_plan: MakePlan, attempt: Attempt = SUMMARIES[0]
+) -> Compacted:
+    """Plans, summarises as an attempt of the ladder says, and applies a compaction, telling every listener as it goes.
 
     Raises what `make_plan` raises, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
-    edited meanwhile. Cancelling the task leaves the context as it was.
+    edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
     """
-    return await _run(workspace, session_id, make_plan, partial(write_summary, focus=focus))
-
-
-async def attempt_compaction(
-    workspace: Workspace, session: Session, limits: CompactionLimits, attempt: Attempt
-) -> Compacted:
-    """`compact` without a person, its summary made as an attempt of the ladder says. Raises also `ProviderError`."""
-    make_plan = partial(plan, workspace, session, limits, EditTrigger.AUTOMATIC)
-    return await _run(workspace, session.id, make_plan, partial(write_summary, attempt=attempt))
-
-
-async def _run(workspace: Workspace, session_id: str, make_plan: MakePlan, write: _Write) -> Compacted:
     with _only_run(workspace, session_id):
         planned = make_plan()
         teller = _Teller(workspace, planned)
         teller.begun()
         try:
-            edit = apply(workspace, planned, await write(workspace, planned, told=teller.chunk))
+            edit = apply(workspace, planned, await write_summary(workspace, planned, attempt, teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
             raise
@@ -183,14 +180,34 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
 async def write_summary(
     workspace: Workspace,
     planned: Planned,
-    focus: str = "",
-    told: Callable[[str], None] = lambda _: None,
     attempt: Attempt = SUMMARIES[0],
+    told: Callable[[str], None] = lambda _: None,
 ) -> Summary:
-    """The summary of what a plan archives, each piece handed to `told` as it comes."""
-    request = _without_oldest(summary_request(workspace, planned, focus), attempt.skip)
-    summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
-    stream = await summarizer.summarize(request, workspace.session(planned.session_id).counter)
+    """The summary of what a plan archives, prepared or new, each piece handed to `told` as it comes."""
+    if attempt == SUMMARIES[0] and planned.session_id in workspace.preparations:
+        prepared = await take_prepared(workspace, planned, summary_request(workspace, planned))
+        if prepared is not None:
+            told(prepared.text)
+            return prepared
+    return await write_anew(workspace, planned, attempt, told)
+
+
+async def write_anew(
+    workspace: Workspace,
+    planned: Planned,
+    attempt: Attempt = SUMMARIES[0],
+    told: Callable[[str], None] = lambda _: None,
+    tell: Callable[[Update], None] | None = None,
+) -> Summary:
+    """`write_summary` without looking for a prepared one. `tell` hears of waits, everybody who listens unless given."""
+    session = workspace.session(planned.session_id)
+    request = summary_request(workspace, planned, attempt.focus)
+    if not attempt.offline and writes_by_model(workspace, session):
+        summarizer = model_writer(workspace, session, attempt.skip, tell or partial(workspace.emit, session.id))
+    else:
+        summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
+        request = _without_oldest(request, attempt.skip)
+    stream = await summarizer.summarize(request, session.counter)
     pieces: list[str] = []
     async for piece in stream.pieces:
         pieces.append(piece)
@@ -198,7 +215,7 @@ async def write_summary(
     return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name)
 
 
-def summary_request(workspace: Workspace, planned: Planned, focus: str) -> SummaryRequest:
+def summary_request(workspace: Workspace, planned: Planned, focus: str = "") -> SummaryRequest:
     """What the summariser is asked: the head's messages as they were before any edit emptied parts of them."""
     found = planned.plan
     tracker = workspace.session(planned.session_id).tracker
@@ -217,18 +234,13 @@ def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
     if not skip:
         return request
-    going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
-    gone = {i for group in going for i in group}
-    stays = [i for i in range(len(request.messages)) if i not in gone]
+    left = {message.id for message in without_oldest(request.messages, request.kept, skip)}
+    stays = [i for i, message in enumerate(request.messages) if message.id in left]
     return replace(
         request,
         messages=tuple(request.messages[i] for i in stays),
         indices=tuple(request.indices[i] for i in stays),
     )
-
-
-def _any_kept(request: SummaryRequest, group: range) -> bool:
-    return any(request.messages[i].id in request.kept for i in group)
 
 
 def apply(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:

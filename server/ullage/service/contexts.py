@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import Struct
 
 from ullage.edits.compaction import Summary
-from ullage.model.edits import compaction_block
+from ullage.model.edits import EditTrigger, compaction_block
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.message import Message
@@ -15,11 +15,10 @@ from ullage.service.compaction import (
     Compacted,
     Planned,
     apply_and_tell,
-    compact,
     finish,
     require_rest,
-    write_summary,
 )
+from ullage.service.fallback import compact_somehow, write_somehow
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.workspace import Workspace
@@ -95,10 +94,12 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
 
 
 async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -> Compacted:
-    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`."""
+    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`, and `ProviderError` where no summary
+    could be had."""
     session = await settled(workspace, session_id)
     require_rest(workspace, session_id)
-    done = await compact(workspace, session_id, partial(plan_asked, workspace, session, asked), asked.focus)
+    make_plan = partial(plan_asked, workspace, session, asked)
+    done = await compact_somehow(workspace, session_id, make_plan, EditTrigger.MANUAL, asked.focus)
     # What was appended while the summary was written may have filled the context again.
     look_after(workspace, workspace.session(session_id))
     return done
@@ -109,7 +110,7 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
     session = await settled(workspace, session_id)
     require_rest(workspace, session_id)
     planned = plan_asked(workspace, session, asked)
-    summary = await write_summary(workspace, planned, asked.focus)
+    summary = await write_somehow(workspace, planned, asked.focus)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(planned, summary)
     return Preview(

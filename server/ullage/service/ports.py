@@ -230,6 +230,15 @@ class Summarizer(Protocol):
         ...
 
 
+class SummaryPrompts(Protocol):
+    """Finds a person's own instructions for summaries by a model."""
+
+    def __call__(self, cwd: str, prompt_file: str, /) -> tuple[str, ...]:
+        """Those of the file that the settings name, and those of the project in `cwd`; none where there are none.
+        Raises `InvalidRequest` for a named file that cannot be read."""
+        ...
+
+
 class MemoryFiles(Protocol):
     """The files of one memory. Synchronous; a change is whole or not made, and survives the death of the process.
 
@@ -288,3 +297,4 @@ class Ports(Struct, frozen=True, kw_only=True):
     providers: Providers
     toolbox: Toolbox
     prices: Prices
+    prompts: SummaryPrompts

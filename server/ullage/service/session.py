@@ -1,5 +1,6 @@
 """An open session: the folded transcript, its counts, and what is known of its size."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from math import ceil
 
@@ -67,11 +68,19 @@ class Previewed(Struct, frozen=True, kw_only=True):
     summary: Summary
 
 
+class Preparation(Struct, frozen=True, kw_only=True):
+    """A summary that is written ahead, of the messages `ids`, which were the view after so many edits."""
+
+    ids: frozenset[str]
+    edits_seen: int
+    task: asyncio.Task[Summary]
+
+
 class Session:
     """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it.
 
     `tool_uses` counts those since the last clearing; `bill` is what its requests cost, by `cost` of a model's usage;
-    `told_unfit` says that the person knows that it cannot fit.
+    `told_unfit` says that the person knows that it cannot fit, `told_due` that a compaction waits for them.
     """
 
     def __init__(
@@ -93,6 +102,7 @@ class Session:
         self.tool_uses = 0
         self.bill = Bill()
         self.told_unfit = False
+        self.told_due = False
         self.previews: dict[str, Previewed] = {}
         self._cost = cost
 

@@ -13,21 +13,20 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
 from ullage.model.context_events import AutoCompacting, ContextWarning
-from ullage.model.edits import DuplicateReadsEdit, Edit
-from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
+from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
+from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, ContextWarned
 from ullage.model.strategies import TruncationMode
 from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
-from ullage.service.compaction import attempt_compaction, automatic_limits, new_stamp
+from ullage.service.compaction import new_stamp, plan_automatic
+from ullage.service.fallback import compact_somehow
 from ullage.service.ladder import (
     LAST_RESORT,
     OLD_TOOL_USES,
-    SUMMARIES,
     TRUNCATIONS,
-    Attempt,
     Rung,
     Terms,
     cheap_edits,
@@ -37,10 +36,11 @@ from ullage.service.ladder import (
 from ullage.service.notices import (
     breaker_opened,
     cannot_fit,
+    compaction_due,
     compaction_failed,
-    compaction_retried,
     context_cleared,
 )
+from ullage.service.preparing import prepare
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -60,9 +60,9 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         session.breaker = after_turn(session.breaker, session.used, budget)
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     due = _due(workspace, session, budget)
-    if is_due(session.alarm, session.used, budget):
-        session = _warn(workspace, session, budget, due)
+    session = _tell_due(workspace, session, budget, due)
     if due is Action.NONE:
+        prepare(workspace, session)
         return
     # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
     idle = session.id not in workspace.runs and session.id not in workspace.compacting
@@ -72,15 +72,33 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
         run.add_done_callback(partial(_ended, workspace, session.id))
 
 
-def _warn(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
+def _tell_due(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
+    """Warns, or says once that a compaction waits for the person."""
+    asks = workspace.settings.summary.confirm
+    waits = asks and due is not Action.COMPACT and session.used >= budget.compact_at
+    if waits and not session.told_due:
+        workspace.emit(session.id, compaction_due(session.used, budget.usable))
+    session.told_due = waits
+    if is_due(session.alarm, session.used, budget):
+        # What compacts at once, or now waits for the person, needs no announcement that it will.
+        return _warn(workspace, session, budget, quietly=waits or due is Action.COMPACT)
+    return session
+
+
+def _warn(workspace: Workspace, session: Session, budget: ContextBudget, *, quietly: bool) -> Session:
     """Warns, and puts that into the log, so that no other door and no reload warns of the same crossing."""
     alarm = raised(session.used, budget)
-    if due is Action.COMPACT:
-        # What compacts at once needs no announcement that it will.
+    if quietly:
         session.alarm = alarm
         return session
     warned = ContextWarned(used=alarm.used, again_below=alarm.again_below or 0)
-    event = ContextWarning(session_id=session.id, used=session.used, usable=budget.usable, compact_at=budget.compact_at)
+    event = ContextWarning(
+        session_id=session.id,
+        used=session.used,
+        usable=budget.usable,
+        compact_at=budget.compact_at,
+        asks=workspace.settings.summary.confirm,
+    )
     session = workspace.record(session, warned)
     workspace.bus.publish(event)
     return session
@@ -96,8 +114,12 @@ async def settled(workspace: Workspace, session_id: str) -> Session:
 def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> None:
     """Forgets a run; one that broke down is told of, since nobody awaits it."""
     workspace.runs.pop(session_id, None)
-    error = None if run.cancelled() else run.exception()
-    if error is not None:
+    if run.cancelled():
+        return
+    error = run.exception()
+    if error is None:
+        prepare(workspace, workspace.session(session_id))
+    else:
         _log.error("session %s: the automatic run broke down", session_id, exc_info=error)
         reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
         workspace.emit(session_id, compaction_failed(reason))
@@ -126,9 +148,11 @@ async def shrink(workspace: Workspace, session_id: str) -> None:
 
 
 def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
-    """What the context needs. With the breaker open only what overflows is dealt with, without a summary."""
+    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; where the
+    person wants to be asked, too, but with one."""
+    waits = session.breaker.is_open or workspace.settings.summary.confirm
     action = decide(session.used, budget, session.tool_uses, workspace.settings_of(session).clear_at_tool_uses)
-    if action is Action.COMPACT and session.breaker.is_open and not budget.overflow(session.used):
+    if action is Action.COMPACT and waits and not budget.overflow(session.used):
         return Action.CLEAR
     return action
 
@@ -170,7 +194,8 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     budget = _aimed(budget, session.counted_view())
     workspace.bus.publish(AutoCompacting(session_id=session.id, used=before))
     try:
-        await _summarize(workspace, session, budget)
+        make_plan = partial(plan_automatic, workspace, session.id, budget)
+        await compact_somehow(workspace, session.id, make_plan, EditTrigger.AUTOMATIC)
     except SessionBusy:
         # Whoever compacts looks after the session when done.
         return False
@@ -191,29 +216,6 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     if session.breaker.is_open:
         workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
     return not budget.overflow(session.used)
-
-
-async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget) -> None:
-    """Climbs the tries at a summary. Raises what the last of them raised."""
-    attempts = [attempt for attempt in SUMMARIES if not (attempt.offline and _writes_offline(workspace))]
-    limits = automatic_limits(budget)
-    for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
-        try:
-            await attempt_compaction(workspace, workspace.session(session.id), limits, attempt)
-        except ProviderError as error:
-            if following is None:
-                raise
-            _tell_next(workspace, session, error, following)
-        else:
-            return
-
-
-def _tell_next(workspace: Workspace, session: Session, error: ProviderError, following: Attempt) -> None:
-    workspace.emit(session.id, compaction_retried(following.what, str(error)))
-
-
-def _writes_offline(workspace: Workspace) -> bool:
-    return workspace.ports.summarizer.name == "offline"
 
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:

@@ -16,9 +16,9 @@ from ullage.model.message import Message, Role
 from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, TextContent, UserMessageChunk
 from ullage.model.usage import Usage
 from ullage.service.first_count import count_first_prompt
+from ullage.service.live_request import live_request
 from ullage.service.recall import message_lines
 from ullage.service.retries import stream_with_retries
-from ullage.service.session import Session
 from ullage.service.sessions import append, declare_tools
 from ullage.service.shrink import fit_limit, settled
 from ullage.service.tool_calls import results_message, unmade, use_tools
@@ -28,10 +28,6 @@ from ullage.transcript.answer import PartialAnswer
 
 # An agent that calls tools this often in one turn is going round in circles; ACP has a stop reason for it.
 _MAX_REQUESTS = 100
-# Without a known limit of its answers a model is asked for what all current ones can give.
-_DEFAULT_MAX_TOKENS = 8_192
-# How far a prompt may turn out larger than taken for: so many times its stated mean error, and in any case this share.
-_ERRORS, _LEAST_MARGIN = 3, 0.01
 _ENDS = {StopReason.MAX_TOKENS: TurnEnd.MAX_TOKENS, StopReason.REFUSAL: TurnEnd.REFUSAL}
 
 
@@ -122,32 +118,14 @@ async def _request(turn: Turn) -> ModelRequest:
     """What is asked next, brought under the limit first."""
     session = await settled(turn.workspace, turn.session_id)
     if turn.replays:
-        return _as_request(turn, session)
+        return live_request(turn.workspace, session)
     if session.tracker.totals == Usage():
-        await count_first_prompt(turn, _as_request(turn, session))
+        await count_first_prompt(turn, live_request(turn.workspace, session))
         session = await settled(turn.workspace, turn.session_id)
     budget = turn.workspace.budget(session)
     if budget is not None and session.used > budget.usable:
         session = fit_limit(turn.workspace, session, budget.usable)
-    return _as_request(turn, session)
-
-
-def _as_request(turn: Turn, session: Session) -> ModelRequest:
-    budget = turn.workspace.budget(session)
-    limit = turn.workspace.max_output(session) or _DEFAULT_MAX_TOKENS
-    return ModelRequest(
-        model=turn.workspace.model(session),
-        messages=session.transcript.view,
-        tools=session.transcript.tools,
-        max_tokens=limit if budget is None else min(limit, _room(session, budget.window)),
-    )
-
-
-def _room(session: Session, window: int) -> int:
-    """Tokens that an answer may take beside the prompt, even if that counts more with the provider than with us:
-    providers refuse a request whose prompt and longest answer do not fit together."""
-    reading = session.tracker.reading
-    return max(1, int(window - reading.used * (1 + max(_LEAST_MARGIN, _ERRORS * reading.error_share))))
+    return live_request(turn.workspace, session)
 
 
 async def _keep(turn: Turn, message_id: str, answer: PartialAnswer) -> None:

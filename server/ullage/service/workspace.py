@@ -16,7 +16,7 @@ from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
 from ullage.service.model_ports import Permissions, Provider
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
-from ullage.service.session import Session
+from ullage.service.session import Preparation, Session
 from ullage.service.turn_queue import TurnQueue
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -36,6 +36,7 @@ class Workspace:
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
+        self.preparations: dict[str, Preparation] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None
         self._open: dict[str, Session] = {}
@@ -66,6 +67,7 @@ class Workspace:
     def forget(self, session_id: str) -> None:
         """Closes a session in memory."""
         self.cancel(session_id)
+        self.drop_preparation(session_id)
         self._open.pop(session_id, None)
         self._appending.pop(session_id, None)
 
@@ -76,11 +78,21 @@ class Workspace:
         self.forget(session_id)
 
     def cancel(self, session_id: str) -> None:
-        """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for."""
+        """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for, a
+        summary that is being prepared."""
         self.turns.cancel(session_id)
+        preparation = self.preparations.get(session_id)
+        if preparation is not None and not preparation.task.done():
+            self.drop_preparation(session_id)
         for tasks in (self.runs, self.compacting):
             if session_id in tasks:
                 tasks[session_id].cancel()
+
+    def drop_preparation(self, session_id: str) -> None:
+        """Forgets a prepared summary, and ends its writing."""
+        preparation = self.preparations.pop(session_id, None)
+        if preparation is not None:
+            preparation.task.cancel()
 
     def record(self, session: Session, *events: Event) -> Session:
         """Appends events to the log and takes them in. Returns the session to go on with.
@@ -215,7 +227,7 @@ class Workspace:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
         fresh.breaker, fresh.edits_seen = session.breaker, session.edits_seen + 1
-        fresh.told_unfit = session.told_unfit
+        fresh.told_unfit, fresh.told_due = session.told_unfit, session.told_due
         return fresh
 
     def _records(self, position: int, events: Iterable[Event]) -> list[Record]:

@@ -10,6 +10,7 @@ from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
 from support.workspace import CountingIds, FixedClock, TestClient
+from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.blocks import TextBlock
@@ -105,6 +106,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 summarizer=OfflineSummarizer(),
                 providers=ProviderRegistry(),
                 prices=price_of,
+                prompts=read_summary_prompts,
                 toolbox=RecordedTools(recording),
             )
             client = TestClient(Workspace(ports, settings), clock, ids)

@@ -14,6 +14,7 @@ from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
 from support.workspace import NoTools
 from ullage.app.compose import RandomIds, SystemClock
+from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.answer import TurnEnd
@@ -121,6 +122,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
             summarizer=OfflineSummarizer(),
             providers=ProviderRegistry(),
             prices=price_of,
+            prompts=read_summary_prompts,
             toolbox=_Echo(chance),
         )
         await storm.run(ports, count)

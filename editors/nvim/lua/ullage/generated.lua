@@ -125,6 +125,11 @@ M.settings = {
           enum = { 'approximate', 'cl100k_base', 'o200k_base' },
           description = "How to count this model's tokens.",
         },
+        summaryPrompt = {
+          description = "Further instructions for summaries of this model's sessions.",
+          type = 'string',
+          default = '',
+        },
       },
       required = {},
       additionalProperties = false,
@@ -406,7 +411,7 @@ M.settings = {
     default = '',
   },
   ['summary.promptFile'] = {
-    description = 'File with your own instructions for summaries.',
+    description = "File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after them.",
     type = 'string',
     default = '',
   },
@@ -418,7 +423,7 @@ M.settings = {
     default = 0.75,
   },
   ['summary.confirm'] = {
-    description = 'Ask before compacting by itself.',
+    description = 'Ask instead of compacting by itself, as long as the context is not over its usable window.',
     type = 'boolean',
     default = false,
   },

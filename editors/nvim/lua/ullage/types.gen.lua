@@ -340,6 +340,7 @@
 ---@field window? integer|vim.NIL Input tokens the model accepts.
 ---@field maxOutput? integer|vim.NIL Most tokens of one answer.
 ---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|vim.NIL How to count this model's tokens.
+---@field summaryPrompt? string Further instructions for summaries of this model's sessions.
 
 --- A new session; everything may be left out.
 ---@class (exact) ullage.NewSessionParams
@@ -553,9 +554,9 @@
 ---@class (exact) ullage.SummarySettings
 ---@field writer? "auto"|"model"|"offline" auto: a model where one is configured, else offline. Default 'auto'.
 ---@field model? string Model that writes summaries. Unset: the session's own.
----@field promptFile? string File with your own instructions for summaries.
+---@field promptFile? string File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after them.
 ---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
----@field confirm? boolean Ask before compacting by itself. Default false.
+---@field confirm? boolean Ask instead of compacting by itself, as long as the context is not over its usable window. Default false.
 
 --- Plain text.
 ---@class (exact) ullage.TextBlock
