@@ -164,26 +164,40 @@ class OneFile(NoTools):
         return ToolOutcome(text=self._text)
 
 
-def no_providers(_model: str, _settings: Settings, /) -> Provider:
+class NoProviders:
     """Nobody to talk to."""
-    raise NoModelConfigured(words.no_model())
+
+    def __call__(self, _model: str, _settings: Settings, /) -> Provider:
+        raise NoModelConfigured(words.no_model())
+
+    def name(self, _model: str, _settings: Settings, /) -> str:
+        raise NoModelConfigured(words.no_model())
+
+
+class OneProvider:
+    """The same for every model."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    def __call__(self, _model: str, _settings: Settings, /) -> Provider:
+        return self._provider
+
+    def name(self, _model: str, _settings: Settings, /) -> str:
+        return self._provider.name
 
 
 class Live(Struct, frozen=True, kw_only=True):
     """What a workspace needs to talk to a model."""
 
-    providers: Providers = no_providers
+    providers: Providers = NoProviders()
     toolbox: Toolbox = NoTools()
 
 
 def play(script: str, toolbox: Toolbox | None = None) -> Live:
     """A model that plays a script."""
     provider = ScriptedProvider("scripted", parse_script(script))
-
-    def find(_model: str, _settings: Settings, /) -> Provider:
-        return provider
-
-    return Live(providers=find, toolbox=toolbox or NoTools())
+    return Live(providers=OneProvider(provider), toolbox=toolbox or NoTools())
 
 
 class TestClient:

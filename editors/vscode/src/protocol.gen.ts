@@ -467,6 +467,15 @@ export interface PromptResult {
   readonly stopReason: TurnEnd;
 }
 
+/**
+ * Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
+ * words for the person.
+ */
+export interface Prompting {
+  readonly provider: string | null;
+  readonly remedy: string;
+}
+
 /** How to reach one provider. Keys are never settings: they come from the environment or the system's keyring. */
 export interface ProviderSettings {
   /** What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file. */
@@ -558,12 +567,13 @@ export interface SessionParams {
   readonly sessionId: string;
 }
 
-/** A session and how full it is. */
+/** A session, how full it is, and whether it can be prompted. */
 export interface SessionResult {
   readonly sessionId: string;
   readonly title: string;
   readonly cwd: string;
   readonly usage: UsageResult;
+  readonly prompting: Prompting;
 }
 
 /** All settings of Ullage. */

@@ -342,6 +342,11 @@
 ---@class (exact) ullage.PromptResult
 ---@field stopReason ullage.TurnEnd
 
+--- Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in words for the person.
+---@class (exact) ullage.Prompting
+---@field provider? string|vim.NIL
+---@field remedy string
+
 --- How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.
 ---@class (exact) ullage.ProviderSettings
 ---@field kind "anthropic"|"openai"|"openai_chat"|"replay"|"scripted" What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.
@@ -411,12 +416,13 @@
 ---@class (exact) ullage.SessionParams
 ---@field sessionId string
 
---- A session and how full it is.
+--- A session, how full it is, and whether it can be prompted.
 ---@class (exact) ullage.SessionResult
 ---@field sessionId string
 ---@field title string
 ---@field cwd string
 ---@field usage ullage.UsageResult
+---@field prompting ullage.Prompting
 
 --- All settings of Ullage.
 ---@class (exact) ullage.Settings
