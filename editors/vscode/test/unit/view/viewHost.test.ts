@@ -4,7 +4,8 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
-import { ContextCompact, ContextUndo, SessionAppend, SessionImport } from '../../../src/protocol.gen';
+import { ContextCompact, ContextUndo, SessionAppend, SessionCancel, SessionImport } from '../../../src/protocol.gen';
+import { Chat } from '../../../src/chat';
 import { Sessions } from '../../../src/sessions';
 import type { HostMessage, HostMessageOf, PageMessage } from '../../../src/view/messages';
 import { isHostMessage } from '../../../src/view/messages';
@@ -46,6 +47,7 @@ describe.skipIf(!hasServer)('the view’s host', () => {
   let server: RealServer;
   let sessions: Sessions;
   let page: PageStub;
+  let chat: Chat;
   let host: ViewHost;
 
   beforeEach(async () => {
@@ -53,10 +55,12 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     await server.start({ models: { 'claude-sonnet-4-5': { window: 200_000 } } });
     sessions = new Sessions(server, memory);
     page = new PageStub();
-    host = new ViewHost(page as unknown as vscode.Webview, sessions, () => false);
+    chat = new Chat(sessions, (sessionId) => server.notify(SessionCancel, { sessionId }));
+    host = new ViewHost(page as unknown as vscode.Webview, sessions, chat);
   });
   afterEach(async () => {
     host.dispose();
+    chat.dispose();
     sessions.dispose();
     await server.stop();
   });
