@@ -71,7 +71,7 @@ test('its tool call reads a file of the folder, its thinking is folded, and noth
   assert.equal(await rows('30 seconds early').count(), 1);
   assert.equal(await rows('30 seconds early').locator('strong').innerText(), '30 seconds early');
   assert.equal(await vscode.context.locator('.thought').first().getAttribute('open'), null);
-  await vscode.shot('answered', 'chat.png');
+  await vscode.shot('answered');
 });
 
 test('a context that fills up in the middle of a turn is compacted, and the answer goes on behind the marker', async () => {
@@ -93,7 +93,7 @@ test('an answer is stopped, what it said is kept, and the prompt that waited is 
   await rows('One. Two. Three.').waitFor();
   await ask('And in one word?');
   await vscode.context.locator('.waiting-text', { hasText: 'And in one word?' }).waitFor();
-  await vscode.shot('stop and a prompt that waits');
+  await vscode.shot('stop and a prompt that waits', 'chat.png');
   await stop().click();
   await rows('Early.').waitFor();
   await ended();

@@ -26,6 +26,7 @@ export class PromptBox {
   readonly #stop: HTMLButtonElement;
   readonly #words = h('p.no-model', { id: 'no-model' });
   readonly #waiting = h('ul.waiting', { hidden: true, 'aria-label': 'Prompts that wait' });
+  readonly #answering = h('p.answering', { hidden: true }, h('span.spinner'), 'answering…');
   #history: string[] = [];
   /** How far back in the history the text comes from; 0 is what the person types. */
   #back = 0;
@@ -37,7 +38,7 @@ export class PromptBox {
     this.#send = button('.send', { title: 'Send (Enter)', 'aria-label': 'Send' }, () => this.#submit(), icon('send'));
     this.#stop = button('.stop', { title: 'Stop the answer (Escape)', 'aria-label': 'Stop the answer', hidden: true }, () => this.#end(), icon('stop'));
     const keys = h('span.announcer', { id: 'prompt-keys' }, 'Enter sends, Shift and Enter begin a line, the arrows bring earlier prompts back.');
-    this.element = h('footer.prompt', {}, this.#words, this.#waiting, h('div.prompt-line', {}, this.#input, this.#stop, this.#send), keys);
+    this.element = h('footer.prompt', {}, this.#words, this.#answering, this.#waiting, h('div.prompt-line', {}, this.#input, this.#stop, this.#send), keys);
     this.#input.addEventListener('keydown', (event) => this.#keydown(event));
     this.#input.addEventListener('input', () => this.#edited());
     this.enable('');
@@ -67,6 +68,7 @@ export class PromptBox {
     // A button that goes while it has the focus would take the focus with it.
     if (!running && document.activeElement === this.#stop) this.#input.focus();
     this.#stop.hidden = !running;
+    this.#answering.hidden = !running;
     const words = running ? 'Send when this answer has ended (Enter)' : 'Send (Enter)';
     setAttribute(this.#send, 'title', words);
     setAttribute(this.#send, 'aria-label', running ? 'Send when this answer has ended' : 'Send');

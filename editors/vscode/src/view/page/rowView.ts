@@ -98,7 +98,7 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
 
 /** The figure, and what beside it is only seen, in words. */
 function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
-  if (live) return h('div.tokens', {}, item.role === 'assistant' && h('span.spinner', { role: 'img', 'aria-label': 'being written' }));
+  if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ' being written' : ''));
   const title = item.archived ? 'Not in the context' : `${full(tokens)} tokens`;
   const spoken = [item.archived ? 'archived' : ' tokens', pinned ? ', pinned' : ''].join('');
   return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));
