@@ -34,7 +34,8 @@ T['no example is passed over'] = function()
 end
 
 set('updates', '^update%.', function(name)
-  local session = require('ullage.session')
+  local session, chat = require('ullage.session'), require('ullage.chat')
+  chat.speeches, chat.calls = {}, {}
   local params = read(name)
   session.active, session.figures, session.done = { id = params.sessionId, title = '' }, nil, nil
   session.running =
@@ -57,6 +58,13 @@ set('updates', '^update%.', function(name)
   elseif update.sessionUpdate == 'compaction_update' then
     eq(session.running ~= nil, update.status == 'in_progress')
     eq(session.done ~= nil, update.status == 'completed')
+  elseif update.toolCallId then
+    eq(chat.calls[update.toolCallId].status, update.status)
+  elseif update.messageId then
+    local speech = chat.speeches[#chat.speeches]
+    eq(speech.id, update.messageId)
+    eq(update.sessionUpdate == 'agent_thought_chunk' and speech.thinking or speech.text, update.content.text)
+    eq(speech.role, update.sessionUpdate == 'user_message_chunk' and 'user' or 'assistant')
   else
     eq(noticed.text, update.title)
     eq(noticed.kind, update._meta.ullage.kind)

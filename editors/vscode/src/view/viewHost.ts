@@ -26,7 +26,7 @@ export class ViewHost implements vscode.Disposable {
   readonly #webview: vscode.Webview;
   readonly #model: SessionModel;
   readonly #chat: ChatHost;
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #subscriptions: readonly { dispose(): unknown }[];
   #reader: TranscriptReader | undefined;
   #generation = 0;
   #shape = '';

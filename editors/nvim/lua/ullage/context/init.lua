@@ -64,7 +64,8 @@ local function show_turn(window)
     parts[number] = 'waits: ' .. words.fit(words.first_line(chat.prompts[number].text), WAITING)
   end
   parts[#parts + 1] = 'x stops'
-  local text = #chat.prompts > 0 and ('%%#UllageBusy# %s'):format((table.concat(parts, ' · '):gsub('%%', '%%%%'))) or ''
+  local text = #chat.prompts > 0 and ('%%#UllageBusy# %s'):format((table.concat(parts, ' · '):gsub('%%', '%%%%')))
+    or ''
   vim.api.nvim_set_option_value('winbar', text, { win = window, scope = 'local' })
 end
 

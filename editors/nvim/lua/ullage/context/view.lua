@@ -133,7 +133,7 @@ end
 function View:following(change)
   local last, followers = vim.api.nvim_buf_line_count(self.buffer), {}
   for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
-    if vim.api.nvim_win_get_cursor(window)[1] == last and last > head.HEIGHT then
+    if vim.api.nvim_win_get_cursor(window)[1] == last and last >= head.HEIGHT then
       followers[#followers + 1] = window
     end
   end
