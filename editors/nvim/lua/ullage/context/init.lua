@@ -52,7 +52,9 @@ local function on_compaction(what, running, ...)
   elseif what == 'chunk' then
     view:write_live((...))
   else
-    loader.open_number = what == 'completed' and running and running.number or nil
+    -- Who reads an answer as it comes is not shown a summary instead.
+    local wanted = what == 'completed' and #chat.prompts == 0
+    loader.open_number = wanted and running and running.number or nil
     loader:reload()
   end
 end
