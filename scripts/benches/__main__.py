@@ -3,6 +3,7 @@
 import argparse
 import sys
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module.
-BENCHES = {name: name for name in ("accuracy", "speed", "load", "protocol", "editors")} | {
+BENCHES = {name: name for name in ("accuracy", "speed", "quality", "load", "protocol", "editors")} | {
     "search": "archive_search",
     "edits": "cheap_edits",
 }
@@ -34,12 +35,11 @@ def main() -> int:
 
 def show(report: Report) -> None:
     console = Console()
-    table = Table(title=f"bench {report.bench}")
-    for column in report.rows[0] if report.rows else ():
-        table.add_column(column)
-    for row in report.rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    console.print(table)
+    for columns, rows in groupby(report.rows, key=tuple):
+        table = Table(*columns, title=f"bench {report.bench}")
+        for row in rows:
+            table.add_row(*(_cell(value) for value in row.values()))
+        console.print(table)
     for aim in report.aims:
         console.print(
             f"{'met   ' if aim.met else 'MISSED'}  {aim.what}: {aim.value:g} (aim {aim.aim})", highlight=False

@@ -13,7 +13,9 @@ from msgspec import Struct
 from benches.load_server import LoadedServer, latency_row, load_server, text_message
 from benches.report import Aim, at_least, at_most, percentile
 from ullage.app.compose import open_workspace
-from ullage.edits.drop_oldest import drop_oldest
+from ullage.edits.strategies.situation import Keep
+from ullage.edits.strategies.token_budget import TokenBudgetStrategy
+from ullage.edits.strategies.truncation import plan_drop
 from ullage.model.settings import ModelSettings, Settings
 from ullage.service.compaction import new_stamp
 from ullage.tokens.registry import get_counter
@@ -165,7 +167,9 @@ async def truncation(store: Path, _floor: int, _share: float) -> Loaded:
         session = workspace.session(session_id)
         for _ in range(50):
             began = time.perf_counter()
-            edit = drop_oldest(session.counted_view(), session.used // 2, (), None, new_stamp(workspace))
+            edit = plan_drop(
+                session.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), new_stamp(workspace)
+            )
             times.append(1000 * (time.perf_counter() - began))
             assert edit is not None
     what = "truncating 100 messages"

@@ -19,7 +19,8 @@ from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolU
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import contexts, sessions
+from ullage.service import contexts, history, sessions
+from ullage.service.asked import Asked
 from ullage.service.session import Session
 from ullage.service.workspace import Workspace
 from ullage.tokens.tiktoken_counter import forget_pieces
@@ -78,10 +79,10 @@ async def measure_compaction(workspace: Workspace, transcript: ImportedTranscrip
         floors.append(_time(lambda texts=texts: [encoding.encode_ordinary(text) for text in texts]))
         forget_pieces()
         began = time.perf_counter()
-        edit = await contexts.compact_by_hand(workspace, session.id, "")
+        done = await contexts.compact_by_hand(workspace, session.id, Asked())
         ours.append(time.perf_counter() - began)
-        saved = edit.tokens_saved
-        contexts.undo(workspace, session.id, None)
+        saved = done.edit.tokens_saved
+        history.undo(workspace, session.id, None)
     what = f"compact {len(transcript.events):,} events ({saved:,} tokens saved), floor: tokenise once"
     return _compare(what, median(floors), median(ours), COMPACT_AIM)
 

@@ -12,7 +12,9 @@ from benches import speed_sessions
 from benches.report import Aim, Report, at_most
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
-from ullage.edits.drop_oldest import drop_oldest
+from ullage.edits.strategies.situation import Keep
+from ullage.edits.strategies.token_budget import TokenBudgetStrategy
+from ullage.edits.strategies.truncation import plan_drop
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message
@@ -38,7 +40,8 @@ def run(transcripts: Sequence[ImportedTranscript]) -> Report:
     budget = view.used // SHARE
     floor = _fastest(lambda: first_and_tail(view, budget))
     stamp = new_stamp(workspace)
-    dropping = _fastest(lambda: drop_oldest(view, budget, (), session.transcript.first_user_id, stamp))
+    keep = Keep(first_user_id=session.transcript.first_user_id)
+    dropping = _fastest(lambda: plan_drop(view, TokenBudgetStrategy(), budget, keep, stamp))
     compacting = min(_compact(messages, budget) for _ in range(3))
     what = f"fit {view.used:,} tokens in {len(messages):,} messages to a quarter"
     found = [

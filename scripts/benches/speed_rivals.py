@@ -16,8 +16,10 @@ from typing import Any
 
 from benches import speed_sessions
 from ullage.app.compose import build_workspace
-from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.drop_oldest import drop_oldest
+from ullage.edits.counted import Stamp, count_view
+from ullage.edits.strategies.situation import Keep
+from ullage.edits.strategies.token_budget import TokenBudgetStrategy
+from ullage.edits.strategies.truncation import plan_drop
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
@@ -25,7 +27,6 @@ from ullage.service.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import load_encoding
-from ullage.transcript.view import Item
 
 # Work on a session of so many messages, once for each time it is asked: what is timed. What comes before is not.
 Work = Callable[[int], Iterator[object]]
@@ -112,16 +113,11 @@ def drop_to_half(size: int) -> Iterator[object]:
     """Ullage's token budget on a view with its counts."""
     counter = get_counter(_MODEL)
     messages = speed_sessions.ours(0, size)
-    view = CountedView(
-        items=tuple(Item(i, message) for i, message in enumerate(messages)),
-        tokens=[counter.count_message(message) for message in messages],
-        fixed=0,
-        measure=counter.count_message,
-    )
+    view = count_view(messages, counter)
     limit = view.used // 2
     while True:
         yield
-        edit = drop_oldest(view, limit, (), "m0", Stamp(id="e", timestamp=1))
+        edit = plan_drop(view, TokenBudgetStrategy(), limit, Keep(first_user_id="m0"), Stamp(id="e", timestamp=1))
         assert edit is None or view.after(edit).used <= limit
 
 

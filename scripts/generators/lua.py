@@ -113,7 +113,9 @@ def _table(entries: Mapping[str, Any], indent: str = "") -> str:
     return f"{{\n{lines}{indent}}}"
 
 
-def _list(values: Sequence[str]) -> str:
+def _list(values: Sequence[str], indent: str) -> str:
+    if any("\n" in value for value in values):
+        return "{\n" + "".join(f"{indent}  {value},\n" for value in values) + indent + "}"
     return f"{{ {', '.join(values)} }}" if values else "{}"
 
 
@@ -132,7 +134,9 @@ def _value(value: Any, indent: str = "") -> str:
         case dict():
             return _table(cast("Mapping[str, Any]", value), indent)
         case list() | tuple():
-            return _list([_value(each, indent) for each in cast("Sequence[Any]", value) if each is not None])
+            inner = [each for each in cast("Sequence[Any]", value) if each is not None]
+            deeper = indent + "  " if any(isinstance(each, dict) for each in inner) else indent
+            return _list([_value(each, deeper) for each in inner], indent)
         case str():
             return _string(value)
         case _:

@@ -17,10 +17,16 @@ from ullage.api.methods import METHODS
 from ullage.api.schema import wire_types
 from ullage.model.blocks import Block, ResultPart
 from ullage.model.settings import Settings
+from ullage.model.strategies import StrategySettings
 from ullage.model.updates import Update
 
 # A union's own name is lost on its way through typing.
-UNIONS: dict[str, Any] = {"Block": Block, "ResultPart": ResultPart, "Update": Update}
+UNIONS: dict[str, Any] = {
+    "Block": Block,
+    "ResultPart": ResultPart,
+    "StrategySettings": StrategySettings,
+    "Update": Update,
+}
 
 
 class Member(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,18 @@ from lawcheck import floors
 from lawcheck.fitted import fit
 from lawcheck.situation import Situation, plan_with_summary
 from ullage.edits.counted import Stamp
+from ullage.edits.strategies.chain import plan_truncation
+from ullage.edits.strategies.situation import Keep
 from ullage.model.edits import Edit
+from ullage.model.strategies import (
+    RangeKeep,
+    Selective,
+    SlidingWindow,
+    Smart,
+    StrategySettings,
+    TokenBudget,
+    TruncateRange,
+)
 from ullage.service.ladder import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
 
 
@@ -31,10 +42,37 @@ def _rung(rung: Rung) -> Case:
     return Case(name=rung.what, plan=partial(_climb, (rung,)), floor=_FLOORS.get(rung.what))
 
 
-_FLOORS = {"the oldest messages": floors.of_whole_groups}
+def _chain(*strategies: StrategySettings) -> Case:
+    """Strategies one after the other; they stop above the limit only where nothing more may go."""
+    return Case(
+        name=", then ".join(map(_named, strategies)),
+        plan=partial(_truncate, strategies),
+        floor=floors.of_whole_groups,
+    )
+
+
+def _named(strategy: StrategySettings) -> str:
+    name = str(strategy.__struct_config__.tag)
+    return f"{name} {strategy.keep}" if isinstance(strategy, TruncateRange) else name
+
+
+def _truncate(strategies: Sequence[StrategySettings], situation: Situation) -> Sequence[Edit]:
+    terms = situation.terms
+    keep = Keep(
+        pinned=frozenset(situation.transcript.pinned),
+        first_user_id=situation.transcript.first_user_id,
+        relied=terms.relied,
+    )
+    return plan_truncation(situation.view, strategies, situation.limit, keep, terms.new_stamp())
+
+
+_FLOORS = {"older messages": floors.of_whole_groups}
 
 CASES: tuple[Case, ...] = (
     *map(_rung, (*CHEAP, *TRUNCATIONS)),
+    *(_chain(strategy()) for strategy in (SlidingWindow, TokenBudget, Selective, Smart)),
+    *(_chain(TruncateRange(keep=keep)) for keep in RangeKeep),
+    _chain(Selective(), TruncateRange(), SlidingWindow(max_messages=6)),
     Case(name="all cheap edits", plan=partial(_climb, CHEAP)),
     Case(
         name="all that is left without a summary",

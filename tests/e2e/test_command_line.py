@@ -233,3 +233,31 @@ def test_of_a_file_with_several_conversations_one_can_be_chosen(tmp_path: Path) 
     missing = ullage("context", path, "--window", "8000", "--run", "9")
     assert missing.status == 2
     assert missing.err.count("\n") == 1
+
+
+def test_the_edits_of_a_session_are_listed_with_what_each_saved(store: Path) -> None:
+    session = ullage("import", SAMPLE, "--json", "--store", store).json["session"]["sessionId"]
+    assert ullage("history", session, "--store", store).out == "No edits: the context is the whole conversation.\n"
+    compacted = ullage("compact", session, "--json", "--store", store).json["compaction"]
+    (edit,) = ullage("history", session, "--json", "--store", store).json["edits"]
+    assert edit["messages"] == compacted["messages_archived"]
+    table = ullage("history", session, "--ascii", "--store", store).out.splitlines()
+    assert table[0].split() == ["Edit", "When", "What", "Context", "By"]
+    assert edit["id"] in table[1]
+    assert f"{edit['words']} " in table[1]
+    assert "->" in table[1]
+    assert table[1].endswith("manual")
+
+
+def test_a_stretch_is_compacted_by_the_numbers_of_its_messages() -> None:
+    whole = ullage("context", SAMPLE, "--json").json
+    early = ullage("compact", SAMPLE, "--up-to", "21", "--json").json
+    late = ullage("compact", SAMPLE, "--from", "22", "--json").json
+    assert 0 < early["used"] < whole["used"] > late["used"] > 0
+    assert early["compaction"]["messages_archived"] + late["compaction"]["messages_archived"] > 30
+    nowhere = ullage("compact", SAMPLE, "--from", "9999")
+    assert (nowhere.status, nowhere.err.count("\n")) == (2, 1)
+    assert "9999" in nowhere.err
+    both = ullage("compact", SAMPLE, "--from", "3", "--budget", "4000")
+    assert both.status == 2
+    assert "--budget" in both.err

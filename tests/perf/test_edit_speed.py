@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.workspace import TestClient, build_test_client
-from ullage.edits.drop_oldest import drop_oldest
+from ullage.edits.strategies.situation import Keep
+from ullage.edits.strategies.token_budget import TokenBudgetStrategy
+from ullage.edits.strategies.truncation import plan_drop
 from ullage.service.compaction import new_stamp
 from ullage.service.contexts import view_page
 from ullage.service.session import Session
@@ -41,7 +43,9 @@ async def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds(
     client = build_test_client()
     session = await session_of(client, 100)
     stamp = new_stamp(client.workspace)
-    took = fastest_ms(lambda: drop_oldest(session.counted_view(), session.used // 2, (), None, stamp))
+    took = fastest_ms(
+        lambda: plan_drop(session.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), stamp)
+    )
     print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for people)
     assert took < _TRUNCATION_MS
 

@@ -10,7 +10,6 @@ from support.views import conversations
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView
-from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.model.artifacts import ArtifactLedger
@@ -22,6 +21,12 @@ from ullage.transcript.cut_points import cut_points, groups
 from ullage.transcript.fold import fold, project
 from ullage.transcript.reads import file_reads
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
+
+
+def worth(messages: Sequence[Message], group: range, tail: range) -> float:
+    """Any value will do."""
+    return float(group.start % 3)
+
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")
 
@@ -56,9 +61,10 @@ def assert_reverting_is_exact(messages: Sequence[Message], edit: Edit) -> None:
     assert project(reverted) == project(events)
 
 
-def compact(view: CountedView, target: int, tail: int, pinned: Sequence[str] = ()) -> Edit | None:
+def compact(view: CountedView, target: int, tail: int, pinned: Sequence[str] = (), old: int = 0) -> Edit | None:
     first = next((message.id for message in view.messages if is_pure_prompt(message)), None)
-    plan = plan_compaction(view, CompactionLimits(target=target, keep_tail=tail), pinned, first)
+    limits = CompactionLimits(target=target, keep_tail=tail, keep_old=old)
+    plan = plan_compaction(view, limits, pinned, first, worth)
     return finish_compaction(plan, view, STAMP, SUMMARY, 1) if plan else None
 
 
@@ -70,14 +76,14 @@ def test_groups_never_part_a_pair_and_cover_everything(messages: list[Message]) 
         assert not pairs(messages) & half_pairs(messages[:cut]) & half_pairs(messages[cut:])
 
 
-@given(conversations(), st.integers(100, 3_000), st.integers(0, 1_500), st.data())
+@given(conversations(), st.integers(100, 3_000), st.integers(0, 1_500), st.integers(0, 600), st.data())
 def test_a_compaction_shrinks_into_its_target_and_keeps_what_must_stay(
-    messages: list[Message], target: int, tail: int, data: st.DataObject
+    messages: list[Message], target: int, tail: int, old: int, data: st.DataObject
 ) -> None:
     view = counted(*messages, fixed=50)
     ids = [message.id for message in messages]
     pinned = data.draw(st.lists(st.sampled_from(ids), max_size=2)) if ids else []
-    edit = compact(view, target, tail, pinned)
+    edit = compact(view, target, tail, pinned, old)
     if edit is None:
         return
     after = view.after(edit)
@@ -100,23 +106,6 @@ def test_what_a_compaction_leaves_is_not_compacted_again_for_nothing(messages: l
         after = view.after(edit)
         again = compact(after, after.used, after.used)
         assert again is None or after.after(again).used < after.used
-
-
-@given(conversations(), st.integers(0, 3_000))
-def test_dropping_the_oldest_fits_the_limit_or_leaves_only_what_must_stay(messages: list[Message], limit: int) -> None:
-    view = counted(*messages)
-    first = next((message.id for message in messages if is_pure_prompt(message)), None)
-    edit = drop_oldest(view, limit, (), first, STAMP)
-    if edit is None:
-        return
-    after = view.after(edit)
-    assert after.used < view.used
-    assert_no_pair_parted(view, after)
-    assert_reverting_is_exact(messages, edit)
-    if after.used > limit:
-        last = {messages[i].id for i in groups(messages)[-1]}
-        stays = {edit.notice.id, first, *last} | {m.id for m in messages if m.role is Role.SYSTEM}
-        assert {message.id for message in after.messages} <= stays
 
 
 @given(conversations(min_steps=1), st.integers(0, 2_000))

@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.build import append, counted, log, results, user, uses, words
+from support.chains import chains
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.edits.strategies.chain import plan_truncation
+from ullage.edits.strategies.situation import Keep
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, ShortenEdit
@@ -199,7 +201,9 @@ def test_no_notice_outlives_what_it_points_to(
         return
     after = view.after(edit)
     if drops:
-        shrunk = drop_oldest(after, limit, pinned, first, Stamp(id="f", timestamp=2))
+        keep = Keep(pinned=frozenset(pinned), first_user_id=first, relied=frozenset(edit.shown_in))
+        edits = plan_truncation(after, data.draw(chains), limit, keep, Stamp(id="f", timestamp=2))
+        shrunk = edits[0] if edits else None
     else:
         plan = plan_compaction(after, CompactionLimits(target=limit, keep_tail=limit // 2), pinned, first)
         shrunk = finish_compaction(plan, after, Stamp(id="f", timestamp=2), SUMMARY, 1) if plan else None

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from support.fill import prompt, reply, start
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
+from ullage.service.asked import Asked
 from ullage.service.contexts import compact_by_hand
 
-ACTIONS = ("exchange", "report", "compact", "undo", "pin", "tools", "snapshot")
+ACTIONS = ("exchange", "report", "compact", "undo", "go back", "pin", "tools", "configure", "snapshot")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
 
 
@@ -32,10 +33,15 @@ async def act(client: TestClient, session_id: str, action: str, number: int) -> 
             used = (await client.call("context/get", **named))["used"]
             usage = {"input_tokens": used + 40 * number, "output_tokens": 12 * number}
             await client.say(session_id, prompt(number), "Yes.", usage=usage)
+        case "go back":
+            await client.call("context/restore", **named, timestamp=client.clock.now() - 150_000)
         case "pin":
             await client.call("context/pin", **named, messageId=f"m_{number}")
         case "tools":
             await client.call("session/append", **named, tools=[TOOL] * (number % 3))
+        case "configure":
+            mode = ("summarize", "smart")[number % 2]
+            await client.call("session/configure", **named, context={"mode": mode, "reserve": 500 * (1 + number % 4)})
         case "snapshot":
             client.workspace.keep_snapshot(client.workspace.session(session_id))
         case _:
@@ -61,7 +67,7 @@ async def live(actions: Sequence[str]) -> None:
     assert await state(build_test_client(store=store), session_id) == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(ACTIONS), min_size=4, max_size=24))
 def test_a_session_is_the_same_live_from_a_snapshot_and_from_its_log(actions: list[str]) -> None:
     asyncio.run(live(actions))
@@ -71,7 +77,7 @@ async def test_a_session_with_half_a_surrogate_pair_is_compacted_and_opened_agai
     client = build_test_client()
     session_id = await start(client)
     await client.say(session_id, "broken \ud800 pair " * 50, *(reply(n) for n in range(8)))
-    await compact_by_hand(client.workspace, session_id, "")
+    await compact_by_hand(client.workspace, session_id, Asked())
     session = client.workspace.session(session_id)
     again = build_test_client(store=client.workspace.ports.store)
     assert again.workspace.session(session_id).transcript.view == session.transcript.view

@@ -4,12 +4,15 @@ import json
 from typing import Any
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from support.histories import conversations, histories
-from support.provider_rules import anthropic_violations, openai_violations
+from support.provider_rules import anthropic_violations, openai_violations, responses_violations
 from ullage.formats import read
 from ullage.formats.anthropic_request import write_anthropic
 from ullage.formats.openai_request import write_openai
+from ullage.formats.provider import Provider, read_messages, write_request
+from ullage.formats.responses_request import write_responses
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role
@@ -28,6 +31,20 @@ def test_any_history_becomes_a_request_anthropic_accepts(messages: tuple[Message
 @given(histories())
 def test_any_history_becomes_a_request_openai_accepts(messages: tuple[Message, ...]) -> None:
     assert openai_violations(write_openai(messages).messages) == []
+
+
+@given(histories())
+def test_any_history_becomes_input_the_responses_api_accepts(messages: tuple[Message, ...]) -> None:
+    assert responses_violations(write_responses(messages).input) == []
+
+
+@given(histories(), st.sampled_from(Provider))
+def test_a_programs_own_messages_come_back_as_they_were_handed_in(
+    messages: tuple[Message, ...], provider: Provider
+) -> None:
+    key = "input" if provider is Provider.OPENAI_RESPONSES else "messages"
+    written = write_request(provider, [message for message in messages if message.role is not Role.SYSTEM])[key]
+    assert write_request(provider, read_messages(provider, written))[key] == written
 
 
 @given(histories())

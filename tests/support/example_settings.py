@@ -2,6 +2,7 @@
 
 from support.workspace import LARGE_MODEL
 from ullage.model.settings import ContextSettings, ModelSettings, ProviderSettings, Settings, SummarySettings
+from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 
 
 def every_setting() -> Settings:
@@ -38,5 +39,7 @@ def every_setting() -> Settings:
             keep_thinking_turns=2,
             max_result_tokens=4_000,
             max_result_tokens_by_tool={"run_tests": 8_000},
+            mode=TruncationMode.SMART,
+            strategies=(Smart(keep_first=4), TruncateRange(keep=RangeKeep.QUARTER)),
         ),
     )

@@ -122,6 +122,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _cancel(examples)
     await _prompt(examples)
     await _refuse(examples, client, session_id)
+    await _configure(examples)
     await _contend(examples)
     _refuse_stores(examples, folder)
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
@@ -146,6 +147,14 @@ async def _converse(examples: Examples, client: TestClient) -> str:
     await client.entries(session_id)
     examples.keep_updates(client)
     return session_id
+
+
+async def _configure(examples: Examples) -> None:
+    """A session that is never summarised."""
+    client = build_test_client()
+    session = await client.call("session/new", model=SMALL_MODEL)
+    own = {"mode": "sliding_window", "strategies": [{"type": "sliding_window", "maxMessages": 40}]}
+    await examples.call(client, "session/configure", sessionId=session["sessionId"], context=own)
 
 
 async def _look_around(examples: Examples, client: TestClient, session_id: str) -> None:

@@ -113,6 +113,36 @@ def openai_violations(messages: Sequence[Json]) -> list[str]:
     return wrong + _encoding_violations(messages)
 
 
+def responses_violations(items: Sequence[Json]) -> list[str]:
+    """What OpenAI's Responses API would refuse of a request's `input`."""
+    wrong: list[str] = []
+    calls: set[str] = set()
+    answered: set[str] = set()
+    for index, item in enumerate(items):
+        match item["type"]:
+            case "message":
+                wrong += [f"{index}: {text}" for text in _said_violations(item)]
+            case "function_call":
+                wrong += [f"{index}: id {item['call_id']} used twice"] if item["call_id"] in calls else []
+                wrong += [f"{index}: {text}" for text in _function_violations(item["call_id"], item)]
+                calls.add(item["call_id"])
+            case "function_call_output":
+                if item["call_id"] not in calls - answered:
+                    wrong.append(f"{index}: result of {item['call_id']} does not follow its call")
+                answered.add(item["call_id"])
+            case kind:
+                wrong.append(f"{index}: unknown type {kind!r}")
+    wrong += [f"calls {calls - answered} are not answered"] if calls - answered else []
+    return wrong + _encoding_violations(items)
+
+
+def _said_violations(item: Json) -> list[str]:
+    legal = {"user": {"input_text", "input_image"}, "assistant": {"output_text"}}.get(item["role"], set[str]())
+    wrong = [f"a {part['type']} by {item['role']}" for part in item["content"] if part["type"] not in legal]
+    blank = any(part["type"].endswith("text") and not part["text"].strip() for part in item["content"])
+    return wrong + (["blank text"] if blank else []) + ([] if item["content"] else ["no content"])
+
+
 def _message_violations(index: int, message: Json) -> list[str]:
     match message.get("role"):
         case "tool":
@@ -137,13 +167,17 @@ def _call_violations(message: Json) -> list[str]:
     if len({call["id"] for call in calls}) < len(calls):
         wrong.append("two calls of one id")
     for call in calls:
-        if len(call["id"]) > 40:
-            wrong.append(f"id {call['id']!r} is too long")
-        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"]):
-            wrong.append(f"illegal name {call['function']['name']!r}")
-        arguments = call["function"]["arguments"]
-        if not isinstance(arguments, str) or not isinstance(json.loads(arguments), dict):
-            wrong.append("arguments are no JSON object as text")
+        wrong += _function_violations(call["id"], call["function"])
+    return wrong
+
+
+def _function_violations(call_id: str, function: Json) -> list[str]:
+    wrong = [] if len(call_id) <= 40 else [f"id {call_id!r} is too long"]
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", function["name"]):
+        wrong.append(f"illegal name {function['name']!r}")
+    arguments = function["arguments"]
+    if not isinstance(arguments, str) or not isinstance(json.loads(arguments), dict):
+        wrong.append("arguments are no JSON object as text")
     return wrong
 
 

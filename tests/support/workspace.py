@@ -210,7 +210,7 @@ class TestClient:
         self.clock = clock
         self.ids = ids
         self.recorder = Recorder()
-        workspace.listeners.append(self.recorder)
+        workspace.bus.listen(self.recorder)
 
     async def call(self, name: str, **params: Any) -> Any:
         """One request, whole way through the method table."""

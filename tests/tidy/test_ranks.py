@@ -16,7 +16,7 @@ RANKS = [
     {"api"},
     {"lsp", "acp"},
     {"app"},
-    {"cli"},
+    {"cli", "embed"},
 ]
 RANK = {package: rank for rank, packages in enumerate(RANKS) for package in packages}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)

@@ -80,6 +80,20 @@ export interface Breakdown {
   readonly overhead?: number;
 }
 
+/**
+ * A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with
+ * the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the
+ * conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+ */
+export interface BudgetShares {
+  readonly systemPrompt: number;
+  readonly tools: number;
+  readonly conversation: number;
+  readonly reserve: number;
+  readonly available: number;
+  readonly overflow: number;
+}
+
 /** A command or test run, its last outcome, and the line of its output that tells most. */
 export interface CommandArtifact {
   readonly command: string;
@@ -100,15 +114,23 @@ export interface CommitParams {
   readonly summary?: string;
 }
 
-/** Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen. */
+/**
+ * Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context,
+ * that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
+ */
 export interface CompactParams {
   readonly sessionId: string;
   readonly focus?: string;
+  readonly from?: string;
+  readonly upTo?: string;
   /** @default false */
   readonly dryRun?: boolean;
 }
 
-/** What a compaction did or, with `previewId`, would do. */
+/**
+ * What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for,
+ * since what belongs together is not parted.
+ */
 export interface CompactResult {
   readonly summary: string;
   readonly ledger: ArtifactLedger;
@@ -119,6 +141,7 @@ export interface CompactResult {
   readonly editId: string | null;
   readonly previewId: string | null;
   readonly archived: readonly Entry[];
+  readonly note: string;
 }
 
 /**
@@ -172,6 +195,19 @@ export interface CompactionUpdate {
   readonly _meta?: { readonly ullage: CompactionMeta };
 }
 
+/** Context settings of a session's own, in place of those it had; without any it has the workspace's. */
+export interface ConfigureSessionParams {
+  readonly sessionId: string;
+  /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
+/** The context settings now in effect, the workspace's among them, and how full the context is under them. */
+export interface ConfigureSessionResult {
+  readonly context: ContextSettings;
+  readonly usage: UsageResult;
+}
+
 /** When and how far the context is shrunk. Shares are of the usable window (window minus reserve). */
 export interface ContextSettings {
   /** Warn and compact automatically. Off while a model's window is unknown. @default true */
@@ -204,6 +240,13 @@ export interface ContextSettings {
   readonly maxResultTokens?: number | null;
   /** The same per tool, by the tool's name. */
   readonly maxResultTokensByTool?: Readonly<Record<string, number>>;
+  /** What a full context loses: old messages for a summary, or as this strategy says. @default "summarize" */
+  readonly mode?: TruncationMode;
+  /**
+   * Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes
+   * summaries, when no summary could be made.
+   */
+  readonly strategies?: readonly StrategySettings[];
 }
 
 /**
@@ -253,7 +296,7 @@ export interface ErrorObject {
 export interface ExportParams {
   readonly sessionId: string;
   /** @default "ullage" */
-  readonly format?: "anthropic" | "openai" | "ullage";
+  readonly format?: "anthropic" | "openai" | "openai-responses" | "ullage";
 }
 
 /** The file's text. */
@@ -281,9 +324,32 @@ export interface ForkSessionParams {
   readonly title?: string;
 }
 
+/**
+ * An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context
+ * around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+ */
+export interface HistoryEntry {
+  readonly id: string;
+  readonly kind: string;
+  readonly timestamp: number;
+  readonly trigger: EditTrigger;
+  readonly tokensSaved: number;
+  /** @default false */
+  readonly reverted?: boolean;
+  readonly partOf?: string;
+  readonly position: number;
+  readonly words: string;
+  readonly messages: number;
+  /** @default 0 */
+  readonly contextSizeBefore?: number;
+  /** @default 0 */
+  readonly contextSizeAfter?: number;
+  readonly revertedAt?: number;
+}
+
 /** Every edit ever, oldest first. */
 export interface HistoryResult {
-  readonly edits: readonly EditInfo[];
+  readonly edits: readonly HistoryEntry[];
 }
 
 /** A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood. */
@@ -392,7 +458,7 @@ export interface MessagesParams {
   /** @default 0 */
   readonly offset?: number;
   readonly limit?: number;
-  readonly provider?: "anthropic" | "openai";
+  readonly provider?: Provider;
 }
 
 /** A page of messages, how many there are, and the request's fields for the provider asked for. */
@@ -419,6 +485,8 @@ export interface NewSessionParams {
   readonly title?: string;
   readonly system?: string;
   readonly tools?: readonly ToolDefinition[];
+  /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
+  readonly context?: Readonly<Record<string, unknown>>;
 }
 
 /** An empty result. */
@@ -476,6 +544,9 @@ export interface Prompting {
   readonly remedy: string;
 }
 
+/** Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses. */
+export type Provider = "anthropic" | "openai" | "openai-responses";
+
 /** How to reach one provider. Keys are never settings: they come from the environment or the system's keyring. */
 export interface ProviderSettings {
   /** What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file. */
@@ -496,6 +567,9 @@ export interface ProviderSettings {
   readonly contextEditing?: boolean;
 }
 
+/** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
+export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
+
 /** A file or other resource put into the conversation; without `text` it is only a link. */
 export interface ResourceBlock {
   readonly type: "resource";
@@ -504,18 +578,30 @@ export interface ResourceBlock {
   readonly mime_type?: string;
 }
 
-/** Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds. */
+/**
+ * Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after
+ * it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO
+ * 8601. `dryRun` only says what would change.
+ */
 export interface RestoreParams {
   readonly sessionId: string;
   readonly editId?: string;
-  readonly timestamp?: number;
+  readonly messageId?: string;
+  readonly position?: number;
+  readonly timestamp?: number | string;
+  /** @default false */
+  readonly dryRun?: boolean;
 }
 
 export type ResultPart = TextBlock | ImageBlock | ResourceBlock;
 
-/** The edits taken back, and how full the context is again. */
+/**
+ * The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it
+ * is. After a `dryRun`: would be.
+ */
 export interface RevertResult {
   readonly edits: readonly EditInfo[];
+  readonly messagesBack: number;
   readonly usage: UsageResult;
 }
 
@@ -546,6 +632,13 @@ export interface SearchParams {
 /** Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole. */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
+}
+
+/** Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible. */
+export interface Selective {
+  readonly type: "selective";
+  /** What goes first, what next. */
+  readonly order?: readonly Speaker[];
 }
 
 /** The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`). */
@@ -604,6 +697,27 @@ export interface SkippedLine {
   readonly expected: boolean;
 }
 
+/** The last messages stay, by number, whatever they count. */
+export interface SlidingWindow {
+  readonly type: "sliding_window";
+  /** Messages that stay. @default 20 */
+  readonly maxMessages?: number;
+}
+
+/** The first and the last messages stay; of those between them the oldest go until the rest fits. */
+export interface Smart {
+  readonly type: "smart";
+  /** Messages that stay at the beginning. @default 2 */
+  readonly keepFirst?: number;
+  /** Messages that stay at the end. @default 10 */
+  readonly keepLast?: number;
+}
+
+/** What a group of messages is: a tool's call with its results, the assistant's words, the user's. */
+export type Speaker = "tool" | "assistant" | "user";
+
+export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;
+
 /** Who writes the summary of a compaction, and how. */
 export interface SummarySettings {
   /** auto: a model where one is configured, else offline. @default "auto" */
@@ -639,6 +753,11 @@ export interface ThinkingBlock {
   readonly thinking: string;
   readonly signature?: string;
   readonly redacted?: string;
+}
+
+/** The oldest messages go until the rest fits. */
+export interface TokenBudget {
+  readonly type: "token_budget";
 }
 
 /** The model calls a tool. */
@@ -704,13 +823,28 @@ export interface ToolUseBlock {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
+/** A range behind the first exchange goes at once, again and again until the rest fits. */
+export interface TruncateRange {
+  readonly type: "truncate_range";
+  /** How much of the rest stays. @default "half" */
+  readonly keep?: RangeKeep;
+}
+
+/** What happens when the context is full: whole messages go by one of the strategies, or a summary is made. */
+export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summarize";
+
 /** Why a prompt turn ended: ACP's closed set of stop reasons. */
 export type TurnEnd = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
-/** Takes back the last edit, or the one named, and what was done together with it. */
+/**
+ * Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would
+ * bring back.
+ */
 export interface UndoParams {
   readonly sessionId: string;
   readonly editId?: string;
+  /** @default false */
+  readonly dryRun?: boolean;
 }
 
 export type Update =
@@ -757,6 +891,7 @@ export interface UsageMeta {
   readonly reportedAt: number | null;
   readonly pendingMessages: number;
   readonly errorShare: number | null;
+  readonly shares: BudgetShares | null;
 }
 
 /** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */
@@ -790,6 +925,9 @@ export interface UserMessageChunk {
 
 /** Starts a session. */
 export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
+
+/** Gives a session context settings of its own. */
+export const SessionConfigure: Method<ConfigureSessionParams, ConfigureSessionResult> = { name: "ullage/session/configure" };
 
 /** Opens a stored session. */
 export const SessionLoad: Method<SessionParams, SessionResult> = { name: "ullage/session/load" };
@@ -836,7 +974,7 @@ export const ContextCommit: Method<CommitParams, CompactResult> = { name: "ullag
 /** Takes an edit back. */
 export const ContextUndo: Method<UndoParams, RevertResult> = { name: "ullage/context/undo" };
 
-/** Takes back every edit after a checkpoint. */
+/** Goes back to a checkpoint: the edits in force are what they were there. */
 export const ContextRestore: Method<RestoreParams, RevertResult> = { name: "ullage/context/restore" };
 
 /** Keeps a message verbatim through every edit. */
@@ -868,6 +1006,7 @@ export const errorCodes = {
   NothingToCompact: 1103,
   NothingToUndo: 1104,
   PreviewExpired: 1105,
+  CompactionVetoed: 1106,
   StoreError: 1200,
   StoreTooNew: 1201,
   StoreUnavailable: 1202,

@@ -30,6 +30,7 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.NothingToCompact: 1103,
     errors.NothingToUndo: 1104,
     errors.PreviewExpired: 1105,
+    errors.CompactionVetoed: 1106,
     errors.StoreError: 1200,
     errors.StoreTooNew: 1201,
     errors.StoreUnavailable: 1202,

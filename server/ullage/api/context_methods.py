@@ -2,16 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from ullage.api.session_methods import SessionParams
 from ullage.api.values import UsageResult, usage_result
 from ullage.edits.compaction import Summary
+from ullage.formats.provider import Provider
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.edits import compaction_block
 from ullage.model.errors import InvalidRequest
-from ullage.service import archive, contexts, export
-from ullage.service.contexts import Entry, Page
+from ullage.service import archive, contexts, export, history
+from ullage.service.asked import Asked
+from ullage.service.checkpoints import Checkpoint
+from ullage.service.contexts import Compacted, Entry, Page
+from ullage.service.history import HistoryEntry, Reverted
 from ullage.service.ports import SearchHit
 from ullage.service.workspace import Workspace
 from ullage.transcript.fold import EditInfo
@@ -29,7 +33,7 @@ class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_def
     scope: Literal["context", "transcript"] = "context"
     offset: Annotated[int, Meta(ge=0)] = 0
     limit: Limit | None = None
-    provider: Literal["anthropic", "openai"] | None = None
+    provider: Provider | None = None
 
 
 class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -41,15 +45,20 @@ class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen."""
+    """Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the
+    context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would
+    happen."""
 
     session_id: str
     focus: str = ""
+    first_id: str | None = field(name="from", default=None)
+    last_id: str | None = field(name="upTo", default=None)
     dry_run: bool = False
 
 
 class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction did or, with `previewId`, would do."""
+    """What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked
+    for, since what belongs together is not parted."""
 
     summary: str
     ledger: ArtifactLedger
@@ -60,6 +69,7 @@ class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
     edit_id: str | None = None
     preview_id: str | None = None
     archived: tuple[Entry, ...] = ()
+    note: str = ""
 
 
 class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -71,24 +81,33 @@ class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Takes back the last edit, or the one named, and what was done together with it."""
+    """Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that
+    would bring back."""
 
     session_id: str
     edit_id: str | None = None
+    dry_run: bool = False
 
 
 class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds."""
+    """Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back
+    after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds
+    or ISO 8601. `dryRun` only says what would change."""
 
     session_id: str
     edit_id: str | None = None
-    timestamp: int | None = None
+    message_id: str | None = None
+    position: int | None = None
+    timestamp: int | str | None = None
+    dry_run: bool = False
 
 
 class RevertResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The edits taken back, and how full the context is again."""
+    """The edits taken back, or counting again, as they are now; how many messages are in the context again, and how
+    full it is. After a `dryRun`: would be."""
 
     edits: tuple[EditInfo, ...]
+    messages_back: int
     usage: UsageResult
 
 
@@ -123,7 +142,7 @@ class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
 class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """Every edit ever, oldest first."""
 
-    edits: tuple[EditInfo, ...]
+    edits: tuple[HistoryEntry, ...]
 
 
 async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
@@ -144,27 +163,30 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
 
 
 async def compact(workspace: Workspace, params: CompactParams) -> CompactResult:
+    asked = Asked(focus=params.focus, first_id=params.first_id, last_id=params.last_id)
     if params.dry_run:
-        return _previewed(workspace, params, await contexts.preview(workspace, params.session_id, params.focus))
-    edit = await contexts.compact_by_hand(workspace, params.session_id, params.focus)
-    return _compacted(workspace, params.session_id, edit)
+        return _previewed(workspace, params, await contexts.preview(workspace, params.session_id, asked))
+    done = await contexts.compact_by_hand(workspace, params.session_id, asked)
+    return _compacted(workspace, params.session_id, done)
 
 
 async def commit(workspace: Workspace, params: CommitParams) -> CompactResult:
-    edit = contexts.commit(workspace, params.session_id, params.preview_id, params.summary)
-    return _compacted(workspace, params.session_id, edit)
+    done = contexts.commit(workspace, params.session_id, params.preview_id, params.summary)
+    return _compacted(workspace, params.session_id, done)
 
 
 async def undo(workspace: Workspace, params: UndoParams) -> RevertResult:
-    edits = contexts.undo(workspace, params.session_id, params.edit_id)
-    return RevertResult(edits=edits, usage=_usage(workspace, params.session_id))
+    return _reverted(workspace, history.undo(workspace, params.session_id, params.edit_id, dry_run=params.dry_run))
 
 
 async def restore(workspace: Workspace, params: RestoreParams) -> RevertResult:
-    if (params.edit_id is None) == (params.timestamp is None):
-        raise InvalidRequest("context/restore needs either `editId` or `timestamp`")
-    edits = contexts.restore(workspace, params.session_id, params.edit_id, params.timestamp)
-    return RevertResult(edits=edits, usage=_usage(workspace, params.session_id))
+    names = (params.edit_id, params.message_id, params.position, params.timestamp)
+    if sum(name is not None for name in names) != 1:
+        raise InvalidRequest("context/restore needs one of `editId`, `messageId`, `position` and `timestamp`")
+    checkpoint = Checkpoint(
+        edit_id=params.edit_id, message_id=params.message_id, position=params.position, timestamp=params.timestamp
+    )
+    return _reverted(workspace, history.restore(workspace, params.session_id, checkpoint, dry_run=params.dry_run))
 
 
 async def pin(workspace: Workspace, params: PinParams) -> PinResult:
@@ -176,16 +198,21 @@ async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
     return SearchResult(hits=await archive.search(workspace, params.session_id, params.query, params.limit))
 
 
-async def history(workspace: Workspace, params: SessionParams) -> HistoryResult:
-    return HistoryResult(edits=contexts.history(workspace, params.session_id))
+async def list_edits(workspace: Workspace, params: SessionParams) -> HistoryResult:
+    return HistoryResult(edits=history.history(workspace, params.session_id))
+
+
+def _reverted(workspace: Workspace, reverted: Reverted) -> RevertResult:
+    usage = usage_result(workspace, reverted.session)
+    return RevertResult(edits=reverted.edits, messages_back=reverted.messages_back, usage=usage)
 
 
 def _usage(workspace: Workspace, session_id: str) -> UsageResult:
     return usage_result(workspace, workspace.session(session_id))
 
 
-def _compacted(workspace: Workspace, session_id: str, edit: CompactionEdit) -> CompactResult:
-    block = compaction_block(edit)
+def _compacted(workspace: Workspace, session_id: str, done: Compacted) -> CompactResult:
+    block = compaction_block(done.edit)
     return CompactResult(
         summary=block.summary,
         ledger=block.ledger,
@@ -193,7 +220,8 @@ def _compacted(workspace: Workspace, session_id: str, edit: CompactionEdit) -> C
         context_size_before=block.context_size_before,
         context_size_after=block.context_size_after,
         usage=_usage(workspace, session_id),
-        edit_id=edit.id,
+        edit_id=done.edit.id,
+        note=done.note,
     )
 
 
@@ -208,4 +236,5 @@ def _previewed(workspace: Workspace, params: CompactParams, preview: contexts.Pr
         usage=_usage(workspace, params.session_id),
         preview_id=preview.id,
         archived=preview.archived,
+        note=preview.note,
     )

@@ -14,6 +14,13 @@ METHODS: tuple[AnyMethod, ...] = (
         doc="Starts a session.",
     ),
     Method(
+        name="session/configure",
+        params=session.ConfigureSessionParams,
+        result=session.ConfigureSessionResult,
+        handler=session.configure_session,
+        doc="Gives a session context settings of its own.",
+    ),
+    Method(
         name="session/load",
         params=session.SessionParams,
         result=SessionResult,
@@ -124,7 +131,7 @@ METHODS: tuple[AnyMethod, ...] = (
         params=context.RestoreParams,
         result=context.RevertResult,
         handler=context.restore,
-        doc="Takes back every edit after a checkpoint.",
+        doc="Goes back to a checkpoint: the edits in force are what they were there.",
     ),
     Method(
         name="context/pin",
@@ -144,7 +151,7 @@ METHODS: tuple[AnyMethod, ...] = (
         name="context/history",
         params=session.SessionParams,
         result=context.HistoryResult,
-        handler=context.history,
+        handler=context.list_edits,
         doc="Lists every edit ever made.",
     ),
 )

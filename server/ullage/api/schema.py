@@ -116,12 +116,14 @@ def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema with what it refers to in place: editors' manifests have no `$defs`."""
+    """A schema with what it refers to in place, what stands beside the reference winning: editors' manifests have no
+    `$defs`, so a discriminator would point nowhere."""
     if isinstance(schema, list):
         return [_resolved(item, definitions) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     known = cast("dict[str, Any]", schema)
+    own = {key: _resolved(value, definitions) for key, value in known.items() if key not in ("$ref", "discriminator")}
     if "$ref" in known:
-        return _resolved(definitions[known["$ref"].removeprefix(_REF)], definitions)
-    return {key: _resolved(value, definitions) for key, value in known.items()}
+        return _resolved(definitions[known["$ref"].removeprefix(_REF)], definitions) | own
+    return own

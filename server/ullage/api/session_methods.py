@@ -16,11 +16,16 @@ from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
+from ullage.model.settings import ContextSettings
 from ullage.service import export, sessions, turns
 from ullage.service.ports import SessionInfo
 from ullage.service.workspace import Workspace
 
 _PAGE = 100
+OwnContextSettings = Annotated[
+    dict[str, Any],
+    Meta(description="Fields of `ContextSettings` that differ from the workspace's; forks inherit them."),
+]
 
 
 class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -31,6 +36,21 @@ class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_d
     title: str = ""
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
+    context: OwnContextSettings = {}
+
+
+class ConfigureSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Context settings of a session's own, in place of those it had; without any it has the workspace's."""
+
+    session_id: str
+    context: OwnContextSettings = {}
+
+
+class ConfigureSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The context settings now in effect, the workspace's among them, and how full the context is under them."""
+
+    context: ContextSettings
+    usage: UsageResult
 
 
 class SessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -127,7 +147,7 @@ class ExportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """`ullage` exports the whole log, the others the context, request-ready."""
 
     session_id: str
-    format: Literal["ullage", "anthropic", "openai"] = "ullage"
+    format: Literal["ullage", "anthropic", "openai", "openai-responses"] = "ullage"
 
 
 class ExportResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -155,8 +175,13 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
-    session = sessions.new_session(workspace, created, params.system, params.tools)
+    session = sessions.new_session(workspace, created, params.system, params.tools, params.context)
     return await session_result(workspace, session)
+
+
+async def configure_session(workspace: Workspace, params: ConfigureSessionParams) -> ConfigureSessionResult:
+    session = sessions.configure_session(workspace, params.session_id, params.context)
+    return ConfigureSessionResult(context=workspace.settings_of(session), usage=usage_result(workspace, session))
 
 
 async def load_session(workspace: Workspace, params: SessionParams) -> SessionResult:

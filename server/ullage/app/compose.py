@@ -10,7 +10,7 @@ from ullage.catalog.limits import ContextLimits
 from ullage.model.settings import Settings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore
+from ullage.service.ports import Ports, SessionStore, Summarizer
 from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
 from ullage.tools.toolbox import LocalToolbox
@@ -32,23 +32,24 @@ class RandomIds:
 
 def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
     """A workspace on the store at `store_path`, or in the user's data folder. Raises `StoreError`."""
-    return _workspace_on(open_store(store_path), settings)
+    return workspace_on(open_store(store_path), settings)
 
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
     """`build_workspace` for a while: the store is closed at the end."""
     with open_store(store_path) as store:
-        yield _workspace_on(store, settings)
+        yield workspace_on(store, settings)
 
 
-def _workspace_on(store: SessionStore, settings: Settings | None) -> Workspace:
+def workspace_on(store: SessionStore, settings: Settings | None, summarizer: Summarizer | None = None) -> Workspace:
+    """A workspace on an open store; summaries are composed offline unless another summariser is given."""
     ports = Ports(
         store=store,
         catalog=ContextLimits.for_model,
         clock=SystemClock(),
         ids=RandomIds(),
-        summarizer=OfflineSummarizer(),
+        summarizer=summarizer or OfflineSummarizer(),
         providers=ProviderRegistry(),
         toolbox=LocalToolbox(),
     )

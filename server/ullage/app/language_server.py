@@ -26,7 +26,7 @@ def serve_language_server(store_path: Path | None) -> int:
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(store_path)
-        workspace.listeners.append(announcer)
+        workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
         return workspace
 

@@ -97,10 +97,18 @@ def _context(parser: ArgumentParser) -> None:
 def _compact(parser: ArgumentParser) -> None:
     _target(parser)
     parser.add_argument("--budget", type=_tokens, metavar="TOKENS", help="the most the resulting context may count")
+    parser.add_argument("--from", dest="first", metavar="MESSAGE", help="only from this message on (number or id)")
+    parser.add_argument("--up-to", dest="last", metavar="MESSAGE", help="only up to this message (number or id)")
     parser.add_argument("--focus", default="", metavar="TEXT", help="what to keep above all")
     parser.add_argument("--summarizer", default="offline", metavar="NAME", help="who writes the summary: offline")
     _result(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write the JSON object to this file")
+    _drawing(parser)
+
+
+def _history(parser: ArgumentParser) -> None:
+    _target(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
     _drawing(parser)
 
 
@@ -157,6 +165,7 @@ COMMANDS = (
     Command("acp", "serve the Agent Client Protocol (not there yet)", _acp),
     Command("context", "show how full a context is, and of what", _context),
     Command("compact", "replace the older part of a context by a summary", _compact),
+    Command("history", "list the edits of a context and what each saved", _history),
     Command("import", "read another program's transcript into a stored session", _import, "import_file"),
     Command("sessions", "list stored sessions", _sessions),
     Command("export", "write a stored session out", _export),

@@ -28,18 +28,25 @@ class ReadingOptions(Struct, frozen=True, kw_only=True):
         return self.model is None and self.window is None and self.at is None
 
 
-class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
+class HistoryOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage history`."""
+
+    json: bool
+    ascii: bool
+
+
+class ContextOptions(HistoryOptions, frozen=True, kw_only=True):
     """The arguments of `ullage context`."""
 
     provider: str
-    json: bool
-    ascii: bool
 
 
 class CompactOptions(ContextOptions, frozen=True, kw_only=True):
     """The arguments of `ullage compact`."""
 
     budget: int | None
+    first: str | None
+    last: str | None
     focus: str
     summarizer: str
     output: Path | None

@@ -4,7 +4,7 @@ Two steps, since a summary may come from a model: `plan_compaction` decides what
 `SummaryRequest` it needs; `finish_compaction` makes the edit from the answer. Both are pure.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
-from ullage.transcript.cut_points import cut_points, turn_starts
+from ullage.transcript.cut_points import cut_points, groups, turn_starts
 from ullage.transcript.keep import kept, leading
 from ullage.transcript.view import Item
 
@@ -26,17 +26,23 @@ SUMMARY_MIN = 400
 # The line that introduces a marker and a word of summary, in any tokenizer.
 MARKER_MIN = 64
 # Of the room that is left, what the summary may take before the tail gives way.
-_SUMMARY_SHARE = 0.35
+_SUMMARY_SHARE = 0.65
 
 
 class CompactionLimits(Struct, frozen=True, kw_only=True):
-    """Tokens: the most the context may hold afterwards, the most of it the tail and the summary may take. A tail of
-    whole turns is preferred if it fills at least the share `whole_turns` of what a tail may take."""
+    """Tokens: the most the context may hold afterwards, the most of it the tail, the summary and old messages that are
+    worth it (`keep_old`) may take. A tail of whole turns is preferred if it fills at least the share `whole_turns` of
+    what a tail may take."""
 
     target: int
     keep_tail: int
     summary: int = SUMMARY_CAP
+    keep_old: int = 0
     whole_turns: float = 0.5
+
+
+# What the messages of a range are worth verbatim, given the tail's: the higher, the more; 0 for nothing.
+Worth = Callable[[Sequence[Message], range, range], float]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -69,9 +75,14 @@ class CompactionPlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_compaction(
-    view: CountedView, limits: CompactionLimits, pinned: Collection[str], first_user_id: str | None
+    view: CountedView,
+    limits: CompactionLimits,
+    pinned: Collection[str],
+    first_user_id: str | None,
+    worth: Worth | None = None,
 ) -> CompactionPlan | None:
-    """The plan for a view, or None when there is nothing that could go for a smaller context."""
+    """The plan for a view, or None when there is nothing that could go for a smaller context. `worth` chooses the old
+    messages that stay verbatim beside the pinned ones."""
     messages = view.messages
     if not messages:
         return None
@@ -80,8 +91,13 @@ def plan_compaction(
     pins = [i for i, message in enumerate(messages) if message.id in pinned_ids]
     fixed = view.fixed + sum(view.tokens[i] for i, message in enumerate(messages) if message.id in first)
     cut = _choose_cut(view, limits, fixed, pins)
-    stays = {*first, *(messages[i].id for i in pins)}
-    archived = [i for i in range(cut) if messages[i].id not in stays]
+    going = {i for i in range(cut) if messages[i].id not in {*first, *pinned_ids}}
+    if worth is not None:
+        old = set(_worth_keeping(view, {*first, *pinned_ids}, cut, limits.keep_old, worth))
+        # A head that is worth keeping whole is compacted all the same: that is what was asked for.
+        if going - old:
+            going, pins = going - old, sorted({*pins, *old})
+    archived = sorted(going)
     if not archived:
         return None
     without = view.used - sum(view.tokens[i] for i in archived)
@@ -94,7 +110,7 @@ def plan_compaction(
         leading=first,
         kept=tuple(messages[i].id for i in pins if i < cut),
         head=tuple(item for item in view.items[:cut] if not item.message.compaction),
-        previous=next((b for i in reversed(archived) if (b := messages[i].compaction)), None),
+        previous=joined([block for i in archived if (block := messages[i].compaction)]),
         used_before=view.used,
         used_without_marker=without,
         summary_tokens=min(room, limits.summary),
@@ -102,12 +118,28 @@ def plan_compaction(
     )
 
 
+def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, worth: Worth) -> Iterator[int]:
+    """Places of the groups before the cut that are worth most per token, within `room` tokens."""
+    messages = view.messages
+    tail = range(cut, len(messages))
+    ranked: list[tuple[float, range, int]] = []
+    for group in groups(messages):
+        tokens = sum(view.tokens[i] for i in group)
+        free = group.stop <= cut and not any(messages[i].id in stays or messages[i].compaction for i in group)
+        if free and tokens <= room and (value := worth(messages, group, tail)) > 0:
+            ranked.append((value / max(tokens, 1), group, tokens))
+    for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
+        if tokens <= room:
+            room -= tokens
+            yield from group
+
+
 def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
     """Where the tail begins: as early as its room allows, at a turn's start if that does not waste the room."""
-    cuts = cut_points(view.messages)
+    cuts = legal_cuts(view)
     kept_before = {i: view.tokens[i] for i in pins}
     pinned_tokens = sum(kept_before.values())
-    room = limits.target - fixed - pinned_tokens
+    room = limits.target - fixed - pinned_tokens - limits.keep_old
     room = min(limits.keep_tail, int(room - min(limits.summary, max(SUMMARY_MIN, room * _SUMMARY_SHARE))))
     size, sizes = 0, dict[int, int]()
     for start, stop in reversed(list(pairwise(cuts))):
@@ -120,6 +152,30 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
     enough = room * limits.whole_turns
     whole = [start for start in turn_starts(view.messages) if start in sizes and sizes[start] >= enough]
     return min(whole, default=best)
+
+
+def legal_cuts(view: CountedView) -> list[int]:
+    """The view's cut points, without those between a marker or notice and the message it has its index from, which an
+    edit, that speaks of indices, could not part."""
+    items = view.items
+    joint = {i for i in range(1, len(items)) if items[i - 1].inserted and items[i - 1].index == items[i].index}
+    return [cut for cut in cut_points(view.messages) if cut not in joint]
+
+
+def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
+    """The markers that a new one replaces, oldest first, as one; None without any."""
+    if len(blocks) < 2:
+        return blocks[0] if blocks else None
+    ledgers = [block.ledger for block in blocks]
+    return replace(
+        blocks[-1],
+        summary="\n\n".join(block.summary for block in blocks),
+        ledger=ArtifactLedger(
+            files=tuple(file for ledger in ledgers for file in ledger.files),
+            commands=tuple(command for ledger in ledgers for command in ledger.commands),
+            identifiers=tuple(name for ledger in ledgers for name in ledger.identifiers),
+        ),
+    )
 
 
 def finish_compaction(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ullage.model.edits import Edit, EditTrigger
 from ullage.model.message import Message
+from ullage.tokens.counter import TokenCounter
 from ullage.transcript.view import Item, apply_edit
 
 Measure = Callable[[Message], int]
@@ -54,3 +55,13 @@ class CountedView(Struct, frozen=True, kw_only=True):
         """The edit with the tokens it saves; None if it saves none."""
         saved = self.used - self.after(draft).used
         return replace(draft, tokens_saved=saved) if saved > 0 else None
+
+
+def count_view(messages: Sequence[Message], counter: TokenCounter) -> CountedView:
+    """Messages that are no session's as a view of their own, counted."""
+    return CountedView(
+        items=tuple(Item(index, message) for index, message in enumerate(messages)),
+        tokens=[counter.count_message(message) for message in messages],
+        fixed=0,
+        measure=counter.count_message,
+    )

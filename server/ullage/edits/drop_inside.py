@@ -7,9 +7,10 @@ had begun later. Tool uses and results stay: they would lose each other.
 from collections.abc import Collection, Iterator
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.edits.drop import drop, notice
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.edits import DropEdit
-from ullage.model.message import Message, Role
+from ullage.model.message import Message
 from ullage.transcript.cut_points import groups
 
 
@@ -19,23 +20,14 @@ def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: St
     if view.used <= limit:
         return None
     messages = view.messages
-    excess = view.used - limit + view.measure(_notice(stamp, len(messages)))
+    excess = view.used - limit + view.measure(notice(stamp))
     dropped: list[str] = []
     for at in _may_go(messages, stays):
         if excess <= 0:
             break
         excess -= view.tokens[at]
         dropped.append(messages[at].id)
-    if not dropped:
-        return None
-    draft = DropEdit(
-        id=stamp.id,
-        timestamp=stamp.timestamp,
-        trigger=stamp.trigger,
-        message_ids=tuple(dropped),
-        notice=_notice(stamp, len(dropped)),
-    )
-    return view.saving(draft)
+    return drop(view, dropped, stamp) if dropped else None
 
 
 def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:
@@ -45,8 +37,3 @@ def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[i
 
 def _has_tools(message: Message) -> bool:
     return any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content)
-
-
-def _notice(stamp: Stamp, dropped: int) -> Message:
-    text = f"[{dropped} earlier parts of this answer were left out to make room; they are kept in the archive.]"
-    return Message(id=f"{stamp.id}-notice", role=Role.USER, content=(TextBlock(text=text),), timestamp=stamp.timestamp)

@@ -1,5 +1,6 @@
 """Message lists of Anthropic's Messages API; bare, or as a request object `{system, messages, tools, model}`."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from ullage.formats.builder import TranscriptBuilder
@@ -38,7 +39,13 @@ def read(document: Document) -> ImportedTranscript:
     system = read_blocks(request.get("system"))
     if system:
         builder.add(Role.SYSTEM, system)
-    for index, item in enumerate(_raw_messages(document.value), start=1):
+    add_all(builder, _raw_messages(document.value))
+    return builder.finish()
+
+
+def add_all(builder: TranscriptBuilder, messages: Iterable[Any]) -> None:
+    """Adds each message; one without a known role is named as skipped (by its 1-based index)."""
+    for index, item in enumerate(messages, start=1):
         message = as_object(item)
         role = as_text(message.get("role"))
         if role not in tuple(Role):
@@ -46,7 +53,6 @@ def read(document: Document) -> ImportedTranscript:
             continue
         message_id = builder.add(Role(role), read_blocks(message.get("content")), as_text(message.get("id")))
         builder.report(convert_usage(as_object(message.get("usage"))), message_id)
-    return builder.finish()
 
 
 def _raw_messages(value: Any) -> list[Any]:

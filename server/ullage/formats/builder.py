@@ -1,6 +1,6 @@
 """Collects the events of one import: unique ids, and the account of what was left out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ullage.formats.imported import ImportedTranscript, SkippedLine
 from ullage.formats.parsing import Line
@@ -13,11 +13,13 @@ from ullage.model.usage import Usage
 
 
 class TranscriptBuilder:
-    """Owns the events while a reader goes through its file; `finish` gives the transcript."""
+    """Owns the events while a reader goes through its file; `finish` gives the transcript. `new_id` names messages
+    that come without an id; unless it is given they are numbered."""
 
-    def __init__(self, format_name: str, name: str) -> None:
+    def __init__(self, format_name: str, name: str, new_id: Callable[[], str] | None = None) -> None:
         self._format = format_name
         self._name = name
+        self._new_id = new_id or self._number
         self._events: list[Event] = []
         self._skipped: list[SkippedLine] = []
         self._ids: set[str] = set()
@@ -30,8 +32,8 @@ class TranscriptBuilder:
         self.title = ""
 
     def add(self, role: Role, content: Sequence[Block], message_id: str = "", timestamp: int = 0) -> str:
-        """Appends a message and answers its id: the one given, made unique, or one made of its number."""
-        unique = self._unique(message_id or f"m{self._messages + 1:04d}")
+        """Appends a message and answers its id: the one given, made unique, or a new one."""
+        unique = self._unique(message_id or self._new_id())
         message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp)
         self._events.append(MessageAppended(message=message))
         self._messages += 1
@@ -96,6 +98,16 @@ class TranscriptBuilder:
         """Names a line that holds no JSON object."""
         self.skip(line.number, line.problem, expected=line.comment)
 
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was added so far."""
+        return tuple(self._events)
+
+    @property
+    def skipped(self) -> tuple[SkippedLine, ...]:
+        """What was left out so far, in order."""
+        return tuple(sorted(self._skipped, key=lambda skipped: skipped.line))
+
     def finish(self) -> ImportedTranscript:
         """The transcript. Raises `UnreadableTranscript` when there is no message in it."""
         if not self._messages:
@@ -105,12 +117,15 @@ class TranscriptBuilder:
             )
         return ImportedTranscript(
             format=self._format,
-            events=tuple(self._events),
+            events=self.events,
             model=self._first_model,
             cwd=self.cwd,
             title=self.title,
-            skipped=tuple(sorted(self._skipped, key=lambda skipped: skipped.line)),
+            skipped=self.skipped,
         )
+
+    def _number(self) -> str:
+        return f"m{self._messages + 1:04d}"
 
     def _unique(self, wanted: str) -> str:
         unique, number = wanted, 1

@@ -1,14 +1,14 @@
 """Messages as a request to OpenAI's Chat Completions API."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.formats.parsing import to_json
-from ullage.formats.request_content import legal_name
+from ullage.formats.request_content import image_url, join_texts, legal_name
 from ullage.formats.request_turns import Turn, arrange_turns
-from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role, ToolDefinition
 
 
@@ -34,7 +34,7 @@ def write_openai(messages: Sequence[Message], tools: Sequence[ToolDefinition] = 
 
 
 def _write_assistant(turn: Turn) -> dict[str, Any]:
-    text = _join_texts(turn.content)
+    text = join_texts(turn.content)
     calls = [_write_call(block) for block in turn.content if isinstance(block, ToolUseBlock)]
     written: dict[str, Any] = {"role": "assistant", "content": text or None}
     if calls:
@@ -54,7 +54,7 @@ def _write_user(turn: Turn) -> list[dict[str, Any]]:
     """One tool message for each result, then what else the turn says; a result's images only fit there."""
     results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     written: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": result.tool_use_id, "content": _join_texts(result.content)}
+        {"role": "tool", "tool_call_id": result.tool_use_id, "content": join_texts(result.content)}
         for result in results
     ]
     parts = [part for result in results for part in _write_result_images(result)]
@@ -76,12 +76,7 @@ def _write_result_images(result: ToolResultBlock) -> list[dict[str, Any]]:
 def _write_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
-    url = block.url if block.url is not None else f"data:{block.media_type};base64,{block.data}"
-    return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _join_texts(blocks: Iterable[Block]) -> str:
-    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+    return {"type": "image_url", "image_url": {"url": image_url(block)}}
 
 
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:

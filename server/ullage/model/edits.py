@@ -33,7 +33,8 @@ class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved.
+    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved of a context of
+    `context_size_before` (0 if unknown).
 
     An action may take several edits; all but its last name the last in `part_of`, so that they are undone together.
     """
@@ -43,6 +44,7 @@ class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     trigger: EditTrigger = EditTrigger.AUTOMATIC
     tokens_saved: int = 0
     part_of: str | None = None
+    context_size_before: int = 0
 
 
 class RepeatedFile(Struct, frozen=True, kw_only=True):
@@ -83,6 +85,12 @@ class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
     replacements: tuple[Replacement, ...]
 
 
+class RewriteEdit(_Edit, frozen=True, kw_only=True, tag="rewrite"):
+    """Blocks whose contents someone changed on purpose: a system prompt that is now another."""
+
+    replacements: tuple[Replacement, ...]
+
+
 class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
     """Whole messages left out; `notice` stands where the first of them stood."""
 
@@ -104,7 +112,7 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
     kept: tuple[str, ...] = ()
 
 
-ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit
+ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit | RewriteEdit
 Edit = ReplacingEdit | DropEdit | CompactionEdit
 
 

@@ -14,7 +14,8 @@ UllageError
 │   ├── SessionBusy               a compaction of this session is running
 │   ├── NothingToCompact
 │   ├── NothingToUndo
-│   └── PreviewExpired            the transcript changed since the preview
+│   ├── PreviewExpired            the transcript changed since the preview
+│   └── CompactionVetoed          a hook of the person's stopped it
 ├── StoreError                the session store cannot serve
 │   ├── StoreTooNew               written by a newer Ullage; nothing was touched
 │   └── StoreUnavailable
@@ -91,6 +92,10 @@ class NothingToUndo(Conflict):
 
 class PreviewExpired(Conflict):
     """The transcript changed since the preview was made."""
+
+
+class CompactionVetoed(Conflict):
+    """A hook of the person's own stopped the compaction."""
 
 
 class StoreError(UllageError):

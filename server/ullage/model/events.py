@@ -1,9 +1,12 @@
 """Events: the append-only log that a session is. Nothing in it is ever rewritten or deleted."""
 
+from typing import Any
+
 from msgspec import Struct
 
 from ullage.model.edits import Edit
 from ullage.model.message import Message, ToolDefinition
+from ullage.model.settings import ContextSettings, overridden
 from ullage.model.usage import MessageCount, Usage
 
 
@@ -38,6 +41,16 @@ class ModelChanged(_Event, frozen=True, kw_only=True, tag="model_changed"):
     """From here on the conversation is with another model."""
 
     model: str
+
+
+class SessionConfigured(_Event, frozen=True, kw_only=True, tag="session_configured"):
+    """The fields of `ContextSettings` that are this session's own from here on, as a client names them; the others are
+    the workspace's. Replaces what was configured before. There is no such event with fields that are not valid."""
+
+    context: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        overridden(ContextSettings(), self.context)
 
 
 class ToolsDeclared(_Event, frozen=True, kw_only=True, tag="tools_declared"):
@@ -75,9 +88,20 @@ class ContextEdited(_Event, frozen=True, kw_only=True, tag="context_edited"):
 
 
 class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
-    """An edit no longer counts; the projection is what it would be without it."""
+    """An edit no longer counts, or counts again: the projection is what it would be without it, or with it in its old
+    place. Of several about one edit the last holds. `timestamp` is Unix milliseconds, 0 for the record's own."""
 
     edit_id: str
+    reverted: bool = True
+    timestamp: int = 0
+
+
+class ContextWarned(_Event, frozen=True, kw_only=True, tag="context_warned"):
+    """The person was told that the context is `used` tokens full. Kept so that no second door and no reload tells it
+    again before the context has been below `again_below` tokens."""
+
+    used: int
+    again_below: int
 
 
 Event = (
@@ -85,12 +109,14 @@ Event = (
     | SessionForked
     | SessionRenamed
     | ModelChanged
+    | SessionConfigured
     | ToolsDeclared
     | MessageAppended
     | UsageReported
     | MessagePinned
     | ContextEdited
     | EditReverted
+    | ContextWarned
 )
 
 

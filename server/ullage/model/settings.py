@@ -3,9 +3,13 @@
 Field docs become the settings schema, VS Code's settings page and Neovim's defaults, so they are written for users.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta, Struct
+
+from ullage.model.strategies import StrategySettings, TruncationMode
 
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Tokens = Annotated[int, Meta(gt=0)]
@@ -75,6 +79,17 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     max_result_tokens_by_tool: Annotated[
         dict[str, Tokens], Meta(description="The same per tool, by the tool's name.")
     ] = {}
+    mode: Annotated[
+        TruncationMode,
+        Meta(description="What a full context loses: old messages for a summary, or as this strategy says."),
+    ] = TruncationMode.SUMMARIZE
+    strategies: Annotated[
+        tuple[StrategySettings, ...],
+        Meta(
+            description="Strategies by which messages go, each until the target is met: in place of the mode's own, "
+            "or, where it makes summaries, when no summary could be made."
+        ),
+    ] = ()
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -128,3 +143,10 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     providers: Annotated[dict[str, ProviderSettings], Meta(description="Providers by name.")] = {}
     context: ContextSettings = ContextSettings()
     summary: SummarySettings = SummarySettings()
+
+
+def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextSettings:
+    """The settings with some fields, as a client names them, set otherwise. Raises `msgspec.ValidationError`."""
+    if not fields:
+        return settings
+    return msgspec.convert({**msgspec.to_builtins(settings), **fields}, ContextSettings)

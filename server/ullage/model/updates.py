@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ullage.model.usage import Breakdown, Usage, UsageSource
+from ullage.model.usage import Breakdown, BudgetShares, Usage, UsageSource
 
 T = TypeVar("T")
 
@@ -40,6 +40,7 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     reported_at: int | None = None
     pending_messages: int = 0
     error_share: float | None = None
+    shares: BudgetShares | None = None
 
 
 class Meta(Struct, Generic[T], frozen=True, kw_only=True):

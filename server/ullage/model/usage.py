@@ -83,6 +83,21 @@ class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts
+    with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window.
+
+    Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+    """
+
+    system_prompt: int
+    tools: int
+    conversation: int
+    reserve: int
+    available: int
+    overflow: int
+
+
 class MessageCount(Struct, frozen=True, kw_only=True):
     """A message's tokens by kind, as the counter of that name counted them."""
 

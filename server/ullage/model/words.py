@@ -2,7 +2,18 @@
 
 from collections.abc import Sequence
 
-from ullage.model.edits import RepeatedFile
+from ullage.model.edits import (
+    ClearThinkingEdit,
+    ClearToolUsesEdit,
+    CompactionEdit,
+    DropEdit,
+    DuplicateReadsEdit,
+    Edit,
+    RepeatedFile,
+    RewriteEdit,
+    ShortenEdit,
+    compaction_block,
+)
 from ullage.model.usage import UsageSource
 
 # Files that a notice names; more would not be read.
@@ -66,6 +77,11 @@ def nothing_to_compact(messages: int, used: int) -> str:
     return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
 
 
+def nothing_in_stretch(note: str) -> str:
+    """What a person chose to compact is too little, or may not go."""
+    return f"Nothing to compact there: a summary would take as much room. {note}".strip()
+
+
 def compaction_failed(reason: str) -> str:
     """The context is as it was."""
     return f"Compaction failed: {reason}"
@@ -111,8 +127,32 @@ def how_to_give_key(variable: str) -> str:
     return f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}`."
 
 
+def edited(edit: Edit) -> str:
+    """What an edit did, for the list of a session's edits."""
+    match edit:
+        case CompactionEdit():
+            done = f"Compacted {_messages(compaction_block(edit).messages_archived)}"
+        case DropEdit(message_ids=ids):
+            done = f"Left out {_messages(len(ids))}"
+        case DuplicateReadsEdit(replacements=replacements):
+            done = f"Replaced {_count(len(replacements), 'repeated file read')}"
+        case ClearToolUsesEdit(cleared_tool_uses=cleared):
+            done = f"Cleared {_count(cleared, 'old tool result')}"
+        case ClearThinkingEdit(cleared_thinking_turns=turns):
+            done = f"Cleared the thinking of {_count(turns, 'turn')}"
+        case RewriteEdit(replacements=replacements):
+            done = f"Rewrote {_count(len(replacements), 'block')}"
+        case ShortenEdit(replacements=replacements):
+            done = f"Shortened {_count(len(replacements), 'block')}"
+    return done
+
+
 def _messages(count: int) -> str:
-    return "1 message" if count == 1 else f"{count:,} messages"
+    return _count(count, "message")
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def context_line(used: int, size: int | None, source: UsageSource) -> str:

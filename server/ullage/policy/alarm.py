@@ -10,18 +10,25 @@ _HYSTERESIS = 0.02
 
 
 class Alarm(Struct, frozen=True, kw_only=True):
-    """Whether the person has been warned since the context last was below the threshold."""
+    """Whether the person has been warned, at how many tokens, and below how many the next crossing is a new one."""
 
-    warned: bool = False
+    used: int = 0
+    again_below: int | None = None
 
 
-def observe(alarm: Alarm, used: int, budget: ContextBudget) -> tuple[Alarm, bool]:
-    """The alarm after a new figure, and whether to warn now."""
-    if used >= budget.warn_at:
-        return Alarm(warned=True), not alarm.warned
-    if used < budget.warn_at - int(budget.usable * _HYSTERESIS):
-        return Alarm(), False
-    return alarm, False
+def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
+    """Whether to warn now."""
+    return alarm.again_below is None and used >= budget.warn_at
+
+
+def raised(used: int, budget: ContextBudget) -> Alarm:
+    """The alarm once the person has been warned."""
+    return Alarm(used=used, again_below=budget.warn_at - int(budget.usable * _HYSTERESIS))
+
+
+def lowered(alarm: Alarm, used: int) -> Alarm:
+    """The alarm after a new figure."""
+    return Alarm() if alarm.again_below is not None and used < alarm.again_below else alarm
 
 
 def level(used: int, budget: ContextBudget | None) -> Level:

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from ullage.model.settings import ContextSettings
+from ullage.model.usage import Breakdown, BudgetShares
 
 # Room for an answer: what coding agents' answers rarely exceed. Reserving all of a 64k output limit would make
 # thresholds fire near half of a 128k window, a known complaint about other products.
@@ -35,6 +36,19 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
     def available(self, used: int) -> int:
         """Tokens still free in the usable part."""
         return max(0, self.usable - used)
+
+    def shares(self, breakdown: Breakdown) -> BudgetShares:
+        """The window shared out for a context made of these parts. Where they leave the conversation nothing, its share
+        is 0 and the prompt's and the tools' are more than the window has."""
+        system_prompt = breakdown.system_prompt + breakdown.overhead
+        return BudgetShares(
+            system_prompt=system_prompt,
+            tools=breakdown.tools,
+            conversation=max(0, self.usable - system_prompt - breakdown.tools),
+            reserve=self.reserve,
+            available=self.available(breakdown.total),
+            overflow=self.overflow(breakdown.total),
+        )
 
 
 def make_budget(

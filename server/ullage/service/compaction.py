@@ -10,19 +10,21 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from ullage.edits.compaction import (
     SUMMARY_CAP,
     CompactionLimits,
+    CompactionPlan,
     Summary,
     finish_compaction,
     plan_compaction,
 )
-from ullage.edits.counted import Stamp
+from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
+from ullage.model.context_events import CompactionComplete
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
@@ -39,13 +41,13 @@ from ullage.model.updates import (
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.ladder import SUMMARIES, Attempt
-from ullage.service.notices import compaction_complete
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.session import Planned, Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
+from ullage.summary.scoring import worth
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 
@@ -54,9 +56,20 @@ _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
+MakePlan = Callable[[], Planned]
 _Write = partial[Coroutine[Any, Any, Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
+# Old messages worth their tokens verbatim are few and short: a summary says more per token, and where tokens are
+# scarce it needs all of them.
+_KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
+
+
+class Compacted(Struct, frozen=True, kw_only=True):
+    """A compaction that was applied, and what of it is not as the person asked."""
+
+    edit: CompactionEdit
+    note: str = ""
 
 
 def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
@@ -78,7 +91,17 @@ def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
 
 
 def _limits(target: int, tail: int) -> CompactionLimits:
-    return CompactionLimits(target=target, keep_tail=tail, summary=min(SUMMARY_CAP, int(target * _SUMMARY_SHARE)))
+    return CompactionLimits(
+        target=target,
+        keep_tail=tail,
+        summary=min(SUMMARY_CAP, int(target * _SUMMARY_SHARE)),
+        keep_old=keep_old(target),
+    )
+
+
+def keep_old(target: int) -> int:
+    """What old messages may take verbatim of a context of `target` tokens."""
+    return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
 
 
 def plan(
@@ -95,44 +118,45 @@ def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
+    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, worth)
     if found is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
-    stamp = new_stamp(workspace, trigger)
+    planned = planned_on(session, view, found, new_stamp(workspace, trigger))
+    return replace(planned, cuts=(replace(cut, part_of=planned.stamp.id),)) if cut else planned
+
+
+def planned_on(session: Session, view: CountedView, found: CompactionPlan, stamp: Stamp) -> Planned:
+    """A plan for the session as it is now."""
     return Planned(
         session_id=session.id,
         view=view,
         plan=replace(found, used_before=session.used),
         stamp=stamp,
-        number=transcript.compactions + 1,
+        number=session.transcript.compactions + 1,
         edits_seen=session.edits_seen,
-        cuts=(replace(cut, part_of=stamp.id),) if cut else (),
     )
 
 
-async def compact(
-    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, focus: str = ""
-) -> CompactionEdit:
-    """Plans, summarises and applies a compaction, telling every listener as it goes.
+async def compact(workspace: Workspace, session_id: str, make_plan: MakePlan, focus: str = "") -> Compacted:
+    """Plans, summarises and applies a compaction that a person asks for, telling every listener as it goes.
 
-    Raises `NothingToCompact`, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
+    Raises what `make_plan` raises, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
     edited meanwhile. Cancelling the task leaves the context as it was.
     """
-    return await _run(workspace, session, limits, trigger, partial(write_summary, focus=focus))
+    return await _run(workspace, session_id, make_plan, partial(write_summary, focus=focus))
 
 
 async def attempt_compaction(
     workspace: Workspace, session: Session, limits: CompactionLimits, attempt: Attempt
-) -> CompactionEdit:
+) -> Compacted:
     """`compact` without a person, its summary made as an attempt of the ladder says. Raises also `ProviderError`."""
-    return await _run(workspace, session, limits, EditTrigger.AUTOMATIC, partial(write_summary, attempt=attempt))
+    make_plan = partial(plan, workspace, session, limits, EditTrigger.AUTOMATIC)
+    return await _run(workspace, session.id, make_plan, partial(write_summary, attempt=attempt))
 
 
-async def _run(
-    workspace: Workspace, session: Session, limits: CompactionLimits, trigger: EditTrigger, write: _Write
-) -> CompactionEdit:
-    with _only_run(workspace, session.id):
-        planned = plan(workspace, session, limits, trigger)
+async def _run(workspace: Workspace, session_id: str, make_plan: MakePlan, write: _Write) -> Compacted:
+    with _only_run(workspace, session_id):
+        planned = make_plan()
         teller = _Teller(workspace, planned)
         teller.begun()
         try:
@@ -144,16 +168,16 @@ async def _run(
             teller.ended(CompactionStatus.FAILED, str(error))
             raise
         teller.completed(edit)
-        return edit
+        return Compacted(edit=edit, note=planned.note)
 
 
-def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
+def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> Compacted:
     """Applies a compaction whose summary is there already, telling every listener. Raises `PreviewExpired`."""
     teller = _Teller(workspace, planned)
     edit = apply(workspace, planned, summary)
     teller.begun()
     teller.completed(edit)
-    return edit
+    return Compacted(edit=edit, note=planned.note)
 
 
 async def write_summary(
@@ -184,6 +208,7 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str) -> Summa
         max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
         previous=found.previous,
         kept=(*found.leading, *found.kept),
+        tail=tuple(item.message for item in planned.view.items if item.index >= found.end),
         focus=focus,
     )
 
@@ -298,7 +323,7 @@ class _Teller:
             )
         )
         tell_usage(self._workspace, self._workspace.session(self._session_id))
-        self._tell(compaction_complete(edit))
+        self._workspace.bus.publish(CompactionComplete(session_id=self._session_id, edit=edit))
 
     def _tell(self, update: Update) -> None:
         self._workspace.emit(self._session_id, update)

@@ -1,30 +1,33 @@
 """What can be done with a session's context: look at it, compact it, take that back."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from ullage.edits.compaction import Summary
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound, NothingToUndo, PreviewExpired
-from ullage.model.events import EditReverted, MessageAppended, MessagePinned, Record
+from ullage.model.edits import compaction_block
+from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
+from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.message import Message
+from ullage.service.asked import Asked, plan_asked
 from ullage.service.compaction import (
+    Compacted,
     Planned,
     apply_and_tell,
     compact,
     finish,
-    manual_limits,
-    plan,
     require_idle,
     write_summary,
 )
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
-from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
-from ullage.transcript.fold import EditInfo, compaction_edits
+from ullage.transcript.fold import compaction_edits
 from ullage.transcript.view import Item
+
+# A summary and a view each: a client that never commits must not fill the memory.
+_MOST_PREVIEWS = 16
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -46,13 +49,14 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 class Preview(Struct, frozen=True, kw_only=True):
-    """What a compaction would do. `id` commits it."""
+    """What a compaction would do. `id` commits it; `note` says what is not as asked."""
 
     id: str
     summary: Summary
     archived: tuple[Entry, ...]
     context_size_before: int
     context_size_after: int
+    note: str
 
 
 async def view_page(workspace: Workspace, session_id: str, offset: int, limit: int | None) -> Page:
@@ -90,24 +94,22 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
     return tuple(_transcript_entry(session, index, record) for index, record in enumerate(records, start))
 
 
-async def compact_by_hand(workspace: Workspace, session_id: str, focus: str) -> CompactionEdit:
-    """Compacts now. Raises `NothingToCompact`, `SessionBusy`."""
+async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -> Compacted:
+    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`."""
     session = await settled(workspace, session_id)
-    limits = manual_limits(session.used, workspace.budget(session))
-    edit = await compact(workspace, session, limits, EditTrigger.MANUAL, focus)
+    done = await compact(workspace, session_id, partial(plan_asked, workspace, session, asked), asked.focus)
     # What was appended while the summary was written may have filled the context again.
     look_after(workspace, workspace.session(session_id))
-    return edit
+    return done
 
 
-async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
-    """What `compact_by_hand` would do, with the summary written but nothing applied."""
+async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Preview:
+    """What `compact_by_hand` would do, with the summary written but nothing applied. Several may wait at once."""
     session = await settled(workspace, session_id)
     require_idle(workspace, session_id)
-    limits = manual_limits(session.used, workspace.budget(session))
-    planned = plan(workspace, session, limits, EditTrigger.MANUAL)
-    summary = await write_summary(workspace, planned, focus, lambda _: None)
-    session.previews[planned.stamp.id] = Previewed(planned=planned, summary=summary)
+    planned = plan_asked(workspace, session, asked)
+    summary = await write_summary(workspace, planned, asked.focus)
+    _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(planned, summary)
     return Preview(
         id=planned.stamp.id,
@@ -115,10 +117,11 @@ async def preview(workspace: Workspace, session_id: str, focus: str) -> Preview:
         archived=tuple(_archived_entries(planned)),
         context_size_before=planned.plan.used_before,
         context_size_after=compaction_block(edit).context_size_after,
+        note=planned.note,
     )
 
 
-def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> CompactionEdit:
+def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> Compacted:
     """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`.
 
     Raises `InvalidRequest` for words that make the context grow; the preview then waits for shorter ones.
@@ -135,37 +138,6 @@ def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | N
     return apply_and_tell(workspace, previewed.planned, summary)
 
 
-def undo(workspace: Workspace, session_id: str, edit_id: str | None) -> tuple[EditInfo, ...]:
-    """Takes an edit back, the last one in force unless named, with all that was done in the same action.
-
-    Raises `NothingToUndo`, `EditNotFound`.
-    """
-    session = _idle(workspace, session_id)
-    in_force = session.transcript.edits_in_force
-    if not in_force:
-        raise NothingToUndo(f"no edit of session {session_id} is in force")
-    edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
-    together = tuple(other for other in in_force if _action(other) == _action(edit))
-    _revert(workspace, session, together)
-    return together
-
-
-def restore(workspace: Workspace, session_id: str, edit_id: str | None, timestamp: int | None) -> tuple[EditInfo, ...]:
-    """Takes back every edit made after a checkpoint: an edit, which stays in force, or a time (Unix milliseconds).
-
-    Raises `EditNotFound`; nothing to take back gives an empty result.
-    """
-    session = _idle(workspace, session_id)
-    in_force = session.transcript.edits_in_force
-    if edit_id is not None:
-        later = in_force[in_force.index(_find(in_force, edit_id)) + 1 :]
-    else:
-        later = tuple(edit for edit in in_force if edit.timestamp > (timestamp or 0))
-    if later:
-        _revert(workspace, session, later)
-    return later
-
-
 def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool) -> Session:
     """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
     session = workspace.session(session_id)
@@ -174,18 +146,11 @@ def pin(workspace: Workspace, session_id: str, message_id: str, *, pinned: bool)
     return workspace.record(session, MessagePinned(message_id=message_id, pinned=pinned))
 
 
-def history(workspace: Workspace, session_id: str) -> tuple[EditInfo, ...]:
-    """Every edit ever, oldest first, reverted ones marked."""
-    return tuple(workspace.session(session_id).transcript.edits)
-
-
-def _idle(workspace: Workspace, session_id: str) -> Session:
-    require_idle(workspace, session_id)
-    return workspace.session(session_id)
-
-
-def _action(edit: EditInfo) -> str:
-    return edit.part_of or edit.id
+def _keep(session: Session, previewed: Previewed) -> None:
+    """Keeps a preview until it is committed or outdated; the oldest goes where too many wait."""
+    waiting = [other for other in session.previews.values() if other.planned.edits_seen == session.edits_seen]
+    kept = [*waiting[1 - _MOST_PREVIEWS :], previewed]
+    session.previews = {one.planned.stamp.id: one for one in kept}
 
 
 def _require_smaller(planned: Planned, summary: Summary) -> None:
@@ -193,18 +158,6 @@ def _require_smaller(planned: Planned, summary: Summary) -> None:
     grown = -finish(planned, summary).tokens_saved
     if grown >= 0:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
-
-
-def _find(edits: Sequence[EditInfo], edit_id: str) -> EditInfo:
-    for edit in edits:
-        if edit.id == edit_id:
-            return edit
-    raise EditNotFound(f"no edit {edit_id!r} is in force; context/history lists them")
-
-
-def _revert(workspace: Workspace, session: Session, edits: Sequence[EditInfo]) -> None:
-    session = workspace.record(session, *(EditReverted(edit_id=edit.id) for edit in edits))
-    tell_usage(workspace, session)
 
 
 def _view_entries(session: Session, items: Sequence[Item]) -> Iterator[Entry]:

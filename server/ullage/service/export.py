@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.openai_request import write_openai
+from ullage.formats.provider import write_request
 from ullage.formats.ullage_jsonl import Header
 from ullage.formats.ullage_jsonl import write as write_ullage
 from ullage.service.shrink import settled
@@ -13,7 +12,7 @@ from ullage.service.workspace import Workspace
 
 
 async def export_session(workspace: Workspace, session_id: str, shape: str) -> str:
-    """The session as `ullage` (its log), or its context as an `anthropic` or `openai` request."""
+    """The session as `ullage` (its log), or its context as a request of a `Provider`."""
     if shape == "ullage":
         return _whole_log(workspace, session_id)
     request = await provider_request(workspace, session_id, shape)
@@ -23,8 +22,7 @@ async def export_session(workspace: Workspace, session_id: str, shape: str) -> s
 async def provider_request(workspace: Workspace, session_id: str, provider: str) -> dict[str, Any]:
     """The context as the fields of a provider's request, once any automatic run is through."""
     session = await settled(workspace, session_id)
-    write = write_anthropic if provider == "anthropic" else write_openai
-    return msgspec.to_builtins(write(session.transcript.view, session.transcript.tools))
+    return write_request(provider, session.transcript.view, session.transcript.tools)
 
 
 def _whole_log(workspace: Workspace, session_id: str) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compaction import BLOCK_SHARE, apply_and_tell, finish, plan, write_summary
+from ullage.service.compaction import BLOCK_SHARE, apply_and_tell, finish, keep_old, plan, write_summary
 from ullage.service.session import Planned, Session
 from ullage.service.shrink import fit_limit
 from ullage.service.workspace import Workspace
@@ -49,7 +49,7 @@ async def fit_budget(workspace: Workspace, session: Session, budget: int, focus:
         return None
     # A reported figure may be above what the view counts; a compaction must make the count smaller, too.
     best = await _best(workspace, session, min(budget, session.counted_view().used - 1), focus)
-    edit = apply_and_tell(workspace, best.planned, best.summary) if best else None
+    edit = apply_and_tell(workspace, best.planned, best.summary).edit if best else None
     session = workspace.session(session.id)
     if session.used > budget:
         session = fit_limit(workspace, session, budget)
@@ -61,7 +61,9 @@ async def fit_budget(workspace: Workspace, session: Session, budget: int, focus:
 
 
 async def _best(workspace: Workspace, session: Session, budget: int, focus: str) -> _Candidate | None:
-    attempt = _Attempt(limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget))
+    attempt = _Attempt(
+        limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
+    )
     best: _Candidate | None = None
     for _ in range(_TRIES):
         found = await _try(workspace, session, attempt, focus)

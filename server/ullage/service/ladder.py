@@ -14,10 +14,11 @@ from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.drop_inside import drop_inside
-from ullage.edits.drop_oldest import drop_oldest
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.edits.strategies.chain import chain_for, plan_truncation
+from ullage.edits.strategies.situation import Keep
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
@@ -116,9 +117,11 @@ def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
     return _any(cap_blocks(view, int(terms.limit * _HUGE_SHARE), terms.new_stamp(), only))
 
 
-def _oldest(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    transcript = terms.transcript
-    return _any(drop_oldest(view, terms.limit, transcript.pinned, transcript.first_user_id, terms.new_stamp()))
+def _older(view: CountedView, terms: Terms) -> Sequence[Edit]:
+    transcript, settings = terms.transcript, terms.settings
+    keep = Keep(pinned=frozenset(transcript.pinned), first_user_id=transcript.first_user_id, relied=terms.relied)
+    chain = chain_for(settings.mode, settings.strategies)
+    return plan_truncation(view, chain, terms.limit, keep, terms.new_stamp())
 
 
 def _large_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
@@ -164,7 +167,7 @@ SUMMARIES: tuple[Attempt, ...] = (
 
 TRUNCATIONS: tuple[Rung, ...] = (
     Rung("the middles of huge messages", _huge_blocks),
-    Rung("the oldest messages", _oldest),
+    Rung("older messages", _older),
     Rung("earlier parts of the last answer", _inside_the_answer),
     Rung("the middles of the largest messages", _large_blocks),
     Rung("the middles of pinned messages", _pinned_blocks),

@@ -5,27 +5,23 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, compaction_block
+from ullage.model.context_events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
+from ullage.model.edits import DuplicateReadsEdit, Edit, compaction_block
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
-from ullage.policy.budget import ContextBudget
 
 
-def context_warning(used: int, budget: ContextBudget) -> Notice:
-    """The context crossed the warning threshold."""
-    text = words.context_warning(used, budget.usable, budget.compact_at)
-    return _notice("context_warning", Severity.WARNING, text)
-
-
-def auto_compacting(used: int) -> Notice:
-    """An automatic compaction begins."""
-    return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
-
-
-def compaction_complete(edit: CompactionEdit) -> Notice:
-    """A compaction has been applied."""
-    block = compaction_block(edit)
-    text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
-    return _notice("compaction_complete", Severity.INFO, text, edit.id)
+def notice_of(event: ContextEvent) -> Notice:
+    """An event of the bus in words."""
+    match event:
+        case ContextWarning(used=used, usable=usable, compact_at=compact_at):
+            text = words.context_warning(used, usable, compact_at)
+            return _notice("context_warning", Severity.WARNING, text)
+        case AutoCompacting(used=used):
+            return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
+        case CompactionComplete(edit=edit):
+            block = compaction_block(edit)
+            text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
+            return _notice("compaction_complete", Severity.INFO, text, edit.id)
 
 
 def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:

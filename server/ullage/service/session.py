@@ -12,6 +12,7 @@ from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, ShortenEdit
 from ullage.model.events import (
     ContextEdited,
+    ContextWarned,
     MessageAppended,
     ModelChanged,
     Record,
@@ -21,7 +22,7 @@ from ullage.model.events import (
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
 from ullage.model.usage import Breakdown, MessageCount
-from ullage.policy.alarm import Alarm
+from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.breaker import Breaker
 from ullage.service.ports import StoredSession
 from ullage.tokens.calibration import Calibration
@@ -39,10 +40,12 @@ class SessionState(Struct, frozen=True, kw_only=True):
     counter: str
     counts: dict[str, Breakdown]
     tool_uses: int = 0
+    alarm: Alarm = Alarm()
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it."""
+    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it. `note` says what is not as
+    the person asked."""
 
     session_id: str
     view: CountedView
@@ -51,6 +54,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     number: int
     edits_seen: int
     cuts: tuple[ShortenEdit, ...] = ()
+    note: str = ""
 
 
 class Previewed(Struct, frozen=True, kw_only=True):
@@ -108,10 +112,12 @@ class Session:
                 self.counts = state.counts
             else:
                 self.recount()
+            self.alarm = state.alarm
         self.transcript.expect_reverts(stored.records)
-        self.apply(stored.records)
+        self._fold(stored.records)
         own = self.tracker.state.calibration
         self.tracker.trust(replace(kept, reminders=own.reminders, reminder=own.reminder))
+        self.alarm = lowered(self.alarm, self.used)
 
     def snapshot(self) -> bytes:
         """The state to restore from."""
@@ -122,11 +128,16 @@ class Session:
                 counter=self.counter.name,
                 counts=self.counts,
                 tool_uses=self.tool_uses,
+                alarm=self.alarm,
             )
         )
 
     def apply(self, records: Sequence[Record]) -> None:
         """Takes in records that are in the log, in order."""
+        self._fold(records)
+        self.alarm = lowered(self.alarm, self.used)
+
+    def _fold(self, records: Sequence[Record]) -> None:
         for record in records:
             self.transcript.apply(record)
             self._count(record)
@@ -184,11 +195,15 @@ class Session:
                 self.tracker.declare_tools(self.counter.count_tools(tools))
             case ContextEdited(edit=edit) if not self.transcript.is_reverted(edit.id):
                 self._recount_edited(edit)
+            case ContextWarned(used=used, again_below=again_below):
+                self.alarm = Alarm(used=used, again_below=again_below)
             case _:
                 pass
 
     def _recount_edited(self, edit: Edit) -> None:
         self.edits_seen += 1
+        # While a log is folded figures are provisional, so what an edit saved is taken from it.
+        self.alarm = lowered(self.alarm, self.alarm.used - edit.tokens_saved)
         if isinstance(edit, ClearToolUsesEdit | CompactionEdit):
             self.tool_uses = 0
         touched = touched_ids(edit)

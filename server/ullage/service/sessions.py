@@ -1,18 +1,23 @@
 """What can be done with sessions as a whole."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
-from ullage.model.errors import InvalidRequest, MessageNotFound
+from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
+from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
+    ContextEdited,
     Event,
     MessageAppended,
+    MessagePinned,
     ModelChanged,
+    SessionConfigured,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -22,6 +27,7 @@ from ullage.model.events import (
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import Settings
 from ullage.model.usage import Usage
+from ullage.service.checkpoints import Checkpoint, position_of
 from ullage.service.ports import SessionInfo
 from ullage.service.session import Session
 from ullage.service.shrink import look_after
@@ -42,18 +48,21 @@ class Appended(Struct, frozen=True, kw_only=True):
 
 
 def new_session(
-    workspace: Workspace, created: SessionCreated, system: str = "", tools: Sequence[ToolDefinition] = ()
+    workspace: Workspace,
+    created: SessionCreated,
+    system: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    context: Mapping[str, Any] | None = None,
 ) -> Session:
-    """Starts a session, with its system prompt and tools if it has any."""
-    ids = workspace.ports.ids
+    """Starts a session, with its system prompt, its tools and context settings of its own if it has any."""
     events: list[Event] = [created]
+    if context:
+        events.append(_configured(context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
-    session = workspace.adopt(ids.new("s"), events)
+    session = workspace.adopt(workspace.ports.ids.new("s"), events)
     if system:
-        now = workspace.ports.clock.now()
-        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=system),), timestamp=now)
-        session = workspace.record(session, MessageAppended(message=prompt, count=session.count(prompt)))
+        return change_system_prompt(workspace, session.id, system)
     tell_usage(workspace, session)
     return session
 
@@ -95,9 +104,34 @@ async def _append(workspace: Workspace, session_id: str, messages: Sequence[Mess
     return Appended(session=session, message_ids=tuple(message.id for message in messages))
 
 
+def change_system_prompt(workspace: Workspace, session_id: str, text: str) -> Session:
+    """From here on the model is told something else first. What it was told before stays in the transcript."""
+    session, ids = workspace.session(session_id), workspace.ports.ids
+    now = workspace.ports.clock.now()
+    old = [item.message for item in session.transcript.items if item.message.role is Role.SYSTEM]
+    if old:
+        replacements = tuple(_rewritten(old, text))
+        rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
+        event: Event = ContextEdited(edit=rewrite)
+    else:
+        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=text),), timestamp=now)
+        event = MessageAppended(message=prompt, count=session.count(prompt))
+    session = workspace.record(session, event)
+    tell_usage(workspace, session)
+    return session
+
+
 def change_model(workspace: Workspace, session_id: str, model: str) -> Session:
     """Goes on with another model: other window, other counts."""
     session = workspace.record(workspace.session(session_id), ModelChanged(model=model))
+    tell_usage(workspace, session)
+    look_after(workspace, session)
+    return session
+
+
+def configure_session(workspace: Workspace, session_id: str, context: Mapping[str, Any]) -> Session:
+    """Gives a session context settings of its own, in place of those it had. Raises `InvalidRequest`."""
+    session = workspace.record(workspace.session(session_id), _configured(context))
     tell_usage(workspace, session)
     look_after(workspace, session)
     return session
@@ -111,15 +145,20 @@ def declare_tools(workspace: Workspace, session_id: str, tools: Sequence[ToolDef
 
 
 def fork_session(workspace: Workspace, session_id: str, message_id: str | None, title: str) -> Session:
-    """A new session that shares the past up to a message (or all of it) and its counts."""
+    """A new session that shares the past up to a message (or all of it), archived or not, a marker or notice.
+
+    It inherits the edits and settings in force there, and of the present pins those of messages that it has. Raises
+    `MessageNotFound`.
+    """
     parent = workspace.session(session_id)
     position = parent.transcript.position
     if message_id is not None:
-        position = _position_of(workspace, session_id, message_id)
+        position = position_of(workspace.ports.store, session_id, Checkpoint(message_id=message_id))
     event = SessionForked(
         parent_id=session_id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
     )
     session = workspace.fork(position, workspace.ports.ids.new("s"), event)
+    session = _with_pins(workspace, session, parent.transcript.pinned)
     tell_usage(workspace, session)
     return session
 
@@ -155,6 +194,20 @@ def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     workspace.forget(session_id)
     workspace.ports.store.delete(session_id)
     return info
+
+
+def _configured(context: Mapping[str, Any]) -> SessionConfigured:
+    try:
+        return SessionConfigured(context=dict(context))
+    except ValidationError as error:
+        raise InvalidRequest(f"these are no context settings: {error}") from None
+
+
+def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
+    """The text in place of the first block, nothing in place of all others."""
+    blocks = [(message.id, block) for message in old for block in range(len(message.content))]
+    for number, (message_id, block) in enumerate(blocks):
+        yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
 def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
@@ -220,8 +273,10 @@ def _title_of(events: Sequence[Event]) -> str:
     return ""
 
 
-def _position_of(workspace: Workspace, session_id: str, message_id: str) -> int:
-    found = workspace.ports.store.find_message(session_id, message_id)
-    if found is None:
-        raise MessageNotFound(f"no message {message_id!r} in this session; context/messages lists their ids")
-    return found.position
+def _with_pins(workspace: Workspace, fork: Session, pinned: Set[str]) -> Session:
+    """The fork with the parent's present pins: a message is mostly pinned later than it is written."""
+    own = fork.transcript.pinned
+    news = sorted(message_id for message_id in pinned - own if message_id in fork.counts)
+    changes = [MessagePinned(message_id=message_id) for message_id in news]
+    changes += [MessagePinned(message_id=message_id, pinned=False) for message_id in sorted(own - pinned)]
+    return workspace.record(fork, *changes) if changes else fork

@@ -12,10 +12,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
+from ullage.model.context_events import AutoCompacting, ContextWarning
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.errors import NothingToCompact, PreviewExpired, ProviderError, SessionBusy, UllageError
-from ullage.model.events import ContextEdited
-from ullage.policy.alarm import observe
+from ullage.model.events import ContextEdited, ContextWarned
+from ullage.model.strategies import TruncationMode
+from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
@@ -33,13 +35,11 @@ from ullage.service.ladder import (
     system_ids,
 )
 from ullage.service.notices import (
-    auto_compacting,
     breaker_opened,
     cannot_fit,
     compaction_failed,
     compaction_retried,
     context_cleared,
-    context_warning,
 )
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
@@ -54,24 +54,36 @@ _RETRY_SHARE = 0.25
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
     budget = workspace.budget(session)
-    if budget is None or not workspace.settings.context.enabled:
+    if budget is None or not workspace.settings_of(session).enabled:
         return
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     due = _due(workspace, session, budget)
-    session.alarm, warn = observe(session.alarm, session.used, budget)
-    # What compacts at once needs no announcement that it will.
-    if warn and due is not Action.COMPACT:
-        workspace.emit(session.id, context_warning(session.used, budget))
+    if is_due(session.alarm, session.used, budget):
+        session = _warn(workspace, session, budget, due)
     if due is Action.NONE:
         return
     # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
     idle = session.id not in workspace.runs and session.id not in workspace.compacting
     if idle and not workspace.turns.is_answering(session.id):
-        run = asyncio.get_running_loop().create_task(_shrink(workspace, session.id))
+        run = asyncio.get_running_loop().create_task(shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))
+
+
+def _warn(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
+    """Warns, and puts that into the log, so that no other door and no reload warns of the same crossing."""
+    alarm = raised(session.used, budget)
+    if due is Action.COMPACT:
+        # What compacts at once needs no announcement that it will.
+        session.alarm = alarm
+        return session
+    warned = ContextWarned(used=alarm.used, again_below=alarm.again_below or 0)
+    event = ContextWarning(session_id=session.id, used=session.used, usable=budget.usable, compact_at=budget.compact_at)
+    session = workspace.record(session, warned)
+    workspace.bus.publish(event)
+    return session
 
 
 async def settled(workspace: Workspace, session_id: str) -> Session:
@@ -91,7 +103,8 @@ def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> 
         workspace.emit(session_id, compaction_failed(reason))
 
 
-async def _shrink(workspace: Workspace, session_id: str) -> None:
+async def shrink(workspace: Workspace, session_id: str) -> None:
+    """Makes the room that is due now; nothing when nothing is due."""
     while True:
         session = workspace.session(session_id)
         budget = workspace.budget(session)
@@ -104,7 +117,8 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
             session.cleared_at = session.used
             return
         # Where what must stay is too much by itself, a summary of the rest would be paid for in vain.
-        if session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
+        wanted = workspace.settings_of(session).mode is TruncationMode.SUMMARIZE
+        if not wanted or session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
             _truncate(workspace, session, budget)
             return
         if not await _compact(workspace, session, budget):
@@ -113,7 +127,7 @@ async def _shrink(workspace: Workspace, session_id: str) -> None:
 
 def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
     """What the context needs. With the breaker open only what overflows is dealt with, without a summary."""
-    action = decide(session.used, budget, session.tool_uses, workspace.settings.context.clear_at_tool_uses)
+    action = decide(session.used, budget, session.tool_uses, workspace.settings_of(session).clear_at_tool_uses)
     if action is Action.COMPACT and session.breaker.is_open and not budget.overflow(session.used):
         return Action.CLEAR
     return action
@@ -121,7 +135,7 @@ def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Actio
 
 def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
     """Applies the cheap rungs in one batch, if they are worth it."""
-    settings = workspace.settings.context
+    settings = workspace.settings_of(session)
     before = session.used
     if before < budget.compact_at and before < session.cleared_at + settings.clear_at_least * _RETRY_SHARE:
         return False
@@ -154,7 +168,7 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     """Compacts, or truncates where no summary helps. Whether it is worth looking at the session again."""
     before = session.used
     budget = _aimed(budget, session.counted_view())
-    workspace.emit(session.id, auto_compacting(before))
+    workspace.bus.publish(AutoCompacting(session_id=session.id, used=before))
     try:
         await _summarize(workspace, session, budget)
     except SessionBusy:
@@ -204,9 +218,12 @@ def _writes_offline(workspace: Workspace) -> bool:
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
     """The last rungs: down to the target, and if what must stay is too much for the window, says so."""
-    view = session.counted_view()
+    view, before = session.counted_view(), session.used
     if _fixed(view) < budget.usable:
-        session = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
+        session, made = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
+        if made:
+            edits = [edit for _, edit in made]
+            workspace.emit(session.id, context_cleared(_listed(made), before, session.used, edits))
     fits = not budget.overflow(session.used)
     if not fits and not session.told_unfit:
         workspace.emit(session.id, cannot_fit(session.used, budget.usable, *_biggest(session)))
@@ -216,18 +233,20 @@ def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> 
 
 def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
     """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
-    return _climb_down(workspace, session, limit, (*TRUNCATIONS, LAST_RESORT))
+    return _climb_down(workspace, session, limit, (*TRUNCATIONS, LAST_RESORT))[0]
 
 
-def _climb_down(workspace: Workspace, session: Session, limit: int, rungs: Sequence[Rung]) -> Session:
+def _climb_down(
+    workspace: Workspace, session: Session, limit: int, rungs: Sequence[Rung]
+) -> tuple[Session, list[tuple[Rung, Edit]]]:
     made = climb(rungs, session.counted_view(), _terms(workspace, session, limit))
-    return _record_together(workspace, session, [edit for _, edit in made]) if made else session
+    return (_record_together(workspace, session, [edit for _, edit in made]) if made else session), made
 
 
 def _terms(workspace: Workspace, session: Session, limit: int, results: int = 0) -> Terms:
     return Terms(
         limit=limit,
-        settings=workspace.settings.context,
+        settings=workspace.settings_of(session),
         transcript=session.transcript,
         new_stamp=partial(new_stamp, workspace),
         relied=frozenset(session.transcript.relied),

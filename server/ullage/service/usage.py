@@ -14,7 +14,7 @@ def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
     active = transcript.active
     return UsageMeta(
         source=reading.source,
-        level=level(reading.used, budget if workspace.settings.context.enabled else None),
+        level=level(reading.used, budget if workspace.settings_of(session).enabled else None),
         usable=budget.usable if budget else None,
         warn_at=budget.warn_at if budget else None,
         compact_at=budget.compact_at if budget else None,
@@ -28,6 +28,7 @@ def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
         reported_at=reading.reported_at,
         pending_messages=reading.pending_messages,
         error_share=reading.error_share,
+        shares=budget.shares(reading.breakdown) if budget else None,
     )
 
 

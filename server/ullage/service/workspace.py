@@ -1,18 +1,20 @@
 """The workspace: open sessions, the ports they need, and who listens. All state of a running server is here."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
-from ullage.model.settings import Settings
+from ullage.model.settings import ContextSettings, Settings, overridden
 from ullage.model.updates import ToolCall, Update
 from ullage.policy.budget import ContextBudget, make_budget
+from ullage.service.bus import Bus
 from ullage.service.model_ports import Permissions, Provider
-from ullage.service.ports import IndexingListener, Listener, Ports
+from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Session
 from ullage.service.turn_queue import TurnQueue
 from ullage.tokens.calibration import Calibration
@@ -29,15 +31,15 @@ class Workspace:
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
         self.ports = ports
         self.settings = settings or Settings()
-        self.listeners: list[Listener] = []
+        self.bus = Bus()
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None
         self._open: dict[str, Session] = {}
+        self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}
-        self._budgets: dict[str, ContextBudget | None] = {}
 
     def session(self, session_id: str) -> Session:
         """The session, up to date with the store. Raises `SessionNotFound`."""
@@ -89,14 +91,18 @@ class Workspace:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
         raise ConcurrentAppend(f"session {session.id}: other processes keep appending; try again")
 
+    def imagine(self, session: Session, *events: Event) -> Session:
+        """The session as it would be with these events at the end of its log, beside the open one."""
+        records = self.ports.store.read(session.id)
+        return self._fresh(session.id, StoredSession(records=(*records, *self._records(len(records), events))))
+
     def keep_snapshot(self, session: Session) -> None:
         """Saves the state, so that the session opens without its archived part."""
         self.ports.store.save_snapshot(session.id, session.transcript.position, session.snapshot())
 
     def emit(self, session_id: str, update: Update) -> None:
         """Tells every listener."""
-        for listener in tuple(self.listeners):
-            listener.session_updated(session_id, update)
+        self.bus.emit(session_id, update)
 
     def model(self, session: Session) -> str:
         """The session's model, or the one assumed by the settings."""
@@ -114,17 +120,21 @@ class Workspace:
         """Whether a tool call may be made. Where nobody can be asked, what our tools do is harmless enough."""
         return self.permissions is None or await self.permissions.ask(session_id, call)
 
+    def settings_of(self, session: Session) -> ContextSettings:
+        """The context settings in effect for a session: its own, and the workspace's where it has none."""
+        return overridden(self.settings.context, session.transcript.context)
+
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        model = self.model(session)
-        if model not in self._budgets:
-            self._budgets[model] = self._make_budget(model)
-        return self._budgets[model]
+        limits = self._limits_of(self.model(session))
+        if limits.input is None:
+            return None
+        return make_budget(limits.input, limits.max_output, self.settings_of(session), limits.total)
 
     def configure(self, settings: Settings) -> None:
         """Takes new settings."""
         self.settings = settings
-        self._budgets.clear()
+        self._limits.clear()
 
     @property
     def open_sessions(self) -> tuple[Session, ...]:
@@ -142,18 +152,24 @@ class Workspace:
         """Keeps what was learned about the model's counts for other sessions."""
         self.ports.store.save_calibration(self.model(session), msgspec.json.encode(session.tracker.calibration))
 
-    def _make_budget(self, model: str) -> ContextBudget | None:
-        limits = self.ports.catalog(model, self.settings.models)
-        if limits.input is None:
-            return None
-        return make_budget(limits.input, limits.max_output, self.settings.context, limits.total)
+    def _limits_of(self, model: str) -> ModelLimits:
+        if model not in self._limits:
+            self._limits[model] = self.ports.catalog(model, self.settings.models)
+        return self._limits[model]
 
     def _load(self, session_id: str) -> Session:
         stored = self.ports.store.open(session_id)
+        if stored.snapshot is not None and any(isinstance(record.event, EditReverted) for record in stored.records):
+            # Another process kept its state after an edit of it was taken back: what was archived is not in it.
+            self.ports.store.drop_snapshot(session_id)
+            stored = self.ports.store.open(session_id)
+        session = self._open[session_id] = self._fresh(session_id, stored)
+        return session
+
+    def _fresh(self, session_id: str, stored: StoredSession) -> Session:
         model = self.ports.store.info(session_id).model or self.settings.model
         session = Session(session_id, self._counter(model), self._calibration(model))
         session.restore(stored)
-        self._open[session_id] = session
         return session
 
     def _counter(self, model: str) -> TokenCounter:
@@ -170,7 +186,7 @@ class Workspace:
         return self._take_in(session, self.ports.store.read(session.id, session.transcript.position + 1))
 
     def _append(self, session: Session, events: Sequence[Event]) -> Session:
-        records = self._records(session.transcript.position + 1, events)
+        records = self._records(session.transcript.position + 1, _sized(session.used, events))
         if any(isinstance(event, EditReverted) for event in events):
             self.ports.store.drop_snapshot(session.id)
         self.ports.store.append(session.id, records)
@@ -187,12 +203,23 @@ class Workspace:
     def _refold(self, session: Session) -> Session:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
-        if fresh.model == session.model:
-            fresh.tracker.trust(session.tracker.state.calibration)
-        fresh.alarm, fresh.breaker, fresh.edits_seen = session.alarm, session.breaker, session.edits_seen + 1
+        fresh.breaker, fresh.edits_seen = session.breaker, session.edits_seen + 1
         fresh.told_unfit = session.told_unfit
         return fresh
 
-    def _records(self, position: int, events: Sequence[Event]) -> list[Record]:
+    def _records(self, position: int, events: Iterable[Event]) -> list[Record]:
         now = self.ports.clock.now()
         return [Record(position=position + i, timestamp=now, event=event) for i, event in enumerate(events)]
+
+
+def _sized(used: int, events: Sequence[Event]) -> Iterator[Event]:
+    """The events; edits alone, as they are made here, get the size of the context that each is made on."""
+    if not all(isinstance(event, ContextEdited) for event in events):
+        yield from events
+        return
+    for event in events:
+        if isinstance(event, ContextEdited) and not event.edit.context_size_before:
+            yield ContextEdited(edit=replace(event.edit, context_size_before=used))
+            used -= event.edit.tokens_saved
+        else:
+            yield event

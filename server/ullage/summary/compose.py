@@ -8,17 +8,20 @@ from msgspec.structs import replace
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
+from ullage.summary.anchors import find_anchors
 from ullage.summary.excerpts import clip
 from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
+from ullage.summary.instructions import instructions_of
 from ullage.summary.items import Item, Section
 from ullage.summary.ledger import collect_from, fit, merge
 from ullage.summary.lookup import hints_of
 from ullage.summary.page import Page
 from ullage.summary.previous import read_previous
 from ullage.summary.request import SummaryRequest
-from ullage.summary.task import constraints_of, next_of, requests_of, state_of, task_of
+from ullage.summary.task import constraints_of, requests_of, task_of
 from ullage.summary.weights import Mention, count_mentions, mentions_focus, weigh
+from ullage.summary.work import next_of, plan_of, recent_of, state_of
 from ullage.tokens.counter import TokenCounter
 
 # Shares of the budget. What a part leaves unused goes to the details, which have no end.
@@ -26,14 +29,23 @@ _LEDGER_SHARE = 0.15
 _CARRIED_SHARE = 0.4
 _SHARES = {
     Section.TASK: 0.16,
-    Section.STATE: 0.1,
+    Section.PLAN: 0.1,
+    Section.STATE: 0.05,
+    Section.RECENT: 0.1,
     Section.NEXT: 0.06,
+    Section.INSTRUCTIONS: 0.08,
     Section.REQUESTS: 0.14,
     Section.CONSTRAINTS: 0.08,
 }
+# Of these only the newest counts; the earlier summary's stand while there is nothing newer.
+_CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
 _FOCUS_SHARE = 0.3
 _ERROR_SHARE = 0.1
+# Of what is left when task, focus, earlier findings and errors are written: prose reads better than what was shown.
+_FINDINGS_SHARE = 0.3
 _LOOKUP_SHARE = 0.04
+# What is set aside for gaps and frames and not needed is filled, too.
+_FILLINGS = 3
 # What an earlier summary found worth keeping weighs as much as a name the agent wrote once, lately.
 _FROZEN_WEIGHT = 4.0
 NOTHING_FITS = "The details are in the archive."
@@ -45,8 +57,11 @@ class _Sources(Struct, frozen=True, kw_only=True):
     history: History
     mentions: dict[str, Mention]
     weights: dict[str, float]
+    current: list[Item]
+    instructions: list[Item]
     carried: list[Item]
     ledger: ArtifactLedger
+    verbatim: frozenset[str]
 
 
 class Composition(Struct, frozen=True, kw_only=True):
@@ -70,15 +85,16 @@ def compose(request: SummaryRequest, counter: TokenCounter) -> Composition:
     sources = _read(request, focus)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * _LEDGER_SHARE), counter)
-    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter)
+    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, sources.verbatim)
     _write(page, sources, focus)
     return _fitted(page, ledger, request, counter)
 
 
 def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
     history = read_history(request.messages, request.indices, request.kept)
-    mentions = count_mentions(history)
-    weights = weigh(history, mentions, focus)
+    tail = read_history(request.tail, range(history.end_index, history.end_index + len(request.tail)))
+    mentions = count_mentions(history.excerpts, tail.excerpts)
+    weights = weigh(mentions, focus)
     carried = read_previous(request.previous)
     for item in carried:
         for name in item.anchors:
@@ -86,34 +102,57 @@ def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
     ledger = collect_from(history, mentions)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
-    return _Sources(history=history, mentions=mentions, weights=weights, carried=carried, ledger=ledger)
+    return _Sources(
+        history=history,
+        mentions=mentions,
+        weights=weights,
+        current=[*plan_of(history), *state_of(history), *recent_of(history)],
+        instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), history.calls)),
+        carried=carried,
+        ledger=ledger,
+        verbatim=_verbatim(history, tail),
+    )
+
+
+def _verbatim(history: History, tail: History) -> frozenset[str]:
+    """The anchors of what stays in the context as it was said."""
+    requests = (*(request for request in history.requests if request.kept), *tail.requests)
+    shown = (*history.kept, *tail.excerpts)
+    names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
+    return frozenset(name for each in names for name in each)
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:
     """Chooses what goes on the page: what was asked and where the work stands in given shares, what matches the
     focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
-    history, earlier = sources.history, sources.carried
+    history = sources.history
+    earlier = [item for item in sources.carried if item.section not in _CURRENT]
     findings, errors, details = list(findings_of(history)), list(errors_of(history)), list(details_of(history))
-    _write_task(page, history, earlier)
+    _write_task(page, sources)
     pool = [*findings, *errors, *details, *earlier]
     if focus:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * _FOCUS_SHARE))
     page.fill(earlier, int(page.room * _CARRIED_SHARE))
     page.fill(errors, int(page.room * _ERROR_SHARE))
-    page.fill(findings, (page.room - page.used) // 2)
-    page.fill(pool, page.room - page.used - int(page.room * _LOOKUP_SHARE))
+    page.fill(findings, int((page.room - page.used) * _FINDINGS_SHARE))
+    for _ in range(_FILLINGS):
+        page.fill(pool, page.room - page.used - int(page.room * _LOOKUP_SHARE))
+        page.settle()
     page.fill(list(hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
 
-def _write_task(page: Page, history: History, earlier: Sequence[Item]) -> None:
-    room = page.room
-    of = {section: [item for item in earlier if item.section is section] for section in _SHARES}
+def _write_task(page: Page, sources: _Sources) -> None:
+    room, history = page.room, sources.history
+    of = {section: [item for item in sources.carried if item.section is section] for section in _SHARES}
     share = {section: int(room * part) for section, part in _SHARES.items()}
     page.place(_opening(of[Section.TASK] or list(task_of(history)), share[Section.TASK]), share[Section.TASK])
     page.place(next_of(history), share[Section.NEXT])
-    page.place(list(state_of(history)) or of[Section.STATE], share[Section.STATE])
+    for section in _CURRENT:
+        newest = [item for item in sources.current if item.section is section]
+        page.place(newest or of[section], share[section])
     page.place([*list(requests_of(history))[::-1], *of[Section.REQUESTS][::-1]], share[Section.REQUESTS])
     page.fill([*of[Section.CONSTRAINTS], *constraints_of(history)], share[Section.CONSTRAINTS])
+    page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share[Section.INSTRUCTIONS])
 
 
 def _opening(task: Sequence[Item], share: int) -> list[Item]:

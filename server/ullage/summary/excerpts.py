@@ -59,7 +59,7 @@ def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
     return found
 
 
-def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 150) -> list[str]:
+def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 60) -> list[str]:
     """Neighbouring lines joined to pieces of about `width` characters, so that a name keeps its surroundings."""
     return list(_pack(lines(text, limit), width, "\n"))
 

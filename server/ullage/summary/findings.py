@@ -8,7 +8,6 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
-from ullage.summary.project import relative
 from ullage.summary.runs import Run, runs_of
 from ullage.summary.touches import touches_of
 
@@ -27,7 +26,7 @@ _CODE = re.compile(
 _CHATTER_SCALE = 0.5
 # Output without a name in it comes last, but before an empty page.
 _SHOWN_VALUE = 0.01
-_SOURCE_VALUE = {Source.AGENT: 0.3, Source.THINKING: 0.1, Source.CALL: 0.1, Source.RESULT: 0.0}
+_SOURCE_VALUE = {Source.AGENT: 0.1, Source.THINKING: 0.03, Source.CALL: 0.1, Source.RESULT: 0.0}
 
 
 def findings_of(history: History) -> Iterator[Item]:
@@ -52,8 +51,8 @@ def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
 
 
 def errors_of(history: History) -> Iterator[Item]:
-    """Each command that failed, last outcome first to last, and what was done until it passed."""
-    runs = list(runs_of(history.calls, history.root))
+    """Each command that failed, the last first, and what was done until it passed; a test that never did is open."""
+    runs = list(runs_of(history.calls))
     changes = _changes(history)
     passed: dict[str, Run] = {}
     seen: set[tuple[str, str]] = set()
@@ -66,12 +65,13 @@ def errors_of(history: History) -> Iterator[Item]:
 
 
 def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) -> Item:
+    is_open = run.is_test and cure is None
     text = f"`{run.command}` failed: {run.detail}"
     if cure:
         between = dict.fromkeys(path for index, path in changes if run.index <= index <= cure.index)
         text += f"; passed in #{cure.index}" + (f" after changes to {', '.join([*between][:4])}" if between else "")
     return Item(
-        section=Section.ERRORS,
+        section=Section.OPEN if is_open else Section.ERRORS,
         text=text,
         index=run.index,
         anchors=find_anchors(text),
@@ -81,7 +81,7 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
 
 def _changes(history: History) -> list[tuple[int, str]]:
     return [
-        (call.index, relative(path, history.root))
+        (call.index, path)
         for call in history.calls
         for path, action in touches_of(call)
         if action is not FileAction.READ
@@ -102,7 +102,7 @@ def _scale(excerpt: Excerpt) -> float:
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
     return Item(
         section=section,
-        text=excerpt.text,
+        text=excerpt.text if section is Section.FINDINGS else excerpt.text.replace("```", "'''"),
         index=excerpt.index,
         order=excerpt.order,
         anchors=excerpt.anchors,

@@ -12,8 +12,7 @@ from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall, tool_calls
-from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, head_and_tail, prose
-from ullage.summary.project import find_root, relative
+from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, clip, head_and_tail, prose
 from ullage.summary.redaction import clean
 from ullage.summary.shell import first_line, without_cd
 from ullage.transcript.commands import FENCE, fenced_command
@@ -26,11 +25,16 @@ _SYNTHETIC = re.compile(
 _INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 _CALL_LIMIT = 12_000
+_GROUP_LIMIT = 120
 # Shorter inputs are switches and single words.
 _SHORTEST = 16
 _SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 # Inputs that say how rather than what; paths are the group's name already.
 _NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command", "todos", "plan")
+# What an edit takes out of a file no longer stands there.
+_REPLACED = ("old_string", "old_str", "old_text")
+# Between the pieces of two texts of one message: they are no neighbours.
+_APART = 10
 
 
 class Source(StrEnum):
@@ -63,28 +67,30 @@ class UserRequest(Struct, frozen=True, kw_only=True):
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """All of a stretch: `root` is the project's folder, indexes are those of the transcript."""
+    """All of a stretch: indexes are those of the transcript. `kept` are the pieces of messages that stay verbatim,
+    `excerpts` those of the others."""
 
     first_index: int
     end_index: int
-    root: str
     requests: tuple[UserRequest, ...]
     excerpts: tuple[Excerpt, ...]
+    kept: tuple[Excerpt, ...]
     calls: tuple[ToolCall, ...]
 
 
 def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = ()) -> History:
-    """Reads messages in one pass; texts are cleaned of secrets, paths made relative to the project's folder."""
+    """Reads messages in one pass; texts are cleaned of secrets."""
     calls = tool_calls(messages, indices)
-    root = find_root(calls)
     stays = frozenset(kept)
-    shown = [piece for call in calls for piece in _of_call(call, root)]
+    shown = [piece for number, call in enumerate(calls) for piece in _of_call(call, number * _CALL_LIMIT)]
+    pieces = sorted((*_spoken(messages, indices), *shown), key=lambda piece: piece.index)
+    staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
     return History(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
-        root=root,
         requests=tuple(_requests(messages, indices, stays)),
-        excerpts=tuple(sorted((*_spoken(messages, indices, root), *shown), key=lambda piece: piece.index)),
+        excerpts=tuple(piece for piece in pieces if piece.index not in staying),
+        kept=tuple(piece for piece in pieces if piece.index in staying),
         calls=tuple(calls),
     )
 
@@ -93,14 +99,14 @@ def _requests(messages: Sequence[Message], indices: Sequence[int], stays: frozen
     for position, message in enumerate(messages):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
-        text = _typed(message)
+        text = typed_text(message)
         if text and not text.startswith(_CONTINUED):
             text = clean(_bounded(text))
             yield UserRequest(text=text, index=indices[position], kept=message.id in stays)
 
 
-def _typed(message: Message) -> str:
-    """What the person typed: without what editors and agents put in."""
+def typed_text(message: Message) -> str:
+    """What the person typed: without what editors and agents put in; empty for what only they wrote."""
     texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
     return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
@@ -121,37 +127,42 @@ def _is_output(messages: Sequence[Message], position: int) -> bool:
     return position > 0 and bool(fenced_command(messages, position - 1))
 
 
-def _spoken(messages: Sequence[Message], indices: Sequence[int], root: str) -> Iterator[Excerpt]:
+def _spoken(messages: Sequence[Message], indices: Sequence[int]) -> Iterator[Excerpt]:
     for position, message in enumerate(messages):
         index = indices[position]
         if message.role is Role.ASSISTANT:
             for block in message.content:
                 if isinstance(block, TextBlock):
-                    yield from _prose(block.text, index, Source.AGENT, root)
+                    yield from _prose(block.text, index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
-                    yield from _prose(block.thinking, index, Source.THINKING, root)
+                    yield from _prose(block.thinking, index, Source.THINKING)
         elif message.role is Role.USER and message.text.startswith(_CONTINUED):
-            yield from _prose(message.text, index, Source.AGENT, root)
+            yield from _prose(message.text, index, Source.AGENT)
 
 
-def _prose(text: str, index: int, source: Source, root: str) -> Iterator[Excerpt]:
-    for order, piece in enumerate(prose(FENCE.sub("\n", clean(relative(text, root))))):
+def _prose(text: str, index: int, source: Source) -> Iterator[Excerpt]:
+    for order, piece in enumerate(prose(FENCE.sub("\n", clean(text)))):
         yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
 
 
-def _of_call(call: ToolCall, root: str) -> Iterator[Excerpt]:
-    group = clean(relative(group_of(call), root))
+def _of_call(call: ToolCall, first: int) -> Iterator[Excerpt]:
+    """The pieces of a call and of its result, numbered from `first`."""
+    group = clean(group_of(call))
+    order = first
     for text in _written(call):
-        for order, piece in enumerate(_lines(text, root, _CALL_LIMIT)):
-            if len(piece) >= _SHORTEST and piece not in group:
+        for piece in _lines(text, _CALL_LIMIT):
+            order += 1
+            # A command that is one line says no more than its group.
+            if len(piece) >= _SHORTEST and piece not in group and not piece.startswith(group[2:]):
                 yield _shown(piece, call.index, order, Source.CALL, group)
+        order += _APART
     if call.result:
-        for order, piece in enumerate(_lines(call.result, root, RESULT_LIMIT)):
-            yield _shown(piece, call.result_index, order, Source.RESULT, group)
+        for place, piece in enumerate(_lines(call.result, RESULT_LIMIT), start=first):
+            yield _shown(piece, call.result_index, place, Source.RESULT, group)
 
 
-def _lines(text: str, root: str, limit: int) -> list[str]:
-    return blocks(clean(relative(head_and_tail(text, limit), root)), limit)
+def _lines(text: str, limit: int) -> list[str]:
+    return blocks(clean(head_and_tail(text, limit)), limit)
 
 
 def _shown(piece: str, index: int, order: int, source: Source, group: str) -> Excerpt:
@@ -164,7 +175,7 @@ def _written(call: ToolCall) -> Iterator[str]:
         yield without_cd(call.command)[0]
         return
     for key, value in call.input.items():
-        if key not in _NOT_QUOTED:
+        if key not in _NOT_QUOTED and key not in _REPLACED:
             yield from _strings(value)
 
 
@@ -183,7 +194,7 @@ def group_of(call: ToolCall) -> str:
     """What a call is about, in a few words: its file, or its command's first line."""
     if call.command:
         # Half a secret is not known for one.
-        return "$ " + clean(first_line(call.command))[:80]
+        return "$ " + clip(clean(first_line(call.command)), _GROUP_LIMIT)
     return call.path or f"{call.name} {_subject(call)}".strip()
 
 

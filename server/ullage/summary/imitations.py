@@ -35,7 +35,8 @@ _ROLE = re.compile(
 _ROLE_HINTS = tuple(f"{role}{end}" for role in _ROLES for end in (":", " :"))
 _HEADING = re.compile(
     r"(?m)^(?P<lead>[ \t>*-]{0,12})(?P<heading>#{1,6}[ \t]*(?:task|constraints|user requests|decisions and findings"
-    r"|errors and fixes|state of work|details|next step|where to look|files|commands|identifiers)[ \t]*#{0,6}[ \t]*)$",
+    r"|errors and fixes|state of work|details|standing instructions|open|plan"
+    r"|last modified files|next step|where to look|files|commands|identifiers)[ \t]*#{0,6}[ \t]*)$",
     re.IGNORECASE,
 )
 _ORDER = re.compile(

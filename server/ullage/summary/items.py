@@ -11,23 +11,31 @@ class Section(IntEnum):
     """The fixed sections, in the order they are written."""
 
     TASK = 0
-    CONSTRAINTS = 1
-    REQUESTS = 2
-    FINDINGS = 3
-    ERRORS = 4
-    STATE = 5
-    DETAILS = 6
-    NEXT = 7
-    LOOKUP = 8
+    INSTRUCTIONS = 1
+    CONSTRAINTS = 2
+    REQUESTS = 3
+    FINDINGS = 4
+    ERRORS = 5
+    OPEN = 6
+    PLAN = 7
+    STATE = 8
+    RECENT = 9
+    DETAILS = 10
+    NEXT = 11
+    LOOKUP = 12
 
 
 HEADINGS = {
     Section.TASK: "## Task",
+    Section.INSTRUCTIONS: "## Standing instructions",
     Section.CONSTRAINTS: "## Constraints",
     Section.REQUESTS: "## User requests",
     Section.FINDINGS: "## Decisions and findings",
     Section.ERRORS: "## Errors and fixes",
+    Section.OPEN: "## Open",
+    Section.PLAN: "## Plan",
     Section.STATE: "## State of work",
+    Section.RECENT: "## Last modified files",
     Section.DETAILS: "## Details",
     Section.NEXT: "## Next step",
     Section.LOOKUP: "## Where to look",
@@ -49,14 +57,19 @@ class Item(Struct, frozen=True, kw_only=True):
     scale: float = 1.0
 
 
+# Stands between details that were not neighbours.
+GAP_LINE = "…"
+FENCE = "  ```"
+
+
 def write_item(item: Item) -> str:
-    """The item as a list entry; a detail as an entry below its group's."""
-    return _entry(item.group, item.index, item.text)
+    """The item as a list entry; a detail as lines among its group's."""
+    return _indented(f"{item.text}\n{GAP_LINE}") if item.group else _entry(item.index, item.text)
 
 
 def write_group(item: Item) -> str:
-    """The entry that a group's details stand under."""
-    return f"- {item.group} (#{item.index})"
+    """The entry that a group's details stand under, with the frame around them."""
+    return f"{_group_line(item)}\n{FENCE}\n{FENCE}"
 
 
 def write_section(section: Section, items: Sequence[Item]) -> str:
@@ -68,7 +81,7 @@ def write_section(section: Section, items: Sequence[Item]) -> str:
         lines.extend(_write_details(ordered))
     elif section is Section.FINDINGS:
         for index, said in groupby(ordered, key=lambda item: item.index):
-            lines.append(_entry("", index, _joined(item.text for item in said)))
+            lines.append(_entry(index, _joined(item.text for item in said)))
     else:
         lines.extend(write_item(item) for item in ordered)
     return "\n".join(lines)
@@ -79,8 +92,20 @@ def _write_details(ordered: Sequence[Item]) -> Iterator[str]:
     for item in ordered:
         groups.setdefault(item.group, []).append(item)
     for members in groups.values():
-        yield write_group(members[0])
-        yield from (write_item(item) for item in members)
+        yield f"{_group_line(members[0])}\n{FENCE}"
+        for before, item in zip([None, *members], members, strict=False):
+            if before and (before.index, before.order + 1) != (item.index, item.order):
+                yield _indented(GAP_LINE)
+            yield _indented(item.text)
+        yield FENCE
+
+
+def _group_line(item: Item) -> str:
+    return f"- {item.group} (#{item.index})"
+
+
+def _indented(text: str) -> str:
+    return "  " + text.replace("\n", "\n  ")
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -88,8 +113,6 @@ def _joined(texts: Iterable[str]) -> str:
     return " ".join(text if text[-1:] in ".!?:;," else f"{text};" for text in texts).removesuffix(";")
 
 
-def _entry(group: str, index: int, text: str) -> str:
-    if group:
-        return "  - " + text.replace("\n", "\n    ")
+def _entry(index: int, text: str) -> str:
     text = text.replace("\n", "\n  ")
     return f"- #{index} {text}" if index >= 0 else f"- {text}"

@@ -20,7 +20,6 @@ from ullage.model.message import Message
 from ullage.summary.anchors import is_path
 from ullage.summary.excerpts import clip
 from ullage.summary.history import Excerpt, History, Source, read_history
-from ullage.summary.project import relative
 from ullage.summary.redaction import clean
 from ullage.summary.runs import runs_of
 from ullage.summary.touches import touches_of
@@ -38,7 +37,7 @@ _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
     """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
     history = read_history(messages, indices)
-    return collect_from(history, count_mentions(history))
+    return collect_from(history, count_mentions(history.excerpts))
 
 
 def collect_from(history: History, mentions: Mapping[str, Mention]) -> ArtifactLedger:
@@ -144,12 +143,12 @@ def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> Ident
 def _files(history: History) -> Iterator[FileArtifact]:
     for call in history.calls:
         for path, action in touches_of(call):
-            shown = clean(relative(path, history.root)).removeprefix("./")
+            shown = clean(path).removeprefix("./")
             yield FileArtifact(path=shown, action=action, last_index=call.index)
 
 
 def _commands(history: History) -> Iterator[CommandArtifact]:
-    for run in runs_of(history.calls, history.root):
+    for run in runs_of(history.calls):
         if not run.looks:
             yield CommandArtifact(
                 command=run.command,
@@ -161,15 +160,15 @@ def _commands(history: History) -> Iterator[CommandArtifact]:
 
 
 def _identifiers(history: History, mentions: Mapping[str, Mention]) -> list[IdentifierArtifact]:
-    weights = weigh(history, mentions)
-    spoken = (name for name, mention in mentions.items() if mention.said and not is_path(name))
+    weights = weigh(mentions)
+    spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
     best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
     contexts = _contexts(history.excerpts, frozenset(best))
     return [
         IdentifierArtifact(
             name=name,
             context=contexts.get(name, ""),
-            times=mentions[name].said + mentions[name].seen,
+            times=mentions[name].said + mentions[name].called + mentions[name].seen,
             last_index=mentions[name].last_index,
         )
         for name in best

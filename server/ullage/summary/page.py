@@ -16,9 +16,12 @@ _PATIENCE = 60
 
 
 class Page:
-    """Items chosen so far and the tokens they take. `room` is what may be used in all."""
+    """Items chosen so far and the tokens they take. `room` is what may be used in all, `covered` anchors stand
+    beside the page."""
 
-    def __init__(self, room: int, weights: Mapping[str, float], counter: TokenCounter) -> None:
+    def __init__(
+        self, room: int, weights: Mapping[str, float], counter: TokenCounter, covered: Iterable[str] = ()
+    ) -> None:
         self.room = room
         self.used = 0
         self._counter = counter
@@ -27,7 +30,7 @@ class Page:
         self._texts: set[str] = set()
         self._groups: set[str] = set()
         self._sections: set[Section] = set()
-        self._covered: set[str] = set()
+        self._covered = set(covered)
 
     @property
     def items(self) -> Sequence[Item]:
@@ -60,6 +63,10 @@ class Page:
                 heapq.heappush(heap, (now, position))
             elif now < 0:
                 misses = 0 if self._add(items[position], limit) else misses + 1
+
+    def settle(self) -> None:
+        """Counts the page as it is written: gaps and frames take less than was set aside for them."""
+        self.used = self._counter.count("\n\n".join(self.sections()))
 
     def remove_last(self) -> None:
         """Takes back the item added last."""

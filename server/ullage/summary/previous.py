@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from ullage.model.blocks import CompactionBlock
 from ullage.summary.anchors import find_anchors
-from ullage.summary.excerpts import prose
-from ullage.summary.items import HEADINGS, Item, Section
+from ullage.summary.excerpts import blocks, prose
+from ullage.summary.items import FENCE, GAP_LINE, HEADINGS, Item, Section
 from ullage.summary.redaction import clean
 
 _BY_HEADING = {heading: section for section, heading in HEADINGS.items()}
@@ -72,20 +72,19 @@ def _entries(body: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def _details(body: list[str]) -> Iterator[Item]:
-    group, index, text = "", -1, ""
-    for line in body:
+    """Details again in pieces: at the gaps, and where a stretch of neighbours is long."""
+    group, index, stretch = "", -1, list[str]()
+    for line in [*body, ""]:
         match = _GROUP.match(line)
-        if text and (match or line.startswith("  - ")):
-            yield _item(Section.DETAILS, text, index, group)
-            text = ""
+        inside = line.startswith("  ") and line not in (FENCE, f"  {GAP_LINE}")
+        if stretch and not inside:
+            for order, piece in enumerate(blocks("\n".join(stretch))):
+                yield replace(_item(Section.DETAILS, piece, index, group), order=order)
+            stretch = []
         if match:
             group, index = match[1], int(match[2])
-        elif line.startswith("  - "):
-            text = line[4:]
-        elif text:
-            text += "\n" + line.removeprefix("    ")
-    if text:
-        yield _item(Section.DETAILS, text, index, group)
+        elif inside and group:
+            stretch.append(line)
 
 
 def _item(section: Section, text: str, index: int, group: str = "") -> Item:

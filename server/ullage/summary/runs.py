@@ -9,7 +9,6 @@ from ullage.model.artifacts import Outcome
 from ullage.summary.calls import ToolCall
 from ullage.summary.excerpts import clip
 from ullage.summary.outcomes import judge
-from ullage.summary.project import relative
 from ullage.summary.redaction import clean
 from ullage.summary.shell import first_line, is_test, only_looks
 
@@ -32,10 +31,10 @@ class Run(Struct, frozen=True, kw_only=True):
     looks: bool
 
 
-def runs_of(calls: Sequence[ToolCall], root: str) -> Iterator[Run]:
+def runs_of(calls: Sequence[ToolCall]) -> Iterator[Run]:
     """The shell commands among the calls, in order."""
     for call in calls:
-        shown = _shown(call.command, root)
+        shown = _shown(call.command)
         if shown:
             outcome, detail = judge(call.result, call.failed)
             tests, looks = is_test(call.command), only_looks(call.command)
@@ -43,13 +42,13 @@ def runs_of(calls: Sequence[ToolCall], root: str) -> Iterator[Run]:
                 command=shown,
                 index=call.index,
                 outcome=outcome,
-                detail=clean(relative(detail, root)),
+                detail=clean(detail),
                 is_test=tests,
                 looks=looks and not tests,
             )
 
 
-def _shown(command: str, root: str) -> str:
+def _shown(command: str) -> str:
     commit = _COMMIT_MESSAGE.search(command[:_LOOKED_AT])
     first = f"git commit: {commit[1]}" if commit else first_line(command)
-    return clip(_SPACES.sub(" ", clean(relative(first, root))).strip().replace("`", "'"), _COMMAND_LIMIT)
+    return clip(_SPACES.sub(" ", clean(first)).strip().replace("`", "'"), _COMMAND_LIMIT)

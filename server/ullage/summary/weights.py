@@ -1,48 +1,75 @@
-"""How much each anchor matters: what the agent itself writes, again and lately, it will need again."""
+"""How much each anchor matters: how likely the agent is to write it again without being shown it first."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from ullage.summary.history import History, Source
+from ullage.summary.history import Excerpt, Source
 
-_SPOKEN = {Source.AGENT, Source.THINKING, Source.CALL}
+_CALLED = Source.CALL
+_SPOKEN = {Source.AGENT, Source.THINKING}
+_CHARACTERS_PER_TOKEN = 4
+# A logistic model of that likelihood, fitted to recorded sessions: what was written is written again, what was said
+# in prose more than what stood in a call, and both the sooner the less was said since. What tools show again and again
+# will be shown once more. Distances are thousands of tokens, all figures base-2 logarithms of 1 + count.
+_BASE, _WRITTEN, _SAID, _IN_CALLS, _SEEN, _DISTANCE = -0.5, 0.9, 0.45, 0.2, -0.2, -0.45
+# A certain anchor's weight; items state their own value on the same scale.
+_SCALE = 8.0
+_FOCUS_FACTOR = 3.0
 
 
 class Mention(Struct):
-    """How often an anchor was written by the agent and seen by it, and when last. Mutable: it is counted up."""
+    """How often an anchor was said by the agent, written in its calls and seen by it, when last, and how many
+    thousand tokens were said since. Mutable: it is counted up."""
 
     said: int = 0
+    called: int = 0
     seen: int = 0
     last_index: int = 0
+    behind: float = 0.0
+
+    @property
+    def written(self) -> bool:
+        """Whether the agent itself ever wrote it."""
+        return bool(self.said or self.called)
 
 
-def count_mentions(history: History) -> dict[str, Mention]:
-    """Every anchor of the history."""
+def count_mentions(excerpts: Sequence[Excerpt], behind: Sequence[Excerpt] = ()) -> dict[str, Mention]:
+    """Every anchor of the excerpts; those `behind` them only tell how long ago that was."""
     mentions: dict[str, Mention] = {}
-    for excerpt in history.excerpts:
-        spoken = excerpt.source in _SPOKEN
+    characters = sum(len(excerpt.text) for excerpt in behind)
+    for excerpt in reversed(excerpts):
+        characters += len(excerpt.text)
         for name in excerpt.anchors:
             mention = mentions.get(name)
             if mention is None:
-                mention = mentions[name] = Mention()
-            mention.said += spoken
-            mention.seen += not spoken
-            mention.last_index = max(mention.last_index, excerpt.index)
+                since = characters / _CHARACTERS_PER_TOKEN / 1000
+                mention = mentions[name] = Mention(last_index=excerpt.index, behind=since)
+            mention.said += excerpt.source in _SPOKEN
+            mention.called += excerpt.source is _CALLED
+            mention.seen += excerpt.source is Source.RESULT
     return mentions
 
 
-def weigh(history: History, mentions: Mapping[str, Mention], focus: frozenset[str] = frozenset()) -> dict[str, float]:
-    """A weight per anchor, about 0.3 to 8; names that hold a focus word weigh three times as much."""
-    span = max(history.end_index - history.first_index, 1)
-    weights: dict[str, float] = {}
-    for name, mention in mentions.items():
-        recency = (mention.last_index - history.first_index) / span
-        spoken = 3.0 + math.log2(1 + mention.said) if mention.said else 0.0
-        weight = (0.8 + spoken + 0.3 * math.log2(1 + mention.seen)) * (0.5 + 0.5 * recency)
-        weights[name] = weight * (3.0 if focus and mentions_focus(name, focus) else 1.0)
-    return weights
+def weigh(mentions: Mapping[str, Mention], focus: frozenset[str] = frozenset()) -> dict[str, float]:
+    """A weight per anchor, 0 to 8; names that hold a focus word weigh three times as much."""
+    return {
+        name: weight_of(mention) * (_FOCUS_FACTOR if focus and mentions_focus(name, focus) else 1.0)
+        for name, mention in mentions.items()
+    }
+
+
+def weight_of(mention: Mention) -> float:
+    """The weight of one anchor."""
+    counted = (
+        (_SAID, mention.said),
+        (_IN_CALLS, mention.called),
+        (_SEEN, mention.seen),
+        (_DISTANCE, mention.behind),
+    )
+    logit = _BASE + _WRITTEN * mention.written + sum(share * math.log2(1 + count) for share, count in counted)
+    return _SCALE / (1 + math.exp(-logit))
 
 
 def mentions_focus(text: str, focus: Iterable[str]) -> bool:

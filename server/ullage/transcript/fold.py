@@ -7,18 +7,21 @@ messages are no longer at hand, reverting means folding the log again (`service/
 
 from collections.abc import Iterable, Sequence
 from itertools import count
+from typing import Any
 
 from msgspec import Struct
 
 from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.events import (
     ContextEdited,
+    ContextWarned,
     EditReverted,
     Event,
     MessageAppended,
     MessagePinned,
     ModelChanged,
     Record,
+    SessionConfigured,
     SessionCreated,
     SessionForked,
     SessionRenamed,
@@ -54,6 +57,7 @@ class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     parent_id: str | None = None
     tools: tuple[ToolDefinition, ...] = ()
+    context: dict[str, Any] = {}
     pinned: frozenset[str] = frozenset()
     relied: frozenset[str] = frozenset()
     edits: tuple[EditInfo, ...] = ()
@@ -73,6 +77,7 @@ class Transcript:
         self.model = state.model
         self.parent_id = state.parent_id
         self.tools = state.tools
+        self.context = state.context
         self.pinned = set(state.pinned)
         self.relied = set(state.relied)
         self.edits = list(state.edits)
@@ -94,6 +99,7 @@ class Transcript:
             model=self.model,
             parent_id=self.parent_id,
             tools=self.tools,
+            context=self.context,
             pinned=frozenset(self.pinned),
             relied=frozenset(self.relied),
             edits=tuple(self.edits),
@@ -149,8 +155,21 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
+            case UsageReported() | EditReverted() | ContextWarned():
+                pass
+            case _:
+                self._tell(event)
+
+    def _tell(
+        self,
+        event: ToolsDeclared | SessionConfigured | ModelChanged | SessionRenamed | SessionCreated | SessionForked,
+    ) -> None:
+        """Takes in what is said of the session as a whole."""
+        match event:
             case ToolsDeclared():
                 self.tools = event.tools
+            case SessionConfigured():
+                self.context = event.context
             case ModelChanged():
                 self.model = event.model
             case SessionRenamed():
@@ -160,8 +179,6 @@ class Transcript:
             case SessionForked():
                 self.parent_id = event.parent_id
                 self.title = event.title or self.title
-            case UsageReported() | EditReverted():
-                pass
 
     def _append(self, message: Message) -> None:
         self._items.append(Item(self.messages, message))
@@ -192,8 +209,8 @@ class Transcript:
             self.relied &= {item.message.id for item in self._items}
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
-        """Tells the fold which edits the coming records take back."""
-        self._reverted |= {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+        """Tells the fold which edits the coming records take back for good."""
+        self._reverted |= reverted_ids(records)
 
 
 def _count_active(items: Sequence[Item]) -> int:
@@ -222,10 +239,16 @@ def project(events: Iterable[Event]) -> tuple[Message, ...]:
     return fold(records).view
 
 
+def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
+    """The edits that are reverted after these records: of several events about one edit the last holds."""
+    last = {record.event.edit_id: record.event for record in records if isinstance(record.event, EditReverted)}
+    return frozenset(edit_id for edit_id, event in last.items() if event.reverted)
+
+
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
     """The compactions among records, reverted ones left out, oldest first."""
     records = tuple(records)
-    reverted = {record.event.edit_id for record in records if isinstance(record.event, EditReverted)}
+    reverted = reverted_ids(records)
     return tuple(
         record.event.edit
         for record in records

@@ -1,6 +1,7 @@
 from ullage.model.settings import ContextSettings
 from ullage.model.updates import Level
-from ullage.policy.alarm import Alarm, level, observe
+from ullage.model.usage import Breakdown
+from ullage.policy.alarm import Alarm, is_due, level, lowered, raised
 from ullage.policy.breaker import Breaker, after_failure, after_success, after_turn, why
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
@@ -31,12 +32,23 @@ def test_available_and_overflow_say_how_far_it_is() -> None:
     assert (BUDGET.available(190_000), BUDGET.overflow(190_000)) == (0, 10_000)
 
 
+def test_a_window_is_shared_out_among_prompt_tools_conversation_and_answer() -> None:
+    parts = Breakdown(system_prompt=3_000, tools=12_000, messages=100_000, tool_results=40_000, overhead=5_000)
+    shares = BUDGET.shares(parts)
+    assert (shares.system_prompt, shares.tools, shares.conversation, shares.reserve) == (8_000, 12_000, 160_000, 20_000)
+    assert (shares.available, shares.overflow) == (20_000, 0)
+    crowded = BUDGET.shares(Breakdown(tools=190_000))
+    assert (crowded.conversation, crowded.available, crowded.overflow) == (0, 0, 10_000)
+
+
 def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
     warned: list[int] = []
     alarm = Alarm()
     for used in (100_000, 144_000, 150_000, 143_999, 144_001, 140_000, 144_000):
-        alarm, warn = observe(alarm, used, BUDGET)
-        warned += [used] if warn else []
+        alarm = lowered(alarm, used)
+        if is_due(alarm, used, BUDGET):
+            alarm = raised(used, BUDGET)
+            warned.append(used)
     assert warned == [144_000, 144_000]
 
 

@@ -102,17 +102,12 @@ def test_commands_that_only_look_are_left_out() -> None:
     assert [command.command for command in collect(messages, places(messages)).commands] == ["git commit -m x"]
 
 
-def test_paths_are_relative_to_the_common_project_folder() -> None:
-    paths = ("/home/me/proj/src/a.py", "/home/me/proj/tests/b.py", "/home/me/proj/README.md", "/home/me/proj/src/c.py")
+def test_paths_stand_as_the_agent_wrote_them() -> None:
+    paths = ("/home/me/proj/src/a.py", "/home/me/proj/tests/b.py", "README.md")
     messages: list[Message] = []
     for number, path in enumerate(paths):
         messages.extend(call("Read", {"file_path": path}, "text", call_id=f"c{number}"))
-    assert {file.path for file in collect(messages, places(messages)).files} == {
-        "src/a.py",
-        "tests/b.py",
-        "README.md",
-        "src/c.py",
-    }
+    assert {file.path for file in collect(messages, places(messages)).files} == set(paths)
 
 
 def test_names_the_agent_speaks_of_are_kept_with_the_words_around_them() -> None:

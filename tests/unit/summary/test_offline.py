@@ -1,8 +1,10 @@
 """The offline summary: what it says, in which order, and what it carries on from the one before."""
 
+import re
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
@@ -15,6 +17,7 @@ from ullage.summary.offline import summarize
 from ullage.summary.request import SummaryRequest
 
 COUNTER = LengthCounter()
+NAMES = re.compile(r"unit_\d+")
 TODOS = {
     "todos": [{"content": "Write the parser", "status": "completed"}, {"content": "Wire it up", "status": "pending"}]
 }
@@ -55,7 +58,7 @@ def test_headings_stand_in_their_fixed_order() -> None:
     summary = summary_of(SESSION)
     found = [line for line in summary.splitlines() if line.startswith("## ")]
     assert found == [heading for heading in HEADINGS.values() if heading in found]
-    assert {"## Task", "## Decisions and findings", "## State of work", "## Next step"} <= set(found)
+    assert {"## Task", "## Decisions and findings", "## Plan", "## State of work", "## Next step"} <= set(found)
 
 
 def test_task_requests_and_prohibitions_are_verbatim() -> None:
@@ -71,10 +74,99 @@ def test_an_error_is_told_with_what_cured_it() -> None:
     assert "passed in #8 after changes to src/config.py" in errors
 
 
-def test_state_of_work_is_the_last_list_of_todos() -> None:
-    state = section(summary_of(SESSION), "## State of work")
-    assert "done: Write the parser" in state
-    assert "open: Wire it up" in state
+def test_the_plan_is_the_last_list_of_todos() -> None:
+    plan = section(summary_of(SESSION), "## Plan")
+    assert plan.strip() == "- #6 done: Write the parser\n- #6 open: Wire it up"
+
+
+def test_a_later_checklist_in_markdown_is_the_plan() -> None:
+    later = agent("Remaining:\n- [x] Write the parser\n- [x] Wire it up\n- [ ] Document `--allow-yaml`")
+    plan = section(summary_of((*SESSION, later)), "## Plan")
+    assert "open: Document `--allow-yaml`" in plan
+    assert "open: Wire it up" not in plan
+
+
+def test_state_of_work_is_the_last_test_run_and_commit() -> None:
+    committed = bash("git commit -m 'Read TOML'", "[main 1a2b3c4] Read TOML", call_id="g")
+    state = section(summary_of((*SESSION, *committed)), "## State of work")
+    assert "Last test run: `pytest tests/test_config.py` passed: 3 passed in 0.2s" in state
+    assert "Last commit: `git commit -m 'Read TOML'`" in state
+
+
+def test_a_test_that_never_passed_is_open() -> None:
+    failing = bash("pytest tests/test_yaml.py", "==== 1 failed in 0.1s ====", is_error=True, call_id="y")
+    assert "`pytest tests/test_yaml.py` failed" in section(summary_of((*SESSION, *failing)), "## Open")
+    assert "## Open" not in summary_of(SESSION)
+
+
+def test_the_last_modified_files_stand_with_their_last_lines() -> None:
+    files = section(summary_of(SESSION), "## Last modified files")
+    assert files.strip().splitlines()[0] == "- #4 src/config.py: `tomllib.load(handle)`"
+
+
+def test_only_the_five_last_modified_files_are_named_under_their_heading() -> None:
+    edits = tuple(
+        message
+        for number in range(8)
+        for message in call(
+            "Write", {"file_path": f"src/part_{number}.py", "content": f"step = {number}"}, call_id=f"w{number}"
+        )
+    )
+    files = section(summary_of((user("Write them."), *edits)), "## Last modified files")
+    assert [f"part_{number}.py" in files for number in range(8)] == [False] * 3 + [True] * 5
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user("<user_instructions>\nAlways run the linter before a commit.\n</user_instructions>\nGo on."),
+        user("<system-reminder>\nContents of CLAUDE.md:\nAlways run the linter before a commit.\n</system-reminder>"),
+    ],
+)
+def test_standing_instructions_have_a_heading_of_their_own(message: Message) -> None:
+    assert "Always run the linter before a commit." in section(
+        summary_of((SESSION[0], message, *SESSION[1:])), "## Standing instructions"
+    )
+
+
+def test_instructions_read_from_their_file_are_kept() -> None:
+    read = call("Read", {"file_path": "/app/AGENTS.md"}, "# Rules\nNever edit generated files by hand.", call_id="r")
+    assert "Never edit generated files by hand." in section(summary_of((*SESSION, *read)), "## Standing instructions")
+
+
+def test_plan_and_files_of_an_earlier_summary_stand_until_there_are_newer_ones() -> None:
+    def later(*messages: Message) -> str:
+        request = SummaryRequest(messages=messages, indices=places(messages, 9), max_tokens=1500, previous=first)
+        return compose(request, COUNTER).summary
+
+    request = SummaryRequest(messages=SESSION, indices=places(SESSION), max_tokens=1500)
+    first = block_of(compose(request, COUNTER), 1)
+    assert "open: Wire it up" in section(later(agent("Going on.")), "## Plan")
+    renewed = later(*call("TodoWrite", {"todos": [{"content": "Ship it", "status": "pending"}]}, "ok"))
+    assert section(renewed, "## Plan").strip() == "- #9 open: Ship it"
+    assert "Wire it up" not in renewed
+
+
+def test_what_the_tail_shows_need_not_be_said_again() -> None:
+    said = tuple(agent(f"Found that `unit_{number}` needs `lock_{number}`.") for number in range(60))
+    tail = (agent("So `unit_59` and `lock_59` first; `unit_58` needs `lock_58`."),)
+    request = SummaryRequest(messages=said, indices=places(said), max_tokens=200)
+    alone, beside = (compose(each, COUNTER).summary for each in (request, replace(request, tail=tail)))
+    assert "unit_59" in alone
+    assert len({name for name in NAMES.findall(beside)} - {"unit_58", "unit_59"}) > len(
+        {name for name in NAMES.findall(alone)} - {"unit_58", "unit_59"}
+    )
+
+
+def test_details_stand_in_one_frame_per_file_and_are_read_back() -> None:
+    source = "\n".join(f"def handler_{number}(request, context): return respond_{number}" for number in range(6))
+    messages = (user("Look."), *call("Read", {"file_path": "src/handlers.py"}, f"{source}\n```\nnot a frame\n```"))
+    first = block_of(compose(SummaryRequest(messages=messages, indices=places(messages), max_tokens=1500), COUNTER), 1)
+    details = section(first.summary, "## Details")
+    assert details.startswith("- src/handlers.py (#2)\n  ```\n  def handler_0(request, context): return respond_0\n")
+    assert details.count("```") == 2
+    again = SummaryRequest(messages=(), indices=(), max_tokens=1500, previous=first)
+    assert section(compose(again, COUNTER).summary, "## Details").strip() == details.strip()
 
 
 def test_next_step_is_what_the_agent_said_last() -> None:

@@ -5,6 +5,7 @@ local M = {}
 --- Names of the methods.
 M.methods = {
   SessionNew = 'ullage/session/new',
+  SessionConfigure = 'ullage/session/configure',
   SessionLoad = 'ullage/session/load',
   SessionList = 'ullage/session/list',
   SessionFork = 'ullage/session/fork',
@@ -44,6 +45,7 @@ M.errors = {
   NothingToCompact = 1103,
   NothingToUndo = 1104,
   PreviewExpired = 1105,
+  CompactionVetoed = 1106,
   StoreError = 1200,
   StoreTooNew = 1201,
   StoreUnavailable = 1202,
@@ -80,6 +82,8 @@ M.defaults = {
     clearToolInputs = false,
     keepThinkingTurns = 1,
     maxResultTokensByTool = vim.empty_dict(),
+    mode = 'summarize',
+    strategies = {},
   },
   summary = {
     writer = 'auto',
@@ -280,6 +284,115 @@ M.settings = {
       exclusiveMinimum = 0,
     },
     default = vim.empty_dict(),
+  },
+  ['context.mode'] = {
+    title = 'TruncationMode',
+    description = 'What a full context loses: old messages for a summary, or as this strategy says.',
+    enum = { 'sliding_window', 'smart', 'summarize', 'token_budget' },
+    default = 'summarize',
+  },
+  ['context.strategies'] = {
+    description = "Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes summaries, when no summary could be made.",
+    type = 'array',
+    items = {
+      anyOf = {
+        {
+          title = 'SlidingWindow',
+          description = 'The last messages stay, by number, whatever they count.',
+          type = 'object',
+          properties = {
+            type = {
+              enum = { 'sliding_window' },
+            },
+            maxMessages = {
+              description = 'Messages that stay.',
+              type = 'integer',
+              minimum = 0,
+              default = 20,
+            },
+          },
+          required = { 'type' },
+          additionalProperties = false,
+        },
+        {
+          title = 'TokenBudget',
+          description = 'The oldest messages go until the rest fits.',
+          type = 'object',
+          properties = {
+            type = {
+              enum = { 'token_budget' },
+            },
+          },
+          required = { 'type' },
+          additionalProperties = false,
+        },
+        {
+          title = 'Selective',
+          description = 'Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible.',
+          type = 'object',
+          properties = {
+            type = {
+              enum = { 'selective' },
+            },
+            order = {
+              description = 'What goes first, what next.',
+              type = 'array',
+              items = {
+                title = 'Speaker',
+                description = "What a group of messages is: a tool's call with its results, the assistant's words, the user's.",
+                enum = { 'assistant', 'tool', 'user' },
+              },
+              default = { 'tool', 'assistant' },
+            },
+          },
+          required = { 'type' },
+          additionalProperties = false,
+        },
+        {
+          title = 'Smart',
+          description = 'The first and the last messages stay; of those between them the oldest go until the rest fits.',
+          type = 'object',
+          properties = {
+            type = {
+              enum = { 'smart' },
+            },
+            keepFirst = {
+              description = 'Messages that stay at the beginning.',
+              type = 'integer',
+              minimum = 0,
+              default = 2,
+            },
+            keepLast = {
+              description = 'Messages that stay at the end.',
+              type = 'integer',
+              minimum = 0,
+              default = 10,
+            },
+          },
+          required = { 'type' },
+          additionalProperties = false,
+        },
+        {
+          title = 'TruncateRange',
+          description = 'A range behind the first exchange goes at once, again and again until the rest fits.',
+          type = 'object',
+          properties = {
+            type = {
+              enum = { 'truncate_range' },
+            },
+            keep = {
+              title = 'RangeKeep',
+              description = 'How much of the rest stays.',
+              enum = { 'half', 'lastTwo', 'none', 'quarter' },
+              default = 'half',
+            },
+          },
+          required = { 'type' },
+          additionalProperties = false,
+        },
+      },
+    },
+    default = {},
   },
   ['summary.writer'] = {
     description = 'auto: a model where one is configured, else offline.',

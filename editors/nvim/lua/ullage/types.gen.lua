@@ -44,6 +44,15 @@
 ---@field summary? integer Default 0.
 ---@field overhead? integer Default 0.
 
+--- A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+---@class (exact) ullage.BudgetShares
+---@field systemPrompt integer
+---@field tools integer
+---@field conversation integer
+---@field reserve integer
+---@field available integer
+---@field overflow integer
+
 --- A command or test run, its last outcome, and the line of its output that tells most.
 ---@class (exact) ullage.CommandArtifact
 ---@field command string
@@ -59,13 +68,15 @@
 ---@field previewId string
 ---@field summary? string
 
---- Compacts now; `focus` says what to keep above all. `dryRun` only shows what would happen.
+--- Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
 ---@class (exact) ullage.CompactParams
 ---@field sessionId string
 ---@field focus? string
+---@field from? string
+---@field upTo? string
 ---@field dryRun? boolean Default false.
 
---- What a compaction did or, with `previewId`, would do.
+--- What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for, since what belongs together is not parted.
 ---@class (exact) ullage.CompactResult
 ---@field summary string
 ---@field ledger ullage.ArtifactLedger
@@ -76,6 +87,7 @@
 ---@field editId? string|vim.NIL
 ---@field previewId? string|vim.NIL
 ---@field archived ullage.Entry[]
+---@field note string
 
 --- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
 ---@class (exact) ullage.CompactionBlock
@@ -118,6 +130,16 @@
 ---@field error? string
 ---@field _meta? { ullage: ullage.CompactionMeta }
 
+--- Context settings of a session's own, in place of those it had; without any it has the workspace's.
+---@class (exact) ullage.ConfigureSessionParams
+---@field sessionId string
+---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
+
+--- The context settings now in effect, the workspace's among them, and how full the context is under them.
+---@class (exact) ullage.ConfigureSessionResult
+---@field context ullage.ContextSettings
+---@field usage ullage.UsageResult
+
 --- When and how far the context is shrunk. Shares are of the usable window (window minus reserve).
 ---@class (exact) ullage.ContextSettings
 ---@field enabled? boolean Warn and compact automatically. Off while a model's window is unknown. Default true.
@@ -135,6 +157,8 @@
 ---@field keepThinkingTurns? integer|vim.NIL Most recent turns whose thinking clearing leaves alone. Null: all of them. Default 1.
 ---@field maxResultTokens? integer|vim.NIL Tokens an older tool result keeps when room is needed. Unset: 5% of usable, 1,000 to 10,000.
 ---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
+---@field mode? ullage.TruncationMode What a full context loses: old messages for a summary, or as this strategy says. Default 'summarize'.
+---@field strategies? ullage.StrategySettings[] Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes summaries, when no summary could be made.
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
@@ -171,7 +195,7 @@
 --- `ullage` exports the whole log, the others the context, request-ready.
 ---@class (exact) ullage.ExportParams
 ---@field sessionId string
----@field format? "anthropic"|"openai"|"ullage" Default 'ullage'.
+---@field format? "anthropic"|"openai"|"openai-responses"|"ullage" Default 'ullage'.
 
 --- The file's text.
 ---@class (exact) ullage.ExportResult
@@ -193,9 +217,25 @@
 ---@field messageId? string
 ---@field title? string
 
+--- An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+---@class (exact) ullage.HistoryEntry
+---@field id string
+---@field kind string
+---@field timestamp integer
+---@field trigger ullage.EditTrigger
+---@field tokensSaved integer
+---@field reverted? boolean Default false.
+---@field partOf? string
+---@field position integer
+---@field words string
+---@field messages integer
+---@field contextSizeBefore? integer Default 0.
+---@field contextSizeAfter? integer Default 0.
+---@field revertedAt? integer
+
 --- Every edit ever, oldest first.
 ---@class (exact) ullage.HistoryResult
----@field edits ullage.EditInfo[]
+---@field edits ullage.HistoryEntry[]
 
 --- A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood.
 ---@class (exact) ullage.IdentifierArtifact
@@ -282,7 +322,7 @@
 ---@field scope? "context"|"transcript" Default 'context'.
 ---@field offset? integer Default 0.
 ---@field limit? integer
----@field provider? "anthropic"|"openai"
+---@field provider? ullage.Provider
 
 --- A page of messages, how many there are, and the request's fields for the provider asked for.
 ---@class (exact) ullage.MessagesResult
@@ -303,6 +343,7 @@
 ---@field title? string
 ---@field system? string
 ---@field tools? ullage.ToolDefinition[]
+---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
 --- An empty result.
 ---@class (exact) ullage.Nothing
@@ -347,6 +388,9 @@
 ---@field provider? string|vim.NIL
 ---@field remedy string
 
+--- Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses.
+---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
+
 --- How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.
 ---@class (exact) ullage.ProviderSettings
 ---@field kind "anthropic"|"openai"|"openai_chat"|"replay"|"scripted" What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.
@@ -358,6 +402,9 @@
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear or compact, where its API offers that. Default false.
 
+--- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
+---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
+
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
 ---@field type "resource"
@@ -365,17 +412,21 @@
 ---@field text? string
 ---@field mime_type? string
 
---- Takes back every edit after a checkpoint: an edit (which stays) or a time in Unix milliseconds.
+--- Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
 ---@class (exact) ullage.RestoreParams
 ---@field sessionId string
 ---@field editId? string
----@field timestamp? integer
+---@field messageId? string
+---@field position? integer
+---@field timestamp? integer|string
+---@field dryRun? boolean Default false.
 
 ---@alias ullage.ResultPart ullage.TextBlock|ullage.ImageBlock|ullage.ResourceBlock
 
---- The edits taken back, and how full the context is again.
+--- The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it is. After a `dryRun`: would be.
 ---@class (exact) ullage.RevertResult
 ---@field edits ullage.EditInfo[]
+---@field messagesBack integer
 ---@field usage ullage.UsageResult
 
 --- Who speaks. A tool's results are the user's, as in Anthropic's API.
@@ -399,6 +450,11 @@
 --- Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole.
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
+
+--- Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible.
+---@class (exact) ullage.Selective
+---@field type "selective"
+---@field order? ullage.Speaker[] What goes first, what next.
 
 --- The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`).
 ---@class (exact) ullage.SessionInfoUpdate
@@ -442,6 +498,22 @@
 ---@field reason string
 ---@field expected boolean
 
+--- The last messages stay, by number, whatever they count.
+---@class (exact) ullage.SlidingWindow
+---@field type "sliding_window"
+---@field maxMessages? integer Messages that stay. Default 20.
+
+--- The first and the last messages stay; of those between them the oldest go until the rest fits.
+---@class (exact) ullage.Smart
+---@field type "smart"
+---@field keepFirst? integer Messages that stay at the beginning. Default 2.
+---@field keepLast? integer Messages that stay at the end. Default 10.
+
+--- What a group of messages is: a tool's call with its results, the assistant's words, the user's.
+---@alias ullage.Speaker "tool"|"assistant"|"user"
+
+---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
+
 --- Who writes the summary of a compaction, and how.
 ---@class (exact) ullage.SummarySettings
 ---@field writer? "auto"|"model"|"offline" auto: a model where one is configured, else offline. Default 'auto'.
@@ -466,6 +538,10 @@
 ---@field thinking string
 ---@field signature? string
 ---@field redacted? string
+
+--- The oldest messages go until the rest fits.
+---@class (exact) ullage.TokenBudget
+---@field type "token_budget"
 
 --- The model calls a tool.
 ---@class (exact) ullage.ToolCall
@@ -522,13 +598,22 @@
 ---@field name string
 ---@field input table<string, any>
 
+--- A range behind the first exchange goes at once, again and again until the rest fits.
+---@class (exact) ullage.TruncateRange
+---@field type "truncate_range"
+---@field keep? ullage.RangeKeep How much of the rest stays. Default 'half'.
+
+--- What happens when the context is full: whole messages go by one of the strategies, or a summary is made.
+---@alias ullage.TruncationMode "sliding_window"|"token_budget"|"smart"|"summarize"
+
 --- Why a prompt turn ended: ACP's closed set of stop reasons.
 ---@alias ullage.TurnEnd "end_turn"|"max_tokens"|"max_turn_requests"|"refusal"|"cancelled"
 
---- Takes back the last edit, or the one named, and what was done together with it.
+--- Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would bring back.
 ---@class (exact) ullage.UndoParams
 ---@field sessionId string
 ---@field editId? string
+---@field dryRun? boolean Default false.
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
@@ -556,6 +641,7 @@
 ---@field reportedAt? integer|vim.NIL
 ---@field pendingMessages integer
 ---@field errorShare? number|vim.NIL
+---@field shares? ullage.BudgetShares|vim.NIL
 
 --- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
 ---@class (exact) ullage.UsageResult

@@ -37,6 +37,7 @@ const meta: UsageMeta = {
   reportedAt: 1_000_000,
   pendingMessages: 0,
   errorShare: 0.04,
+  shares: null,
 };
 
 export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {

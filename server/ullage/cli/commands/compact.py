@@ -18,6 +18,7 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.words import nothing_to_compact
+from ullage.service.asked import Asked
 from ullage.service.contexts import compact_by_hand
 from ullage.service.fitting import fit_budget
 
@@ -28,6 +29,7 @@ class _Outcome(Struct, frozen=True, kw_only=True):
     other_edits: tuple[str, ...]
     usage: UsageResult
     now: int
+    note: str
 
 
 def run(args: Namespace) -> int:
@@ -48,6 +50,8 @@ def run(args: Namespace) -> int:
 def _check(options: CompactOptions) -> None:
     if options.summarizer != "offline":
         raise InputError(f"summarizer {options.summarizer!r} is not there yet; the only one now is: offline")
+    if options.budget is not None and (options.first or options.last):
+        raise InputError("--budget chooses what goes by itself; leave it out, or --from and --up-to")
     source = Path(options.target)
     if options.output is not None and options.output.exists() and source.exists() and options.output.samefile(source):
         raise InputError(f"{options.output} is the transcript itself, which is never written to; name another file")
@@ -56,7 +60,7 @@ def _check(options: CompactOptions) -> None:
 async def _compact(options: CompactOptions) -> _Outcome:
     async with open_source(options, reports=False) as source:
         before = source.session.transcript.edits_in_force
-        block = await _block(source, options)
+        block, note = await _block(source, options)
         session = source.workspace.session(source.session.id)
         made = [edit.kind for edit in session.transcript.edits_in_force if edit not in before]
         return _Outcome(
@@ -65,25 +69,37 @@ async def _compact(options: CompactOptions) -> _Outcome:
             other_edits=tuple(kind for kind in made if kind != "compaction"),
             usage=usage_result(source.workspace, session),
             now=source.workspace.ports.clock.now(),
+            note=note,
         )
 
 
-async def _block(source: Source, options: CompactOptions) -> CompactionBlock | None:
+async def _block(source: Source, options: CompactOptions) -> tuple[CompactionBlock | None, str]:
     if options.budget is not None:
         edit = await fit_budget(source.workspace, source.session, options.budget, options.focus)
-        return compaction_block(edit) if edit else None
+        return compaction_block(edit) if edit else None, ""
+    first, last = (_message_id(source, name) for name in (options.first, options.last))
+    asked = Asked(focus=options.focus, first_id=first, last_id=last)
     try:
-        return compaction_block(await compact_by_hand(source.workspace, source.session.id, options.focus))
-    except NothingToCompact:
-        return None
+        done = await compact_by_hand(source.workspace, source.session.id, asked)
+    except NothingToCompact as nothing:
+        return None, str(nothing)
+    return compaction_block(done.edit), done.note
+
+
+def _message_id(source: Source, name: str | None) -> str | None:
+    """A message by its number in the transcript, counted from 1, or by its id."""
+    items = source.session.transcript.items
+    numbered = (item.message.id for item in items if not item.inserted and str(item.index + 1) == name)
+    return next(numbered, name)
 
 
 def _print(outcome: _Outcome, *, ascii_only: bool) -> None:
     glyphs = terminal_glyphs(ascii_only=ascii_only)
     if outcome.compaction is not None:
         print_lines([*compaction_box(outcome.compaction, glyphs), "", outcome.compaction.summary.strip(), ""])
+        print_lines([outcome.note, ""] if outcome.note else [])
     elif not outcome.other_edits:
-        print_lines([nothing_to_compact(outcome.usage.meta.ullage.messages_active, outcome.usage.used)])
+        print_lines([outcome.note or nothing_to_compact(outcome.usage.meta.ullage.messages_active, outcome.usage.used)])
     if outcome.other_edits:
         print_lines([f"To fit, messages or blocks were also cut or left out: {', '.join(outcome.other_edits)}."])
     print_lines(context_box(outcome.usage, outcome.now, glyphs))

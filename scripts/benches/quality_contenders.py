@@ -1,0 +1,134 @@
+"""The ways of fitting a conversation into a budget that the quality bench compares with, on equal counts.
+
+Each takes the messages of a head and their tokens and returns the context's messages; all but LangChain's are simple
+on purpose. What they give is well-formed by their own doing or it is counted as a violation.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from msgspec.structs import replace
+
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+from ullage.tokens.counter import TokenCounter
+from ullage.transcript.cut_points import groups
+
+Contender = Callable[[Sequence[Message], int, TokenCounter], list[Message]]
+MASK = "[old tool result cleared]"
+
+
+def tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
+    """The newest messages that fit, one by one."""
+    kept: list[Message] = []
+    for message in reversed(messages):
+        budget -= counter.count_message(message)
+        if budget < 0:
+            break
+        kept.append(message)
+    return kept[::-1]
+
+
+def first_and_tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
+    """System messages and the first user message, then the newest whole groups that fit."""
+    first = _leading(messages)
+    rest = messages[len(first) :]
+    room = budget - sum(counter.count_message(message) for message in first)
+    kept: list[Message] = []
+    for group in reversed(groups(rest)):
+        room -= sum(counter.count_message(rest[i]) for i in group)
+        if room < 0:
+            break
+        kept[:0] = [rest[i] for i in group]
+    return [*first, *kept]
+
+
+def masking(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
+    """Tool results replaced by a placeholder, oldest first, until all fits; then first message and tail of that."""
+    masked = list(messages)
+    used = sum(counter.count_message(message) for message in masked)
+    for index, message in enumerate(masked):
+        if used <= budget:
+            return masked
+        masked[index] = _masked(message, masked[index - 1] if index else None)
+        used += counter.count_message(masked[index]) - counter.count_message(message)
+    return masked if used <= budget else first_and_tail(masked, budget, counter)
+
+
+def langchain(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
+    """LangChain's `trim_messages` as its documents advise, and allowed to begin at an answer: an agent's session has
+    a single prompt, and nothing would be left."""
+    library = import_module("langchain_core.messages")
+    by_id = {message.id: message for message in messages}
+
+    def count(trimmed: list[Any]) -> int:
+        return sum(counter.count_message(by_id[message.id]) for message in trimmed)
+
+    kept = library.trim_messages(
+        [_to_langchain(library, message) for message in messages],
+        strategy="last",
+        token_counter=count,
+        max_tokens=budget,
+        start_on=("human", "ai"),
+        end_on=("human", "tool"),
+        include_system=True,
+        allow_partial=False,
+    )
+    return [by_id[message.id] for message in kept]
+
+
+CONTENDERS: dict[str, Contender] = {
+    "tail": tail,
+    "first + tail": first_and_tail,
+    "trim_messages": langchain,
+    "masking": masking,
+}
+
+
+def unpaired(messages: Sequence[Message]) -> int:
+    """Tool results whose call does not stand before them, and calls without a result: what providers refuse."""
+    open_calls: set[str] = set()
+    wrong = 0
+    for message in messages:
+        for block in message.content:
+            if isinstance(block, ToolUseBlock):
+                open_calls.add(block.id)
+            elif isinstance(block, ToolResultBlock):
+                wrong += block.tool_use_id not in open_calls
+                open_calls.discard(block.tool_use_id)
+    return wrong + len(open_calls)
+
+
+def _leading(messages: Sequence[Message]) -> list[Message]:
+    first: list[Message] = []
+    for message in messages:
+        first.append(message)
+        if message.role is Role.USER:
+            return first
+        if message.role is not Role.SYSTEM:
+            return first[:-1]
+    return first
+
+
+def _masked(message: Message, before: Message | None) -> Message:
+    """A message without its results' contents. An agent without tool calls gets its results as user messages."""
+    if any(isinstance(block, ToolResultBlock) for block in message.content):
+        placeholder = (TextBlock(text=MASK),)
+        content = tuple(
+            replace(block, content=placeholder) if isinstance(block, ToolResultBlock) else block
+            for block in message.content
+        )
+        return replace(message, content=content)
+    if message.role is Role.USER and before and before.role is Role.ASSISTANT and "```" in before.text:
+        return replace(message, content=(TextBlock(text=MASK),))
+    return message
+
+
+def _to_langchain(library: Any, message: Message) -> Any:
+    """The kind of message is all that trimming looks at beside the count."""
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    if results:
+        return library.ToolMessage(content="", tool_call_id=results[0].tool_use_id, id=message.id)
+    kinds = {Role.SYSTEM: library.SystemMessage, Role.USER: library.HumanMessage, Role.ASSISTANT: library.AIMessage}
+    return kinds[message.role](content="", id=message.id)

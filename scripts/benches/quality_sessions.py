@@ -1,0 +1,121 @@
+"""Conversations as the quality bench replays them: Ullage fits them offline, no model, no window, nothing learned."""
+
+import tempfile
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from benches.report import transcript_files
+from ullage import formats
+from ullage.app.compose import build_workspace
+from ullage.formats.imported import ImportedTranscript
+from ullage.model.blocks import CompactionBlock
+from ullage.model.edits import CompactionEdit, compaction_block
+from ullage.model.errors import CannotFit
+from ullage.model.events import ContextEdited, MessageAppended
+from ullage.model.message import Message
+from ullage.model.settings import ContextSettings, Settings
+from ullage.service import sessions
+from ullage.service.export import provider_request
+from ullage.service.fitting import fit_budget
+from ullage.service.workspace import Workspace
+from ullage.tokens.registry import get_counter
+from ullage.transcript.cut_points import cut_points
+
+# All transcripts are counted by one exact tokenizer, whatever model they are of, so that budgets mean the same.
+MODEL = "gpt-4o"
+COUNTER = get_counter(MODEL)
+_BEFORE_CALLS = ("assistant",)
+
+
+class RealCompaction(Struct, frozen=True, kw_only=True):
+    """What the recorded agent itself compacted: before message `at`, into `block`."""
+
+    at: int
+    block: CompactionBlock
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """A recorded conversation, its messages' tokens, and the compactions its agent made."""
+
+    name: str
+    messages: tuple[Message, ...]
+    tokens: tuple[int, ...]
+    compactions: tuple[RealCompaction, ...]
+
+    def place(self, tokens: float) -> int | None:
+        """The first place behind that many tokens where a model would be asked: legal to cut, an answer follows."""
+        legal = set(cut_points(self.messages))
+        size = 0
+        for index, counted in enumerate(self.tokens):
+            if size >= tokens and index in legal and self.messages[index].role.value in _BEFORE_CALLS:
+                return index
+            size += counted
+        return None
+
+
+class Fitted(Struct, frozen=True, kw_only=True):
+    """A context that Ullage produced: its messages, its size, and the rules of providers that it breaks."""
+
+    messages: tuple[Message, ...]
+    used: int
+    requests: dict[str, list[dict[str, object]]]
+
+
+def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
+    """All conversations in the files and folders given."""
+    return [_recorded(path) for path in transcript_files(paths)]
+
+
+def _recorded(path: Path) -> Recorded:
+    transcript = formats.read(path.read_bytes(), str(path))
+    messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
+    return Recorded(
+        name=f"{path.parent.name}/{path.name}",
+        messages=messages,
+        tokens=tuple(COUNTER.count_message(message) for message in messages),
+        compactions=tuple(_compactions(transcript)),
+    )
+
+
+def _compactions(transcript: ImportedTranscript) -> list[RealCompaction]:
+    found: list[RealCompaction] = []
+    count = 0
+    for event in transcript.events:
+        count += isinstance(event, MessageAppended)
+        if isinstance(event, ContextEdited) and isinstance(event.edit, CompactionEdit):
+            found.append(RealCompaction(at=count, block=compaction_block(event.edit)))
+    return found
+
+
+@asynccontextmanager
+async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Workspace, str]]:
+    """A session with these messages in a throw-away store."""
+    settings = Settings(model=MODEL, context=ContextSettings(enabled=False))
+    events = tuple(MessageAppended(message=message) for message in messages)
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = build_workspace(Path(folder) / "bench.db", settings)
+        transcript = ImportedTranscript(format="bench", events=events, model=MODEL)
+        session = await sessions.import_transcript(workspace, transcript, "")
+        yield workspace, session.id
+
+
+async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
+    """The session brought to at most `budget` tokens; what cannot be is counted as it then is."""
+    with suppress(CannotFit):
+        await fit_budget(workspace, workspace.session(session_id), budget)
+    requests = {shape: await provider_request(workspace, session_id, shape) for shape in ("anthropic", "openai")}
+    session = workspace.session(session_id)
+    return Fitted(
+        messages=tuple(session.transcript.view),
+        used=session.used,
+        requests={shape: request["messages"] for shape, request in requests.items()},
+    )
+
+
+async def fit_once(messages: Sequence[Message], budget: int) -> Fitted:
+    """A conversation brought to at most `budget` tokens in one go."""
+    async with open_recorded(messages) as (workspace, session_id):
+        return await fit(workspace, session_id, budget)

@@ -1,0 +1,67 @@
+"""Chains: strategies as settings name them, made into an edit."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import asdict
+
+from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.strategies.composite import CompositeStrategy
+from ullage.edits.strategies.selective import SelectiveStrategy
+from ullage.edits.strategies.situation import Keep
+from ullage.edits.strategies.sliding_window import SlidingWindowStrategy
+from ullage.edits.strategies.smart import SmartTruncationStrategy
+from ullage.edits.strategies.token_budget import TokenBudgetStrategy
+from ullage.edits.strategies.truncate_range import RangeTruncationStrategy
+from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
+from ullage.model.edits import Edit
+from ullage.model.strategies import (
+    Selective,
+    SlidingWindow,
+    Smart,
+    StrategySettings,
+    TokenBudget,
+    TruncateRange,
+    TruncationMode,
+)
+
+_BY_MODE: dict[TruncationMode, StrategySettings] = {
+    TruncationMode.SLIDING_WINDOW: SlidingWindow(),
+    TruncationMode.TOKEN_BUDGET: TokenBudget(),
+    TruncationMode.SMART: Smart(),
+    # What goes when no summary could be made.
+    TruncationMode.SUMMARIZE: Smart(),
+}
+
+
+def chain_for(mode: TruncationMode, strategies: Sequence[StrategySettings]) -> tuple[StrategySettings, ...]:
+    """The chain that settings ask for; without one of its own a mode has its strategy with its defaults."""
+    return tuple(strategies) or (_BY_MODE[mode],)
+
+
+def plan_truncation(
+    view: CountedView, strategies: Sequence[StrategySettings], limit: int, keep: Keep, stamp: Stamp
+) -> tuple[Edit, ...]:
+    """The edits that bring the context to at most `limit` tokens by a chain, or as near as whole groups allow.
+
+    Empty when it fits already or nothing may go.
+    """
+    if view.used <= limit:
+        return ()
+    chain = CompositeStrategy(tuple(make_strategy(settings) for settings in strategies))
+    edit = plan_drop(view, chain, limit, keep, stamp)
+    return () if edit is None else (edit,)
+
+
+def make_strategy(settings: StrategySettings) -> TruncationStrategy:
+    """The strategy that settings describe."""
+    match settings:
+        case SlidingWindow():
+            return SlidingWindowStrategy(**asdict(settings))
+        case TokenBudget():
+            return TokenBudgetStrategy()
+        case Selective():
+            return SelectiveStrategy(**asdict(settings))
+        case Smart():
+            return SmartTruncationStrategy(**asdict(settings))
+        case TruncateRange():
+            return RangeTruncationStrategy(**asdict(settings))

@@ -1,0 +1,13 @@
+"""`sliding_window`: the last messages stay, by number."""
+
+from ullage.edits.strategies.situation import Candidate, Situation
+from ullage.edits.strategies.truncation import Truncation
+from ullage.model.strategies import SlidingWindow
+
+
+class SlidingWindowStrategy(SlidingWindow, Truncation, frozen=True, kw_only=True, tag="sliding_window"):
+    """Holds its own measure: what is outside the window goes even where the tokens would fit."""
+
+    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+        start = len(situation.messages) - self.max_messages
+        return tuple(candidate for candidate in situation.candidates if candidate.places[0] < start)

@@ -1,0 +1,14 @@
+"""`smart`: the beginning and the end stay, the middle goes."""
+
+from ullage.edits.strategies.situation import Candidate, Situation, until_fits
+from ullage.edits.strategies.truncation import Truncation
+from ullage.model.strategies import Smart
+
+
+class SmartTruncationStrategy(Smart, Truncation, frozen=True, kw_only=True, tag="smart"):
+    """Only as much of the middle goes as must, its oldest messages first."""
+
+    def choose(self, situation: Situation) -> tuple[Candidate, ...]:
+        start, stop = self.keep_first, len(situation.messages) - self.keep_last
+        middle = (each for each in situation.free if start <= each.places[0] and each.places[-1] < stop)
+        return until_fits(middle, situation.excess)

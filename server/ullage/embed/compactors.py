@@ -1,0 +1,77 @@
+"""Compaction of a list of messages that is no session's: messages in, what is left of them out."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
+from ullage.edits.counted import Stamp, count_view
+from ullage.edits.shorten_results import ResultLimits, shorten_results
+from ullage.embed.host import Changes, Host
+from ullage.embed.results import CompactionResult
+from ullage.embed.summarizer import CallableSummarizer, Summarize
+from ullage.formats.provider import Provider
+from ullage.model.events import SessionCreated
+from ullage.model.message import Message
+from ullage.model.settings import ContextSettings, Settings
+from ullage.service import contexts, sessions
+from ullage.service.fitting import fit_budget
+from ullage.tokens.counter import TokenCounter
+
+_STAMP = Stamp(id="edit", timestamp=0)
+
+
+class ContextCompactor:
+    """Brings messages to a number of tokens by a summary, and by the failure ladder below it."""
+
+    def __init__(self, model: str = "", summarizer: Summarize | None = None) -> None:
+        self._settings = Settings(model=model, context=ContextSettings(enabled=False))
+        self._summarizer = CallableSummarizer(summarizer, Provider.ANTHROPIC) if summarizer else None
+
+    def compact(
+        self, messages: Sequence[Message], target_tokens: int, *, focus: str = "", pinned: Collection[str] = ()
+    ) -> CompactionResult:
+        """At most `target_tokens`. Raises `CannotFit` when what must stay is more even if cut down."""
+        host = Host(self._settings, self._summarizer)
+
+        async def made() -> CompactionResult | None:
+            session = sessions.new_session(host.workspace, SessionCreated())
+            await sessions.append(host.workspace, session.id, messages, None)
+            for message_id in pinned:
+                contexts.pin(host.workspace, session.id, message_id, pinned=True)
+            session = host.workspace.session(session.id)
+            changes = Changes(session)
+            await fit_budget(host.workspace, session, target_tokens, focus)
+            return changes.result(host.workspace.session(session.id))
+
+        try:
+            return host.run(made()) or _unchanged(messages)
+        finally:
+            host.close()
+
+
+class ToolResultCompactor(Struct, frozen=True, kw_only=True):
+    """Empties old tool results, the last `keep` left alone, and shortens those of more than `max_result_tokens`."""
+
+    keep: int = 3
+    max_result_tokens: int | None = None
+    exclude_tools: frozenset[str] = frozenset()
+
+    def compact(
+        self, messages: Sequence[Message], counter: TokenCounter, *, pinned: Collection[str] = ()
+    ) -> CompactionResult:
+        """The messages, all of them, with less in them."""
+        view = count_view(messages, counter)
+        before = view.used
+        options = ClearOptions(keep=self.keep, exclude_tools=self.exclude_tools)
+        cleared = clear_tool_uses(view, options, _STAMP, frozenset(pinned))
+        view = view.after(cleared) if cleared else view
+        if self.max_result_tokens is not None:
+            limits = ResultLimits(max_result_tokens=self.max_result_tokens, exclude_tools=self.exclude_tools)
+            shortened = shorten_results(view, limits, _STAMP, frozenset(pinned))
+            view = view.after(shortened) if shortened else view
+        return CompactionResult(messages=view.messages, removed=(), saved_tokens=before - view.used)
+
+
+def _unchanged(messages: Sequence[Message]) -> CompactionResult:
+    return CompactionResult(messages=tuple(messages), removed=(), saved_tokens=0)

@@ -1,0 +1,95 @@
+"""One session of a workspace of its own, in a thread of its own: what the embeddable classes are made of."""
+
+import weakref
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from ullage.app.compose import workspace_on
+from ullage.embed.loop import LoopThread
+from ullage.embed.results import CompactionResult
+from ullage.model.message import Message
+from ullage.model.settings import Settings
+from ullage.model.updates import Update
+from ullage.service.ports import Summarizer
+from ullage.service.session import Session
+from ullage.service.workspace import Workspace
+from ullage.store.sqlite_store import open_store
+from ullage.transcript.fold import EditInfo
+
+T = TypeVar("T")
+Told = Callable[[str, Update], None]
+
+
+class Host:
+    """Owns the thread, the store and the workspace; everything in them is reached through `run` and `call`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        summarizer: Summarizer | None = None,
+        store: Path | str | None = None,
+        told: Told | None = None,
+    ) -> None:
+        thread = LoopThread()
+        # A host that is forgotten without being closed must not leave its thread behind.
+        self._closing = weakref.finalize(self, thread.stop)
+        self._thread = thread
+        if store is None:
+            store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
+        path = Path(store)
+        self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer)
+        if told is not None:
+            self.workspace.bus.listen(_Listener(told))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """A coroutine's result."""
+        return self._thread.run(work)
+
+    def call(self, work: Callable[[Workspace], T]) -> T:
+        """What plain code makes of the workspace."""
+        return self._thread.call(lambda: work(self.workspace))
+
+    def close(self) -> None:
+        """Ends the thread and lets go of the store."""
+        self._closing()
+
+
+class Changes:
+    """Takes down what an action did to a session: what was in its context before, compared with what is after."""
+
+    def __init__(self, session: Session) -> None:
+        self._used = session.used
+        self._items = tuple(session.transcript.items)
+        self._edits = _ids(session.transcript.edits_in_force)
+
+    def result(self, session: Session) -> CompactionResult | None:
+        """What was done; None if nothing was."""
+        if _ids(session.transcript.edits_in_force) == self._edits:
+            return None
+        view = session.transcript.view
+        left = {message.id for message in view}
+        return CompactionResult(
+            messages=view,
+            removed=tuple(item.message for item in self._items if not item.inserted and item.message.id not in left),
+            saved_tokens=self._used - session.used,
+            summary=self._summary(view),
+        )
+
+    def _summary(self, view: Sequence[Message]) -> str:
+        known = {item.message.id for item in self._items}
+        new = (message.compaction for message in view if message.id not in known)
+        return next((marker.summary for marker in new if marker), "")
+
+
+class _Listener:
+    def __init__(self, told: Told) -> None:
+        self._told = told
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        self._told(session_id, update)
+
+
+def _ids(edits: Sequence[EditInfo]) -> tuple[str, ...]:
+    return tuple(edit.id for edit in edits)

@@ -1,0 +1,222 @@
+"""The context of one conversation, for a program that runs its own agent.
+
+The same engine as behind the editors' doors (log, projection, tracker, edits, summaries), as one plain object.
+Nothing happens by itself: room is made when the program asks what to send, or asks for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, TypedDict, Unpack
+
+from msgspec.structs import asdict, replace
+
+from ullage.catalog.limits import ContextLimits
+from ullage.embed.host import Changes, Host, Told
+from ullage.embed.results import CompactionResult, ContextStats
+from ullage.embed.summarizer import CallableSummarizer, Summarize
+from ullage.formats.provider import Provider, read_definitions, read_events, write_request
+from ullage.formats.usage import convert_usage
+from ullage.model.errors import NothingToUndo, WindowUnknown
+from ullage.model.events import MessageAppended, SessionCreated, UsageReported
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.usage import Usage
+from ullage.policy.alarm import level
+from ullage.policy.budget import ContextBudget
+from ullage.service import contexts, history, sessions
+from ullage.service.archive import search
+from ullage.service.asked import Asked
+from ullage.service.history import HistoryEntry
+from ullage.service.ports import SearchHit
+from ullage.service.session import Session
+from ullage.service.shrink import settled, shrink
+from ullage.service.usage import usage_meta
+from ullage.service.workspace import Workspace
+from ullage.transcript.fold import EditInfo
+
+_MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
+
+
+class ManagerOptions(TypedDict, total=False):
+    """What else a `ContextManager` can be given.
+
+    `window` and `max_output` (tokens) say what you know better about the model; `context` holds thresholds, mode and
+    strategies; `summarizer` writes the summaries, which are composed offline otherwise. All is kept in a temporary
+    file, or in the file `store`, where `session_id` finds it again. `told` hears of every update (session id,
+    update), in another thread; it must not call the manager.
+    """
+
+    system: str
+    tools: Sequence[Mapping[str, Any]]
+    window: int
+    max_output: int
+    context: ContextSettings
+    summarizer: Summarize
+    store: Path | str
+    session_id: str
+    told: Told
+
+
+class ContextManager:
+    """Takes messages in a provider's format, gives back what to send next, in the same format.
+
+    `model` decides how tokens are counted and how many fit. `provider` is `anthropic` (Messages), `openai` (Chat
+    Completions) or `openai-responses`. Raises `WindowUnknown` for a model whose window neither the catalog nor the
+    option `window` tells.
+    """
+
+    def __init__(
+        self, model: str, provider: Provider | str = Provider.ANTHROPIC, **options: Unpack[ManagerOptions]
+    ) -> None:
+        self.provider = Provider(provider)
+        settings = _settings(model, options)
+        if ContextLimits.for_model(model, settings.models).input is None:
+            raise WindowUnknown(f"the window of model {model!r} is not known; give it as `window`, in tokens")
+        summarize = options.get("summarizer")
+        summarizer = CallableSummarizer(summarize, self.provider) if summarize else None
+        self._host = Host(settings, summarizer, options.get("store"), options.get("told"))
+        tools = read_definitions(self.provider, options.get("tools", ()))
+        self.session_id = options.get("session_id") or self._begin(model, options.get("system", ""), tools)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the store; the object cannot be used after."""
+        self._host.close()
+
+    def add_message(self, *messages: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+        """Takes messages (or Responses items) as they went over the wire, and the provider's `usage` of the answer
+        among them. Returns their ids, made where they have none. Raises `InvalidRequest`."""
+        workspace = self._host.workspace
+        events = read_events(self.provider, messages, lambda: workspace.ports.ids.new("m"))
+        now = workspace.ports.clock.now()
+        read = [replace(event.message, timestamp=now) for event in events if isinstance(event, MessageAppended)]
+        reported = next((event.usage for event in reversed(events) if isinstance(event, UsageReported)), None)
+        return self._append(read, convert_usage(usage) if usage is not None else reported)
+
+    def update_usage(self, usage: Mapping[str, Any]) -> None:
+        """Takes the provider's account of the request that the last answer came from. Raises `InvalidRequest` if
+        there was no answer yet."""
+        self._append([], convert_usage(usage))
+
+    def set_system_prompt(self, text: str) -> None:
+        """Replaces the system prompt, from here on."""
+        self._host.call(lambda workspace: sessions.change_system_prompt(workspace, self.session_id, text))
+
+    def set_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Replaces the tools that are offered, from here on."""
+        declared = read_definitions(self.provider, tools)
+        self._host.call(lambda workspace: sessions.declare_tools(workspace, self.session_id, declared))
+
+    def get_messages(self) -> list[dict[str, Any]]:
+        """Everything ever said, archived or not, in the provider's format; the system prompt is no part of it."""
+        page = self._host.call(lambda workspace: contexts.transcript_page(workspace, self.session_id, 0, None))
+        said = [entry.message for entry in page.entries if not entry.inserted and entry.message.role is not Role.SYSTEM]
+        return write_request(self.provider, said)[_MESSAGES[self.provider]]
+
+    def get_context_for_request(self) -> dict[str, Any]:
+        """What to send next, as arguments of the provider's call (`messages`, `system`, `tools`, …). Makes room first
+        if that is due, so that it always fits."""
+        self.compact_if_needed()
+        transcript = self._host.call(self._session).transcript
+        request = write_request(self.provider, transcript.view, transcript.tools)
+        # Providers refuse an empty list of tools and a system prompt that is null.
+        return {key: value for key, value in request.items() if value or key == _MESSAGES[self.provider]}
+
+    def needs_compaction(self) -> bool:
+        """Whether so much is used that a summary, or what `mode` puts in its place, is due."""
+        return self.token_usage() >= self._host.call(self._budget).compact_at
+
+    def compact_if_needed(self) -> CompactionResult | None:
+        """Makes the room that is due, cheapest means first; None if nothing was due or could go."""
+
+        async def made() -> CompactionResult | None:
+            changes = Changes(await settled(self._host.workspace, self.session_id))
+            await shrink(self._host.workspace, self.session_id)
+            return changes.result(self._host.workspace.session(self.session_id))
+
+        return self._host.run(made())
+
+    def compact(self, focus: str = "") -> CompactionResult:
+        """Compacts now; `focus` says what to keep above all. Raises `NothingToCompact`."""
+
+        async def made() -> CompactionResult:
+            changes = Changes(await settled(self._host.workspace, self.session_id))
+            await contexts.compact_by_hand(self._host.workspace, self.session_id, Asked(focus=focus))
+            result = changes.result(self._host.workspace.session(self.session_id))
+            assert result is not None, "a compaction is an edit"
+            return result
+
+        return self._host.run(made())
+
+    def undo(self, edit_id: str | None = None) -> tuple[EditInfo, ...]:
+        """Takes back the last edit, or the one named, with all that was done at once; empty if there is none."""
+        try:
+            return self._host.call(lambda workspace: history.undo(workspace, self.session_id, edit_id)).edits
+        except NothingToUndo:
+            return ()
+
+    def history(self) -> tuple[HistoryEntry, ...]:
+        """Every edit ever made, oldest first."""
+        return self._host.call(lambda workspace: history.history(workspace, self.session_id))
+
+    def pin(self, message_id: str, *, pinned: bool = True) -> None:
+        """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
+        self._host.call(lambda workspace: contexts.pin(workspace, self.session_id, message_id, pinned=pinned))
+
+    def search(self, query: str, limit: int = 10) -> tuple[SearchHit, ...]:
+        """Searches everything ever said, archived or not."""
+        return self._host.run(search(self._host.workspace, self.session_id, query, limit))
+
+    def get_stats(self) -> ContextStats:
+        """Everything known about the context's size."""
+
+        def stats(workspace: Workspace) -> ContextStats:
+            session = self._session(workspace)
+            known = {name: value for name, value in asdict(usage_meta(workspace, session)).items() if name != "level"}
+            budget = self._budget(workspace)
+            return ContextStats(used=session.used, size=budget.window, level=level(session.used, budget), **known)
+
+        return self._host.call(stats)
+
+    def token_usage(self) -> int:
+        """Tokens in the context."""
+        return self._host.call(self._session).used
+
+    def available_tokens(self) -> int:
+        """Tokens still free, the reserve for the answer left out."""
+        return self._host.call(self._budget).available(self.token_usage())
+
+    def reset(self) -> None:
+        """Begins a new conversation with the same model, system prompt and tools; the old one stays in the store."""
+        old = self._host.call(self._session).transcript
+        system = "\n\n".join(message.text for message in old.view if message.role is Role.SYSTEM)
+        self.session_id = self._begin(old.model, system, old.tools)
+
+    def _begin(self, model: str, system: str, tools: Sequence[ToolDefinition]) -> str:
+        created = SessionCreated(model=model)
+        return self._host.call(lambda workspace: sessions.new_session(workspace, created, system, tools).id)
+
+    def _append(self, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
+        return self._host.run(sessions.append(self._host.workspace, self.session_id, messages, usage)).message_ids
+
+    def _session(self, workspace: Workspace) -> Session:
+        return workspace.session(self.session_id)
+
+    def _budget(self, workspace: Workspace) -> ContextBudget:
+        session = self._session(workspace)
+        budget = workspace.budget(session)
+        if budget is None:
+            raise WindowUnknown(f"the window of model {workspace.model(session)!r} is not known; give it as `window`")
+        return budget
+
+
+def _settings(model: str, options: ManagerOptions) -> Settings:
+    known = ModelSettings(window=options.get("window"), max_output=options.get("max_output"))
+    # When room is made is decided by the manager's caller alone.
+    context = replace(options.get("context", ContextSettings()), enabled=False)
+    return Settings(model=model, models={model: known}, context=context)

@@ -1,0 +1,55 @@
+"""A caller's own function as the summariser."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.formats.provider import Provider, write_request
+from ullage.model.errors import ProviderError
+from ullage.service.ports import SummaryStream
+from ullage.summary.compose import compose
+from ullage.summary.request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
+
+
+class SummaryTask(Struct, frozen=True, kw_only=True):
+    """What to summarise: a `request` of the provider's fields (messages, system prompt), into at most `max_tokens`
+    tokens. `previous` is the summary that this one replaces, `focus` what to keep above all; both may be empty."""
+
+    request: dict[str, Any]
+    max_tokens: int
+    previous: str = ""
+    focus: str = ""
+
+
+Summarize = Callable[[SummaryTask], str]
+
+
+class CallableSummarizer:
+    """Calls the function in a thread of its own; files, commands and names are still collected by code."""
+
+    def __init__(self, summarize: Summarize, provider: Provider) -> None:
+        self._summarize = summarize
+        self._provider = provider
+
+    @property
+    def name(self) -> str:
+        return "custom"
+
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+        composition = await asyncio.to_thread(compose, request, counter)
+        task = SummaryTask(
+            request=write_request(self._provider, request.messages),
+            max_tokens=request.max_tokens,
+            previous=request.previous.summary if request.previous else "",
+            focus=request.focus,
+        )
+        return SummaryStream(ledger=composition.ledger, pieces=self._write(task))
+
+    async def _write(self, task: SummaryTask) -> AsyncIterator[str]:
+        try:
+            yield await asyncio.to_thread(self._summarize, task)
+        except Exception as error:
+            raise ProviderError(f"the summarizer failed: {error}") from error

@@ -1,0 +1,73 @@
+"""The three message formats that programs talk to models in, each with its reader and its writer."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from ullage.formats import anthropic_messages
+from ullage.formats.anthropic_request import write_anthropic
+from ullage.formats.builder import TranscriptBuilder
+from ullage.formats.chat import ChatReader, read_functions
+from ullage.formats.content import read_tools
+from ullage.formats.items import ItemReader
+from ullage.formats.openai_request import write_openai
+from ullage.formats.responses_request import write_responses
+from ullage.model.errors import InvalidRequest
+from ullage.model.events import Event, MessageAppended
+from ullage.model.message import Message, ToolDefinition
+
+
+class Provider(StrEnum):
+    """Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+    OPENAI_RESPONSES = "openai-responses"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Provider":
+        raise InvalidRequest(f"no provider {value!r}; there are {', '.join(cls)}")
+
+
+def read_events(
+    provider: Provider, messages: Sequence[Any], new_id: Callable[[], str] | None = None
+) -> tuple[Event, ...]:
+    """A program's own messages as events, with the provider's account where a message carries it. `new_id` names
+    those that come without an id. Raises `InvalidRequest` for what is no message of this provider."""
+    builder = TranscriptBuilder(provider.value, "messages", new_id)
+    match provider:
+        case Provider.ANTHROPIC:
+            anthropic_messages.add_all(builder, messages)
+        case Provider.OPENAI:
+            ChatReader(builder).add_all(messages)
+        case Provider.OPENAI_RESPONSES:
+            ItemReader(builder).add_all(messages)
+    if builder.skipped:
+        raise InvalidRequest(f"not in the format of {provider.value}: {builder.skipped[0].reason}")
+    return builder.events
+
+
+def read_messages(provider: Provider | str, messages: Sequence[Any]) -> tuple[Message, ...]:
+    """A program's own messages as Ullage's, numbered. Raises `InvalidRequest`."""
+    events = read_events(Provider(provider), messages)
+    return tuple(event.message for event in events if isinstance(event, MessageAppended))
+
+
+def read_definitions(provider: Provider, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
+    """A request's `tools`."""
+    return read_tools(tools) if provider is Provider.ANTHROPIC else read_functions(tools)
+
+
+def write_request(
+    provider: Provider | str, messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()
+) -> dict[str, Any]:
+    """The fields of a provider's request that a conversation determines."""
+    match Provider(provider):
+        case Provider.ANTHROPIC:
+            return msgspec.to_builtins(write_anthropic(messages, tools))
+        case Provider.OPENAI:
+            return msgspec.to_builtins(write_openai(messages, tools))
+        case Provider.OPENAI_RESPONSES:
+            return msgspec.to_builtins(write_responses(messages, tools))

@@ -1,0 +1,46 @@
+"""A compaction as a person asks for it: all of the context, or from one message, or up to one."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.edits.counted import CountedView
+from ullage.edits.stretch import find_stretch, plan_stretch
+from ullage.model import words
+from ullage.model.edits import EditTrigger
+from ullage.model.errors import MessageNotFound, NothingToCompact
+from ullage.service.compaction import manual_limits, new_stamp, plan, planned_on
+from ullage.service.session import Planned, Session
+from ullage.service.workspace import Workspace
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What to keep above all, and the first and the last message of what is to go, each left out for that end of the
+    context; without either the usual limits decide."""
+
+    focus: str = ""
+    first_id: str | None = None
+    last_id: str | None = None
+
+
+def plan_asked(workspace: Workspace, session: Session, asked: Asked) -> Planned:
+    """Decides what goes. Raises `NothingToCompact`, `MessageNotFound`."""
+    if asked.first_id is None and asked.last_id is None:
+        limits = manual_limits(session.used, workspace.budget(session))
+        return plan(workspace, session, limits, EditTrigger.MANUAL)
+    transcript, view = session.transcript, session.counted_view()
+    stretch = find_stretch(view, _place(view, asked.first_id), _place(view, asked.last_id))
+    first_user_id = transcript.first_user_id
+    found = plan_stretch(view, stretch, transcript.messages, transcript.pinned, first_user_id)
+    if found is None:
+        raise NothingToCompact(words.nothing_in_stretch(stretch.note))
+    planned = planned_on(session, view, found, new_stamp(workspace, EditTrigger.MANUAL))
+    return replace(planned, note=stretch.note)
+
+
+def _place(view: CountedView, message_id: str | None) -> int | None:
+    if message_id is None:
+        return None
+    for place, item in enumerate(view.items):
+        if item.message.id == message_id:
+            return place
+    raise MessageNotFound(f"no message {message_id!r} in the context; only what is in it can be compacted")

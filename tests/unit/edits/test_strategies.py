@@ -1,0 +1,149 @@
+"""Each strategy on histories written out, and the ranges that coding agents truncate by."""
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from support.build import assistant, results, system, thinking, user, uses, words
+from ullage.edits.drop import NOTICE
+from ullage.edits.strategies.composite import CompositeStrategy
+from ullage.edits.strategies.selective import SelectiveStrategy
+from ullage.edits.strategies.sliding_window import SlidingWindowStrategy
+from ullage.edits.strategies.smart import SmartTruncationStrategy
+from ullage.edits.strategies.token_budget import TokenBudgetStrategy
+from ullage.edits.strategies.truncate_range import RangeTruncationStrategy, next_truncation_range
+from ullage.edits.strategies.truncation import TruncationStrategy
+from ullage.model.message import Message, Role
+from ullage.model.settings import ContextSettings
+from ullage.model.strategies import RangeKeep, SlidingWindow, Speaker, TruncateRange
+from ullage.tokens.registry import get_counter
+
+COUNTER = get_counter("gpt-4o")
+# Ten messages of about 100 tokens each: 1,000 in all.
+TEN = [
+    message(f"m{i}", words(100))
+    for i, message in enumerate((user, assistant, user, assistant, user, assistant, user, assistant, user, assistant))
+]
+ALL = [message.id for message in TEN]
+ALTERNATING = [Role.USER, Role.ASSISTANT] * 10
+
+
+def left_by(strategy: TruncationStrategy, messages: Sequence[Message], tokens: int, *pinned: str) -> list[str]:
+    """Ids of the messages that are left; `…` stands for the gap."""
+    left = strategy.truncate(messages, tokens, COUNTER, pinned=pinned)
+    return ["…" if message.text == NOTICE else message.id for message in left]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tokens", "expected"),
+    [
+        (TokenBudgetStrategy(), 2_000, ALL),
+        (TokenBudgetStrategy(), 500, ["m0", "…", "m7", "m8", "m9"]),
+        (TokenBudgetStrategy(), 0, ["m0", "…", "m9"]),
+        (SlidingWindowStrategy(max_messages=4), 2_000, ["m0", "…", "m6", "m7", "m8", "m9"]),
+        (SlidingWindowStrategy(max_messages=4), 400, ["m0", "…", "m8", "m9"]),
+        (SlidingWindowStrategy(max_messages=0), 2_000, ["m0", "…", "m9"]),
+        (SlidingWindowStrategy(max_messages=10), 2_000, ALL),
+        (SmartTruncationStrategy(keep_first=3, keep_last=2), 700, ["m0", "m1", "m2", "…", "m7", "m8", "m9"]),
+        (SmartTruncationStrategy(keep_first=3, keep_last=2), 600, ["m0", "m1", "m2", "…", "m8", "m9"]),
+        (SmartTruncationStrategy(keep_first=3, keep_last=2), 400, ["m0", "…", "m8", "m9"]),
+        (SelectiveStrategy(order=(Speaker.ASSISTANT,)), 750, ["m0", "…", "m2", "m4", "m6", "m7", "m8", "m9"]),
+        (SelectiveStrategy(order=(Speaker.USER,)), 650, ["m0", "m1", "…", "m3", "m5", "m7", "m9"]),
+        (RangeTruncationStrategy(keep=RangeKeep.HALF), 900, ["m0", "m1", "…", "m6", "m7", "m8", "m9"]),
+        (RangeTruncationStrategy(keep=RangeKeep.QUARTER), 900, ["m0", "m1", "…", "m8", "m9"]),
+        (RangeTruncationStrategy(keep=RangeKeep.LAST_TWO), 900, ["m0", "m1", "…", "m8", "m9"]),
+        (RangeTruncationStrategy(keep=RangeKeep.NONE), 900, ["m0", "m1", "…", "m9"]),
+        (RangeTruncationStrategy(keep=RangeKeep.HALF), 550, ["m0", "m1", "…", "m8", "m9"]),
+        (RangeTruncationStrategy(keep=RangeKeep.HALF), 2_000, ALL),
+    ],
+)
+def test_a_strategy_leaves_what_its_name_says(strategy: TruncationStrategy, tokens: int, expected: list[str]) -> None:
+    assert left_by(strategy, TEN, tokens) == expected
+
+
+def test_a_chain_goes_on_only_until_the_target_is_met() -> None:
+    assistants_then_window = CompositeStrategy(
+        (SelectiveStrategy(order=(Speaker.ASSISTANT,)), SlidingWindowStrategy(max_messages=2))
+    )
+    assert left_by(assistants_then_window, TEN, 750) == ["m0", "…", "m2", "m4", "m6", "m7", "m8", "m9"]
+    assert left_by(assistants_then_window, TEN, 500) == ["m0", "…", "m8", "m9"]
+
+
+def test_tool_results_go_before_words_and_with_their_calls() -> None:
+    history = [
+        user("ask", words(100)),
+        assistant("plan", words(100)),
+        user("go", words(100)),
+        thinking("think", words(50)),
+        uses("call", "t1"),
+        results("result", "t1", text=words(100)),
+        assistant("done", words(100)),
+        user("next", words(100)),
+    ]
+    assert left_by(SelectiveStrategy(), history, 600) == ["ask", "plan", "go", "…", "done", "next"]
+
+
+def test_pins_and_the_system_prompt_stay_inside_the_gap() -> None:
+    history = [system("s"), *TEN]
+    assert left_by(TokenBudgetStrategy(), history, 500, "m4") == ["s", "m0", "…", "m4", "m8", "m9"]
+
+
+def test_the_first_exchange_of_an_agent_is_its_first_call_with_its_result() -> None:
+    history = [user("ask"), uses("call", "t"), results("result", "t", text=words(100)), *TEN[3:]]
+    assert left_by(RangeTruncationStrategy(keep=RangeKeep.LAST_TWO), history, 500)[:4] == [
+        "ask",
+        "call",
+        "result",
+        "…",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keep", "messages", "start", "expected"),
+    [
+        (RangeKeep.NONE, 12, 2, range(2, 12)),
+        (RangeKeep.LAST_TWO, 12, 2, range(2, 10)),
+        (RangeKeep.HALF, 12, 2, range(2, 6)),
+        (RangeKeep.QUARTER, 12, 2, range(2, 8)),
+        # One message more, the user's, is not answered yet: it stays.
+        (RangeKeep.NONE, 13, 2, range(2, 12)),
+        (RangeKeep.LAST_TWO, 13, 2, range(2, 10)),
+        (RangeKeep.HALF, 13, 2, range(2, 6)),
+        (RangeKeep.QUARTER, 13, 2, range(2, 10)),
+        # Behind what an earlier truncation took.
+        (RangeKeep.NONE, 12, 6, range(6, 12)),
+        (RangeKeep.LAST_TWO, 12, 6, range(6, 10)),
+        (RangeKeep.HALF, 12, 6, range(6, 8)),
+        (RangeKeep.QUARTER, 12, 6, range(6, 10)),
+        # Very short conversations lose nothing.
+        *((keep, messages, 2, range(2, 2)) for keep in RangeKeep for messages in (0, 1, 2, 3)),
+    ],
+)
+def test_the_next_range_ends_where_roles_alternate(keep: RangeKeep, messages: int, start: int, expected: range) -> None:
+    assert next_truncation_range(ALTERNATING[:messages], start, keep) == expected
+
+
+def test_settings_name_a_strategy_by_its_type() -> None:
+    given = {"mode": "smart", "strategies": [{"type": "truncate_range", "keep": "lastTwo"}, {"type": "sliding_window"}]}
+    settings = msgspec.convert(given, ContextSettings)
+    assert settings.strategies == (TruncateRange(keep=RangeKeep.LAST_TWO), SlidingWindow())
+
+
+def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds() -> None:
+    history = [*TEN, *(user(f"u{i}", words(90)) if i % 2 == 0 else assistant(f"a{i}", words(90)) for i in range(90))]
+    strategies = [
+        TokenBudgetStrategy(),
+        SlidingWindowStrategy(max_messages=20),
+        SmartTruncationStrategy(),
+        SelectiveStrategy(),
+        RangeTruncationStrategy(),
+    ]
+    for strategy in strategies:
+        best = 1.0
+        for _ in range(5):
+            began = time.perf_counter()
+            assert len(strategy.truncate(history, 3_000, COUNTER)) < 100
+            best = min(best, time.perf_counter() - began)
+        assert best < 0.05

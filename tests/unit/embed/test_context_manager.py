@@ -1,0 +1,283 @@
+"""The embeddable API: a conversation in each provider's format, from the first message to the tenth compaction."""
+
+import asyncio
+import gc
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.provider_rules import anthropic_violations, openai_violations, responses_violations
+from ullage import ContextManager, ContextSettings, SummaryTask, TruncationMode
+from ullage.formats.provider import Provider
+from ullage.model.errors import InvalidRequest, NothingToCompact, ProviderError, WindowUnknown
+from ullage.model.updates import Level, Notice, Update
+from ullage.model.usage import UsageSource
+
+WINDOW = 8_000
+USABLE = 6_000
+RULES = {
+    Provider.ANTHROPIC: anthropic_violations,
+    Provider.OPENAI: openai_violations,
+    Provider.OPENAI_RESPONSES: responses_violations,
+}
+KEYS = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
+
+
+@pytest.fixture
+def manager() -> Iterator[ContextManager]:
+    with ContextManager("gpt-4o", "anthropic", system="Be brief.", window=WINDOW) as context:
+        yield context
+
+
+def user(number: int, words: int = 250) -> dict[str, Any]:
+    return {"role": "user", "content": f"Question {number}: " + "why is that so? " * (words // 4)}
+
+
+def answer(number: int, words: int = 250) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "text", "text": f"Answer {number}:" + " because." * words}]}
+
+
+def fill(context: ContextManager, exchanges: int) -> None:
+    for number in range(exchanges):
+        context.add_message(user(number), answer(number))
+
+
+def tool_round(provider: Provider, number: int) -> list[dict[str, Any]]:
+    """A prompt, a call and its result, as the provider's programs write them."""
+    output = f"line {number} " * 300
+    match provider:
+        case Provider.ANTHROPIC:
+            call = {"type": "tool_use", "id": f"c{number}", "name": "run", "input": {"n": number}}
+            result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": output}
+            return [user(number, 40), {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        case Provider.OPENAI:
+            function = {"name": "run", "arguments": json.dumps({"n": number})}
+            calls = [{"id": f"c{number}", "type": "function", "function": function}]
+            asked = {"role": "assistant", "content": None, "tool_calls": calls}
+            return [user(number, 40), asked, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
+        case Provider.OPENAI_RESPONSES:
+            arguments = json.dumps({"n": number})
+            called = {"type": "function_call", "call_id": f"c{number}", "name": "run", "arguments": arguments}
+            return [
+                user(number, 40),
+                {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "gAAAA"},
+                called,
+                {"type": "function_call_output", "call_id": f"c{number}", "output": output},
+            ]
+
+
+@pytest.mark.parametrize("mode", TruncationMode)
+@pytest.mark.parametrize("provider", Provider)
+def test_what_to_send_always_fits_and_keeps_the_providers_rules(provider: Provider, mode: TruncationMode) -> None:
+    tools: list[dict[str, Any]] = [{"name": "run", "input_schema": {}}]
+    settings = ContextSettings(mode=mode)
+    with ContextManager("gpt-4o", provider, tools=tools, window=WINDOW, context=settings) as context:
+        for number in range(40):
+            context.add_message(*tool_round(provider, number))
+            request = context.get_context_for_request()
+            assert context.token_usage() <= USABLE
+            assert RULES[provider](request[KEYS[provider]]) == []
+        assert context.history()
+        said = context.get_messages()
+        assert RULES[provider](said) == []
+        assert "line 0 " in json.dumps(said)
+
+
+def test_a_request_holds_what_the_call_takes_and_nothing_empty() -> None:
+    with ContextManager("gpt-4o", "openai") as context:
+        context.add_message({"role": "user", "content": "Hi."})
+        assert context.get_context_for_request() == {"messages": [{"role": "user", "content": "Hi."}]}
+        context.set_system_prompt("Be brief.")
+        context.set_tools([{"type": "function", "function": {"name": "run", "parameters": {}}}])
+        request = context.get_context_for_request()
+        assert request["messages"][0] == {"role": "system", "content": "Be brief."}
+        assert [tool["function"]["name"] for tool in request["tools"]] == ["run"]
+
+
+def test_the_system_prompt_can_be_replaced_and_counts_once(manager: ContextManager) -> None:
+    manager.add_message(user(0))
+    before = manager.token_usage()
+    manager.set_system_prompt("Speak as a sailor would. " * 40)
+    assert manager.get_context_for_request()["system"] == "Speak as a sailor would. " * 40
+    manager.set_system_prompt("Be brief.")
+    assert manager.get_context_for_request()["system"] == "Be brief."
+    assert manager.token_usage() == before
+
+
+def test_room_is_made_only_when_it_is_due(manager: ContextManager) -> None:
+    fill(manager, 3)
+    assert not manager.needs_compaction()
+    assert manager.compact_if_needed() is None
+    before = manager.get_messages()
+    fill(manager, 10)
+    assert manager.needs_compaction()
+    used = manager.token_usage()
+    made = manager.compact_if_needed()
+    assert made is not None
+    assert made.summary
+    assert made.saved_tokens == used - manager.token_usage() > 0
+    assert len(made.removed) > 10
+    assert {message.id for message in made.removed}.isdisjoint(message.id for message in made.messages)
+    assert not manager.needs_compaction()
+    assert manager.get_messages()[: len(before)] == before
+
+
+def test_compacting_by_hand_and_taking_it_back(manager: ContextManager) -> None:
+    with pytest.raises(NothingToCompact):
+        manager.compact()
+    fill(manager, 6)
+    before = manager.get_context_for_request()
+    made = manager.compact(focus="Answer 2")
+    assert made.summary
+    assert manager.get_context_for_request() != before
+    assert len(manager.undo()) == 1
+    assert manager.get_context_for_request() == before
+    assert manager.undo() == ()
+    assert [edit.reverted for edit in manager.history()] == [True]
+
+
+def test_the_providers_account_is_believed(manager: ContextManager) -> None:
+    with pytest.raises(InvalidRequest, match="assistant"):
+        manager.update_usage({"input_tokens": 100, "output_tokens": 10})
+    manager.add_message(user(0), answer(0))
+    assert manager.get_stats().source is UsageSource.ESTIMATED
+    manager.update_usage({"input_tokens": 1_000, "output_tokens": 500})
+    stats = manager.get_stats()
+    assert (stats.used, stats.source) == (1_500, UsageSource.REPORTED)
+    assert manager.available_tokens() == USABLE - 1_500
+    response = {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}
+    manager.add_message(user(1), {**response, "usage": {"input_tokens": 2_000, "output_tokens": 3}})
+    assert manager.token_usage() == 2_003
+    manager.add_message(user(2), response, usage={"input_tokens": 3_000, "output_tokens": 4})
+    assert manager.token_usage() == 3_004
+
+
+def test_stats_say_how_the_window_is_shared(manager: ContextManager) -> None:
+    fill(manager, 12)
+    stats = manager.get_stats()
+    shares = stats.shares
+    assert shares is not None
+    assert shares.system_prompt + shares.tools + shares.conversation + shares.reserve == stats.size == WINDOW
+    assert (stats.level, shares.available) == (Level.CRITICAL, manager.available_tokens())
+    assert shares.overflow == stats.used - USABLE > 0
+
+
+def test_pins_outlive_every_compaction_and_what_is_archived_is_found(manager: ContextManager) -> None:
+    pinned, _ = manager.add_message(user(0), {"role": "assistant", "content": "The password of the day is walnut."})
+    manager.add_message(user(1))
+    kept = manager.add_message({"role": "user", "content": "Never mention whales."})[0]
+    manager.pin(kept)
+    for number in range(20):
+        manager.add_message(answer(number), user(number))
+        manager.compact_if_needed()
+    sent = json.dumps(manager.get_context_for_request())
+    assert "Never mention whales." in sent
+    hits = manager.search("walnut")
+    assert [hit.role for hit in hits] == ["assistant"]
+    assert pinned != kept
+
+
+def test_a_new_conversation_keeps_the_system_prompt_and_the_tools() -> None:
+    tools = [{"name": "run", "description": "Runs.", "input_schema": {"type": "object"}}]
+    with ContextManager("gpt-4o", system="Be brief.", tools=tools, window=WINDOW) as context:
+        empty = context.get_context_for_request()
+        fill(context, 2)
+        old = context.session_id
+        context.reset()
+        assert context.session_id != old
+        assert context.get_context_for_request() == empty == {"system": "Be brief.", "messages": [], "tools": tools}
+
+
+def test_a_conversation_goes_on_from_its_file(tmp_path: Path) -> None:
+    store = tmp_path / "contexts.db"
+    with ContextManager("gpt-4o", window=WINDOW, store=store) as context:
+        fill(context, 12)
+        sent = context.get_context_for_request()
+        session_id = context.session_id
+    with ContextManager("gpt-4o", window=WINDOW, store=store, session_id=session_id) as again:
+        assert again.get_context_for_request() == sent
+
+
+def test_a_summarizer_of_ones_own_gets_the_messages_and_the_last_summary() -> None:
+    tasks: list[SummaryTask] = []
+
+    def summarize(task: SummaryTask) -> str:
+        tasks.append(task)
+        return f"Summary {len(tasks)}."
+
+    with ContextManager("gpt-4o", "openai", window=WINDOW, summarizer=summarize) as context:
+        for number in range(40):
+            context.add_message(user(number), {"role": "assistant", "content": "Because. " * 200})
+            context.compact_if_needed()
+        sent = json.dumps(context.get_context_for_request())
+    assert len(tasks) >= 2
+    assert tasks[0].previous == ""
+    assert [task.previous for task in tasks[1:]] == [f"Summary {number}." for number in range(1, len(tasks))]
+    assert f"Summary {len(tasks)}." in sent
+    assert openai_violations(tasks[0].request["messages"]) == []
+
+
+def test_a_summarizer_that_fails_costs_a_summary_not_the_limit() -> None:
+    def summarize(task: SummaryTask) -> str:
+        raise TimeoutError("no answer")
+
+    told: list[Update] = []
+
+    def tell(session_id: str, update: Update) -> None:
+        told.append(update)
+
+    with ContextManager("gpt-4o", window=WINDOW, summarizer=summarize, told=tell) as context:
+        fill(context, 12)
+        with pytest.raises(ProviderError, match="no answer"):
+            context.compact()
+        context.get_context_for_request()
+        assert context.token_usage() <= USABLE
+    assert any(isinstance(update, Notice) and "no answer" in str(update.description) + update.title for update in told)
+
+
+def test_an_unknown_window_is_said_at_once() -> None:
+    with pytest.raises(WindowUnknown, match="give it as `window`"):
+        ContextManager("nobody-knows-this-model")
+    with ContextManager("nobody-knows-this-model", window=10_000) as context:
+        assert context.get_stats().size == 10_000
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        ("anthropic", {"role": "tool", "content": "x"}),
+        ("openai", {"content": "x"}),
+        ("openai-responses", {"type": "?"}),
+    ],
+)
+def test_what_is_no_message_is_refused_and_changes_nothing(provider: str, message: dict[str, str]) -> None:
+    with ContextManager("gpt-4o", provider) as context:
+        used = context.token_usage()
+        with pytest.raises(InvalidRequest, match=f"not in the format of {provider}"):
+            context.add_message({"role": "user", "content": "Hi."}, message)
+        assert context.token_usage() == used
+
+
+def test_an_unknown_provider_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidRequest, match="no provider 'gemini'; there are anthropic, openai, openai-responses"):
+        ContextManager("gpt-4o", "gemini")
+
+
+async def test_it_can_be_used_inside_a_running_event_loop() -> None:
+    with ContextManager("gpt-4o", window=WINDOW) as context:
+        fill(context, 12)
+        assert context.compact_if_needed() is not None
+        assert await asyncio.to_thread(context.token_usage) == context.token_usage()
+
+
+def test_a_forgotten_manager_leaves_no_thread_behind() -> None:
+    before = threading.active_count()
+    context = ContextManager("gpt-4o")
+    assert threading.active_count() == before + 1
+    del context
+    gc.collect()
+    assert threading.active_count() == before

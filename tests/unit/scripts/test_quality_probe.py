@@ -1,0 +1,81 @@
+"""The probe of the quality bench: what counts as carried, found and grounded, on conversations made by hand."""
+
+import pytest
+
+from benches.quality_contenders import MASK, first_and_tail, masking, tail, unpaired
+from benches.quality_probe import Cut, Text, Zone, find_anchors, found_in, grounded_in, make_cut
+from support.conversations import agent, bash, call, user
+from ullage.model.message import Message
+from ullage.tokens.registry import get_counter
+
+BEFORE = (
+    user("Make the importer fast."),
+    agent("The slow part is `load_rows` in src/import/reader.py because it opens every file twice."),
+    *bash("git log -1", "commit 9f8e7d6c5b4a by someone", call_id="a"),
+    *call("Read", {"file_path": "src/import/writer.py"}, "def flush_rows(): ...", call_id="b"),
+)
+
+
+def cut(*after: Message) -> Cut:
+    messages = (*BEFORE, *after)
+    return make_cut(messages, [10] * len(messages), len(BEFORE))
+
+
+def names(*after: Message) -> list[str]:
+    return [anchor.name for anchor in cut(*after).anchors]
+
+
+@pytest.mark.parametrize(
+    ("text", "anchors"),
+    [
+        ("see src/import/reader.py and reader.py.", ["src/import/reader.py", "reader.py"]),
+        ("`load_rows`, loadRows, HTTPServer, LOAD_ROWS", ["load_rows", "loadRows", "HTTPServer", "LOAD_ROWS"]),
+        ("commit 9f8e7d6 of 20260101", ["9f8e7d6"]),
+        ("and/or nothing here is one; read/write it", []),
+    ],
+)
+def test_anchors_are_paths_compound_identifiers_and_hashes(text: str, anchors: list[str]) -> None:
+    assert list(find_anchors(text)) == anchors
+
+
+def test_what_the_agent_writes_from_memory_is_carried() -> None:
+    assert names(agent("Now `load_rows` and `flush_rows`.")) == ["load_rows", "flush_rows"]
+
+
+def test_what_was_shown_again_first_is_not_carried() -> None:
+    assert names(*bash("ls", "def load_rows(): ..."), agent("Change `load_rows`.")) == []
+    assert names(user("And load_rows?"), agent("Change `load_rows`.")) == []
+
+
+def test_what_never_stood_before_the_cut_is_not_carried() -> None:
+    assert names(agent("A new `brand_new_name`.")) == []
+
+
+def test_zones_are_told_by_the_last_place_before_the_cut() -> None:
+    (anchor,) = cut(agent("`load_rows`")).anchors
+    assert anchor.distance == 50
+    assert [anchor.zone(budget) for budget in (50, 49, 13, 12)] == [Zone.RECENT, Zone.MID, Zone.MID, Zone.OLD]
+
+
+def test_a_part_of_a_longer_word_is_not_found() -> None:
+    (anchor,) = cut(agent("`load_rows`")).anchors
+    assert not found_in(Text("preload_rows load_rows_again"), anchor)
+    assert found_in(Text("call load_rows()"), anchor)
+
+
+def test_a_bare_list_of_names_grounds_nothing() -> None:
+    here = cut(agent("`load_rows`"))
+    (anchor,) = here.anchors
+    assert not grounded_in(Text("flush_rows, load_rows, brand_new"), anchor, here.head)
+    assert grounded_in(Text("`load_rows` is slow: it opens each file twice"), anchor, here.head)
+
+
+def test_contenders_keep_to_the_budget_and_their_ways() -> None:
+    counter = get_counter("gpt-4o")
+    sizes = [counter.count_message(message) for message in BEFORE]
+    assert tail(BEFORE, sizes[-1], counter) == [BEFORE[-1]]
+    assert first_and_tail(BEFORE, sum(sizes) - 1, counter) == [BEFORE[0], *BEFORE[4:]]
+    masked = masking(BEFORE, sum(sizes) - 1, counter)
+    assert [MASK in str(message) for message in masked] == [False, False, False, True, False, False]
+    assert unpaired(tail(BEFORE, sizes[-1], counter)) == 1
+    assert unpaired(BEFORE) == 0
