@@ -100,7 +100,7 @@ async function measurePrompts(driver: Driver, sessionId: string | undefined): Pr
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
     await list.evaluate(() => { (window as Watched).ullageAnswered = 0; });
     const { sentAt } = await driver.ask('ullage/session/prompt', { sessionId, prompt: [{ type: 'text', text: 'Well?' }] });
-    const at = await until('the answer', () => list.evaluate(() => (window as Watched).ullageAnswered));
+    const at = await until('the answer', () => list.evaluate(() => (window as Watched).ullageAnswered || undefined));
     await workbench.context.locator('.live').first().waitFor({ state: 'hidden' });
     if (round >= WARM_UP) durations.push(at - sentAt);
   }
