@@ -88,6 +88,7 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
   );
   if (live) setAttribute(element, 'aria-busy', true);
   element.classList.toggle('live', live);
+  element.classList.toggle('said', context.voice.said.has(row.item.id));
   element.classList.toggle('archived', row.item.archived);
   element.classList.toggle('in-group', row.inGroup);
   element.classList.toggle('tools-only', row.toolsOnly);
