@@ -10,7 +10,10 @@ from typing import Any, cast
 from ullage.api.schema import settings_schema
 
 _SPACE = "ullage."
-# What the server never hears of. What names a program to run is also in the manifest's `restrictedConfigurations`.
+# What names a server, a key's variable or a file: a folder that came from elsewhere must not choose where conversations
+# are sent. These are also in the manifest's `restrictedConfigurations`.
+_RESTRICTED = {"provider", "providers", "summary.promptFile"}
+# What the server never hears of. What names a program to run is restricted, too.
 _CLIENT: Mapping[str, Mapping[str, Any]] = {
     "server.path": {
         "markdownDescription": "The `ullage` program to run. Empty: `ULLAGE_SERVER`, then `ullage` of the active "
@@ -46,7 +49,10 @@ def with_settings(manifest: Path) -> str:
 
 def configuration() -> Mapping[str, Any]:
     """`contributes.configuration`: the server's settings in their order, then the client's own."""
-    server = {name: {**_plain(value), "scope": "window"} for name, value in settings_schema()["properties"].items()}
+    server = {
+        name: {**_plain(value), "scope": "machine-overridable" if name in _RESTRICTED else "window"}
+        for name, value in settings_schema()["properties"].items()
+    }
     ordered = enumerate({**server, **_CLIENT}.items())
     return {"title": "Ullage", "properties": {_SPACE + name: {**value, "order": at} for at, (name, value) in ordered}}
 

@@ -13,6 +13,7 @@ import msgspec
 from jsonschema import Draft202012Validator
 
 from support.example_files import type_of
+from ullage.api.asking import CLIENT_METHODS
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.schema import schema_document, settings_schema
@@ -77,6 +78,12 @@ def test_every_method_has_examples_of_params_and_result(committed: Mapping[str, 
         name = method.name.replace("/", ".")
         assert f"{name}.params" in committed
         assert (f"{name}.result" in committed) is not method.notification, name
+
+
+def test_every_request_to_the_client_has_examples_of_params_and_result(committed: Mapping[str, Any]) -> None:
+    for method in CLIENT_METHODS:
+        name = method.name.replace("/", ".")
+        assert {f"{name}.params", f"{name}.result", f"{name}.cancelled.result"} <= committed.keys()
 
 
 def test_every_update_and_status_has_an_example(committed: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from support.asked import Asked
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
 from support.example_settings import every_setting
 from support.memory_store import MemoryStore
@@ -38,7 +39,7 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.events import ContextEdited, Record
-from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
+from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
 from ullage.store.schema import VERSION
@@ -62,8 +63,8 @@ class Examples:
         """Calls a method and keeps params and result."""
         result = await client.call(method, **params)
         name = ".".join(filter(None, [method.replace("/", "."), variant]))
-        self._keep(f"{name}.params", params)
-        self._keep(f"{name}.result", result)
+        self.keep(f"{name}.params", params)
+        self.keep(f"{name}.result", result)
         client.clock.advance(seconds=20)
         return result
 
@@ -79,15 +80,16 @@ class Examples:
     def error(self, error: UllageError) -> None:
         """Keeps an error."""
         made = error_object(error)
-        self._keep(f"error.{type(error).__name__}", as_json(made))
+        self.keep(f"error.{type(error).__name__}", as_json(made))
 
     def keep_updates(self, client: TestClient) -> None:
         """Keeps what the client was told since the last call."""
         for notification in client.recorder.notifications:
-            self._keep(update_name(notification), as_json(notification))
+            self.keep(update_name(notification), as_json(notification))
         client.recorder.notifications.clear()
 
-    def _keep(self, name: str, message: Any) -> None:
+    def keep(self, name: str, message: Any) -> None:
+        """Keeps a message."""
         self.messages.setdefault(name, message)
 
 
@@ -102,6 +104,8 @@ def update_name(notification: SessionNotification) -> str:
     if isinstance(update, UsageUpdate) and update.meta is not UNSET:
         source = update.meta.ullage.source
         words += [source.value] if source is not UsageSource.REPORTED else []
+    if isinstance(update, SessionInfoUpdate) and update.title is not UNSET:
+        words.append("title")
     return ".".join(words)
 
 
@@ -294,6 +298,7 @@ async def _prompt(examples: Examples) -> None:
     session_id = await _start(client, LARGE_MODEL)
     client.recorder.notifications.clear()
     prompt = [{"type": "text", "text": "Where is frost converted?"}]
+    client.workspace.permissions = Asked(examples.keep)
     await examples.call(client, "session/prompt", sessionId=session_id, prompt=prompt)
     examples.keep_updates(client)
     for script in _FAILURES:

@@ -16,6 +16,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import InvalidRequest, NoModelConfigured
 from ullage.model.message import ToolDefinition
+from ullage.model.price import Price, PriceTier
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.providers.script import parse_script
@@ -81,6 +82,12 @@ def find_limits(model: str, overrides: Mapping[str, ModelSettings]) -> SomeLimit
     """A catalog of two models; the window of any other is unknown unless the settings give it."""
     own = overrides.get(model, ModelSettings())
     return SomeLimits(input=own.window or _WINDOWS.get(model), max_output=own.max_output)
+
+
+def find_price(model: str, /) -> Price | None:
+    """The large model costs 2 dollars a million tokens in, half a dollar from the cache, 10 out; of others nothing is
+    known."""
+    return Price((PriceTier(0, 2.0, 0.5, 2.0, 10.0),)) if model == LARGE_MODEL else None
 
 
 class Recorder:
@@ -158,7 +165,7 @@ class OneFile(NoTools):
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
         locations = (ToolLocation(path=self._path),)
-        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations)
+        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations, needs_permission=True)
 
     async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
         return ToolOutcome(text=self._text)
@@ -266,5 +273,6 @@ def build_test_workspace(
         summarizer=summarizer or OfflineSummarizer(),
         providers=live.providers,
         toolbox=live.toolbox,
+        prices=find_price,
     )
     return Workspace(ports, settings)

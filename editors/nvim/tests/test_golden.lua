@@ -50,6 +50,8 @@ set('updates', '^update%.', function(name)
   if update.sessionUpdate == 'usage_update' then
     eq(session.figures.used, update.used)
     eq(session.figures.percent, math.floor(100 * update.used / update.size + 0.5))
+  elseif update.sessionUpdate == 'session_info_update' and update.title then
+    eq(session.active.title, update.title)
   elseif update.sessionUpdate == 'session_info_update' then
     eq(session.figures.size, nil)
     eq(session.figures.used, 7)

@@ -249,6 +249,12 @@ export interface ContextSettings {
   readonly strategies?: readonly StrategySettings[];
 }
 
+/** What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217. */
+export interface Cost {
+  readonly amount: number;
+  readonly currency: string;
+}
+
 /**
  * An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit
  * it is undone with.
@@ -510,6 +516,35 @@ export interface NoticeMeta {
 /** How a command ended, as far as its output tells. */
 export type Outcome = "passed" | "failed" | "unknown";
 
+/** ACP's kinds of options, those that are offered. */
+export type PermissionKind = "allow_once" | "allow_always" | "reject_once";
+
+/** One way to answer. */
+export interface PermissionOption {
+  readonly optionId: string;
+  readonly name: string;
+  readonly kind: PermissionKind;
+}
+
+/** What the person did; `optionId` is there if an option was selected. */
+export interface PermissionOutcome {
+  readonly outcome: PermissionOutcomeKind;
+  readonly optionId?: string;
+}
+
+/** Whether the person chose an option, or the turn was stopped meanwhile. */
+export type PermissionOutcomeKind = "selected" | "cancelled";
+
+/** The tool call in question, as `tool_call` told of it. */
+export interface PermissionToolCall {
+  readonly toolCallId: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: ToolStatus;
+  readonly locations: readonly ToolLocation[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
 /** Pins a message of the context, or unpins it. */
 export interface PinParams {
   readonly sessionId: string;
@@ -569,6 +604,18 @@ export interface ProviderSettings {
 
 /** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
+
+/** The server asks the client whether a tool call may be made. */
+export interface RequestPermissionParams {
+  readonly sessionId: string;
+  readonly toolCall: PermissionToolCall;
+  readonly options: readonly PermissionOption[];
+}
+
+/** The client's answer. */
+export interface RequestPermissionResult {
+  readonly outcome: PermissionOutcome;
+}
 
 /** A file or other resource put into the conversation; without `text` it is only a link. */
 export interface ResourceBlock {
@@ -861,7 +908,8 @@ export type Update =
 
 /**
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read
- * from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+ * from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the
+ * other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */
@@ -872,6 +920,8 @@ export interface Usage {
   readonly cache_read_input_tokens?: number;
   /** @default 0 */
   readonly cache_creation_input_tokens?: number;
+  /** @default 0 */
+  readonly reasoning_tokens?: number;
 }
 
 /** What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown. */
@@ -894,10 +944,14 @@ export interface UsageMeta {
   readonly shares: BudgetShares | null;
 }
 
-/** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */
+/**
+ * How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every
+ * request's price is known, and all that is known beside.
+ */
 export interface UsageResult {
   readonly used: number;
   readonly size: number | null;
+  readonly cost?: Cost;
   readonly _meta: { readonly ullage: UsageMeta };
 }
 
@@ -908,11 +962,15 @@ export interface UsageResult {
  */
 export type UsageSource = "reported" | "estimated" | "stale";
 
-/** Tokens in context and the window in effect. Never sent with a guessed `size`. */
+/**
+ * Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
+ * Never sent with a guessed `size`.
+ */
 export interface UsageUpdate {
   readonly sessionUpdate: "usage_update";
   readonly used: number;
   readonly size: number;
+  readonly cost?: Cost;
   readonly _meta?: { readonly ullage: UsageMeta };
 }
 
@@ -985,6 +1043,9 @@ export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage
 
 /** Lists every edit ever made. */
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
+
+/** Asks the person whether a tool call may be made. Sent by the server. */
+export const SessionRequest_permission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
 /** What happens in a session, sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };

@@ -12,7 +12,11 @@ def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
     """The blocks. Raises `InvalidRequest` for an empty prompt and for content that no model here can take."""
     if not prompt:
         raise InvalidRequest("session/prompt needs at least one content block in `prompt`")
-    return tuple(_read_block(at, block) for at, block in enumerate(prompt))
+    blocks = tuple(_read_block(at, block) for at, block in enumerate(prompt))
+    said = tuple(block for block in blocks if not isinstance(block, TextBlock) or block.text.strip())
+    if not said:
+        raise InvalidRequest("session/prompt needs something to ask: the text in `prompt` is empty")
+    return said
 
 
 def _read_block(at: int, block: dict[str, Any]) -> Block:

@@ -204,12 +204,12 @@ async def fork_session(workspace: Workspace, params: ForkSessionParams) -> Sessi
 
 async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
     workspace.session(params.session_id)
-    workspace.forget(params.session_id)
+    await workspace.end(params.session_id)
     return Nothing()
 
 
 async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing:
-    sessions.delete_session(workspace, params.session_id)
+    await sessions.delete_session(workspace, params.session_id)
     return Nothing()
 
 

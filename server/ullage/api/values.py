@@ -2,15 +2,15 @@
 
 import asyncio
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from ullage.model.blocks import Block, TextBlock
 from ullage.model.errors import NoModelConfigured
 from ullage.model.message import Message, Role
-from ullage.model.updates import Meta, UsageMeta
+from ullage.model.updates import Cost, Meta, UsageMeta
 from ullage.service.ports import Ports
 from ullage.service.session import Session
-from ullage.service.usage import usage_meta
+from ullage.service.usage import cost_of, usage_meta
 from ullage.service.workspace import Workspace
 
 
@@ -34,10 +34,12 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class UsageResult(Struct, frozen=True, kw_only=True):
-    """How full a context is: tokens used, the model's window (null while unknown), and all that is known beside."""
+    """How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where
+    every request's price is known, and all that is known beside."""
 
     used: int
     size: int | None
+    cost: Cost | UnsetType = UNSET
     meta: Meta[UsageMeta] = field(name="_meta")
 
 
@@ -65,6 +67,7 @@ def usage_result(workspace: Workspace, session: Session) -> UsageResult:
     return UsageResult(
         used=session.used,
         size=budget.window if budget else None,
+        cost=cost_of(session),
         meta=Meta(ullage=usage_meta(workspace, session)),
     )
 

@@ -39,7 +39,7 @@ class Host:
         if store is None:
             store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
         path = Path(store)
-        self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer)
+        self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer=summarizer)
         if told is not None:
             self.workspace.bus.listen(_Listener(told))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.model.blocks import ToolResultBlock
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Usage
 
@@ -85,6 +86,13 @@ class ToolUseEnd(Struct, frozen=True, kw_only=True, tag=True):
     error: str = ""
 
 
+class ToolUseResult(Struct, frozen=True, kw_only=True, tag=True):
+    """What a tool call returned, told by the provider itself, after the call's `ToolUseEnd`: a recording has its own.
+    The call is not made again."""
+
+    result: ToolResultBlock
+
+
 class UsageDelta(Struct, frozen=True, kw_only=True, tag=True):
     """The provider's account so far; `reasoning_tokens` are part of `usage.output_tokens`."""
 
@@ -98,4 +106,6 @@ class Finished(Struct, frozen=True, kw_only=True, tag=True):
     stop_reason: StopReason
 
 
-Fragment = TextDelta | ThinkingDelta | ToolUseStart | ToolInputDelta | ToolUseEnd | UsageDelta | Finished
+Fragment = (
+    TextDelta | ThinkingDelta | ToolUseStart | ToolInputDelta | ToolUseEnd | ToolUseResult | UsageDelta | Finished
+)

@@ -11,7 +11,7 @@ UllageError
 │   └── EditNotFound
 ├── Conflict                  the request does not fit the present state
 │   ├── ConcurrentAppend          another process appended first; read on and try again
-│   ├── SessionBusy               a compaction of this session is running
+│   ├── SessionBusy               a compaction or prompt turn of this session is running
 │   ├── NothingToCompact
 │   ├── NothingToUndo
 │   ├── PreviewExpired            the transcript changed since the preview
@@ -79,7 +79,7 @@ class ConcurrentAppend(Conflict):
 
 
 class SessionBusy(Conflict):
-    """A compaction of this session is running."""
+    """A compaction or a prompt turn of this session is running."""
 
 
 class NothingToCompact(Conflict):

@@ -59,11 +59,20 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rena
     """The tag is ACP's `sessionUpdate`."""
 
 
+class Cost(Struct, frozen=True, kw_only=True):
+    """What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217."""
+
+    amount: float
+    currency: str
+
+
 class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
-    """Tokens in context and the window in effect. Never sent with a guessed `size`."""
+    """Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
+    Never sent with a guessed `size`."""
 
     used: int
     size: int
+    cost: Cost | UnsetType = UNSET
     meta: Meta[UsageMeta] | UnsetType = field(default=UNSET, name="_meta")
 
 

@@ -39,14 +39,18 @@ _STOP_REASONS = {
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
-    """The provider; retries are ours, so that the person is told of them."""
-    client = anthropic.AsyncAnthropic(
+    """The provider."""
+    return AnthropicProvider(name, make_client(settings, key))
+
+
+def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropic:
+    """The SDK's client; retries are ours, so that the person is told of them."""
+    return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url or None,
         max_retries=0,
         timeout=httpx2.Timeout(settings.timeout, connect=min(10.0, settings.timeout)),
     )
-    return AnthropicProvider(name, client)
 
 
 class AnthropicProvider:
@@ -81,6 +85,9 @@ class AnthropicProvider:
 
     async def check(self, model: str) -> str:
         with self._translated():
+            if not model:
+                await self._client.models.list(limit=1)
+                return f"answers at {self._client.base_url}"
             found = await self._client.models.retrieve(model)
         return f"answers at {self._client.base_url}, and has {found.id}"
 
@@ -95,8 +102,10 @@ class AnthropicProvider:
                 kind=error.type or "",
                 message=error.api_message or error.message,
                 headers=error.response.headers,
+                key=self._client.api_key or "",
             )
-            raise translate_refusal(self._name, refusal) from error
+            # Not from the SDK's error, which repeats the answer as it is.
+            raise translate_refusal(self._name, refusal) from None
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             raise translate_connection(self._name, str(self._client.base_url), error) from error
         except (anthropic.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:

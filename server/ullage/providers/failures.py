@@ -22,16 +22,25 @@ _TOO_LONG = (
     "context_length_exceeded",
     "maximum context length",
     "context window",
+    "exceed context limit",
     "exceeds the available context size",
     "input is too long",
 )
+# 429 as well, but no waiting helps (OpenAI and Anthropic, "Error codes").
+_NO_CREDIT = ("insufficient_quota", "billing_error")
+# Worth another try although the fault is called the client's: timeouts, and locks held by another request.
+_MEND_THEMSELVES = (408, 409)
 _LONGEST = 300
+# Shorter keys are placeholders for servers that need none, and words of their own.
+_SHORTEST_KEY = 8
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """An error answer: its HTTP status, the body's `type` or `code`, its message and the headers."""
+    """An error answer: its HTTP status (below 400 for an error event in a stream), the body's `type` or `code`, its
+    message and the headers. `key` is what was sent: some servers repeat it."""
 
     status: int
+    key: str = ""
     kind: str = ""
     message: str = ""
     headers: Mapping[str, str] = {}
@@ -39,15 +48,22 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
     """The error of ours for an answer of status 400 or above, or an error event in a stream."""
-    text = f"{provider} answered {refusal.status or 'with an error'}: {_short(refusal.message) or refusal.kind}"
     status, kind = refusal.status, refusal.kind
+    answered = status if status >= 400 else "with an error"
+    text = f"{provider} answered {answered}: {_short(_without_key(refusal)) or kind}"
     if status in (401, 403) or kind in ("authentication_error", "permission_error"):
         return AuthenticationFailed(f"{text}. Check the key; `ullage doctor` tells where it is taken from.")
-    if status == 429 or kind == "rate_limit_error":
+    if kind in _NO_CREDIT:
+        return RequestRefused(text)
+    if status == 429 or kind in ("rate_limit_error", "rate_limit_exceeded"):
         return RateLimited(text, retry_after(refusal.headers))
     if status == 413 or kind == "request_too_large" or _is_too_long(refusal):
         return ContextTooLong(text)
-    if status >= 500 or kind in ("overloaded_error", "api_error", "server_error", "timeout_error"):
+    if (
+        status >= 500
+        or status in _MEND_THEMSELVES
+        or kind in ("overloaded_error", "api_error", "server_error", "timeout_error")
+    ):
         return ProviderUnavailable(text, retry_after(refusal.headers))
     return RequestRefused(text)
 
@@ -76,6 +92,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _is_too_long(refusal: Refusal) -> bool:
     text = f"{refusal.kind} {refusal.message}".lower()
     return refusal.status in (0, 200, 400) and any(phrase in text for phrase in _TOO_LONG)
+
+
+def _without_key(refusal: Refusal) -> str:
+    if len(refusal.key) < _SHORTEST_KEY:
+        return refusal.message
+    return refusal.message.replace(refusal.key, "[key]")
 
 
 def _short(text: str) -> str:

@@ -44,7 +44,7 @@ class OpenAIChatProvider:
         return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
-        return ProviderCapabilities(native_tools=self._settings.native_tools)
+        return ProviderCapabilities()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         reader = _ChunkReader()

@@ -32,8 +32,10 @@ def translated(name: str, client: openai.AsyncOpenAI) -> Generator[None]:
             kind=error.code or error.type or "",
             message=error.message,
             headers=error.response.headers,
+            key=client.api_key,
         )
-        raise translate_refusal(name, refusal) from error
+        # Not from the SDK's error, which repeats the answer as it is.
+        raise translate_refusal(name, refusal) from None
     except (openai.APIConnectionError, httpx2.TransportError) as error:
         raise translate_connection(name, str(client.base_url), error) from error
     except openai.APIError as error:

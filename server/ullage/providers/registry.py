@@ -7,6 +7,7 @@ from ullage.model import words
 from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.keys import find_key, key_variable
+from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.model_ports import Provider
 
 # Each module has `make_provider(name, settings, key)`. Those with an SDK take half a second to import, so that is done
@@ -41,7 +42,7 @@ class ProviderRegistry:
         made = self._made.get(name)
         if made is None or made[:2] != (settings, key):
             provider: Provider = import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
-            self._made[name] = (settings, key, provider)
+            self._made[name] = (settings, key, provider if settings.native_tools else ToolsInText(provider))
         return self._made[name][2]
 
 

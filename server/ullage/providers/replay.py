@@ -1,6 +1,7 @@
-"""The provider that plays a recorded transcript: its answers and their reported usage, one for each request."""
+"""The provider that plays a recorded transcript: its answers and their reported usage, one for each request, and what
+the tools they call returned then."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,10 +16,11 @@ from ullage.model.answer import (
     ThinkingDelta,
     ToolInputDelta,
     ToolUseEnd,
+    ToolUseResult,
     ToolUseStart,
     UsageDelta,
 )
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import AnswerBroken, InvalidRequest
 from ullage.model.events import Event, MessageAppended, UsageReported
 from ullage.model.message import Role
@@ -26,12 +28,21 @@ from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
 from ullage.service.model_ports import ProviderCapabilities
 
+_NO_RESULT = "[The recording holds no result of this call.]"
+
 
 class RecordedAnswer(Struct, frozen=True, kw_only=True):
     """The blocks of one answer, and the account of its request if the recording has one."""
 
     content: tuple[Block, ...]
     usage: Usage | None = None
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """A conversation's answers in order, and the results of the tool calls in them by the call's id."""
+
+    answers: tuple[RecordedAnswer, ...]
+    results: Mapping[str, ToolResultBlock]
 
 
 def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ReplayProvider":
@@ -42,11 +53,23 @@ def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "Repla
     except OSError as error:
         reason = error.strerror or error
         raise InvalidRequest(f"ullage.providers.{name}.file: cannot read {settings.file!r}: {reason}") from error
-    return ReplayProvider(name, recorded_answers(formats.read(data, settings.file).events))
+    return ReplayProvider(name, read_recording(formats.read(data, settings.file).events))
 
 
-def recorded_answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
-    """The answers of a conversation in order; what was recorded as several assistant messages in a row is one."""
+def read_recording(events: Sequence[Event]) -> Recording:
+    """What can be played of a conversation."""
+    results = {
+        block.tool_use_id: block
+        for event in events
+        if isinstance(event, MessageAppended)
+        for block in event.message.content
+        if isinstance(block, ToolResultBlock)
+    }
+    return Recording(answers=_answers(events), results=results)
+
+
+def _answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
+    """What was recorded as several assistant messages in a row is one answer."""
     usages = {event.message_id: event.usage for event in events if isinstance(event, UsageReported)}
     answers: list[RecordedAnswer] = []
     follows = False
@@ -65,9 +88,10 @@ def recorded_answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
 class ReplayProvider:
     """Plays the answers in order, whatever is asked."""
 
-    def __init__(self, name: str, answers: Sequence[RecordedAnswer]) -> None:
+    def __init__(self, name: str, recording: Recording) -> None:
         self._name = name
-        self._answers = answers
+        self._answers = recording.answers
+        self._results = recording.results
         self._played = 0
 
     @property
@@ -85,6 +109,8 @@ class ReplayProvider:
         for block in answer.content:
             for fragment in _fragments(block):
                 yield fragment
+            if isinstance(block, ToolUseBlock):
+                yield ToolUseResult(result=self._results.get(block.id) or _unknown(block))
         if answer.usage is not None:
             yield UsageDelta(usage=answer.usage)
         calls = any(isinstance(block, ToolUseBlock) for block in answer.content)
@@ -95,6 +121,10 @@ class ReplayProvider:
 
     async def check(self, _model: str, /) -> str:
         return f"plays a recording of {len(self._answers)} answers"
+
+
+def _unknown(use: ToolUseBlock) -> ToolResultBlock:
+    return ToolResultBlock(tool_use_id=use.id, content=(TextBlock(text=_NO_RESULT),), is_error=True)
 
 
 def _fragments(block: Block) -> Iterator[Fragment]:

@@ -288,6 +288,14 @@ def _only_run(workspace: Workspace, session_id: str) -> Generator[None]:
         workspace.compacting.pop(session_id, None)
 
 
+def require_rest(workspace: Workspace, session_id: str) -> None:
+    """Raises `SessionBusy` while a compaction or a prompt turn is under way: what is done by hand must not change
+    what the model is answering to."""
+    require_idle(workspace, session_id)
+    if session_id in workspace.turns.running:
+        raise SessionBusy(f"the model is at work in session {session_id}; wait for its turn to end, or cancel it")
+
+
 def require_idle(workspace: Workspace, session_id: str) -> None:
     """Raises `SessionBusy` while a compaction of the session is under way."""
     if session_id in workspace.compacting:

@@ -17,7 +17,7 @@ from ullage.service.compaction import (
     apply_and_tell,
     compact,
     finish,
-    require_idle,
+    require_rest,
     write_summary,
 )
 from ullage.service.session import Previewed, Session
@@ -97,6 +97,7 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
 async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -> Compacted:
     """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`."""
     session = await settled(workspace, session_id)
+    require_rest(workspace, session_id)
     done = await compact(workspace, session_id, partial(plan_asked, workspace, session, asked), asked.focus)
     # What was appended while the summary was written may have filled the context again.
     look_after(workspace, workspace.session(session_id))
@@ -106,7 +107,7 @@ async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -
 async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Preview:
     """What `compact_by_hand` would do, with the summary written but nothing applied. Several may wait at once."""
     session = await settled(workspace, session_id)
-    require_idle(workspace, session_id)
+    require_rest(workspace, session_id)
     planned = plan_asked(workspace, session, asked)
     summary = await write_summary(workspace, planned, asked.focus)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
@@ -122,10 +123,12 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
 
 
 def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> Compacted:
-    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`.
+    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`,
+    `SessionBusy`.
 
     Raises `InvalidRequest` for words that make the context grow; the preview then waits for shorter ones.
     """
+    require_rest(workspace, session_id)
     session = workspace.session(session_id)
     previewed = session.previews.get(preview_id)
     if previewed is None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import ToolDefinition
+from ullage.model.permission import PermissionAnswer
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall, ToolKind, ToolLocation
 
@@ -101,6 +102,6 @@ class Toolbox(Protocol):
 class Permissions(Protocol):
     """Asks the person."""
 
-    async def ask(self, session_id: str, call: ToolCall) -> bool:
-        """Whether the call may be made."""
+    async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        """What the person says to the call; the question is taken back when the task is cancelled."""
         ...

@@ -10,6 +10,7 @@ from ullage.memory.paths import MemoryPath
 from ullage.memory.texts import TextEdit
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
+from ullage.model.price import Price
 from ullage.model.settings import ModelSettings
 from ullage.model.updates import Update
 from ullage.service.model_ports import Providers, Toolbox
@@ -176,6 +177,14 @@ class Catalog(Protocol):
         ...
 
 
+class Prices(Protocol):
+    """Finds what a model costs."""
+
+    def __call__(self, model: str, /) -> Price | None:
+        """The price of a model by any of its names; None where it is not known."""
+        ...
+
+
 class Clock(Protocol):
     """The time."""
 
@@ -278,3 +287,4 @@ class Ports(Struct, frozen=True, kw_only=True):
     summarizer: Summarizer
     providers: Providers
     toolbox: Toolbox
+    prices: Prices

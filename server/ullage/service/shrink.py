@@ -54,7 +54,7 @@ _RETRY_SHARE = 0.25
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
     budget = workspace.budget(session)
-    if budget is None or not workspace.settings_of(session).enabled:
+    if budget is None or not workspace.is_managed(session):
         return
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)

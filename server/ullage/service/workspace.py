@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
 from ullage.model.settings import ContextSettings, Settings, overridden
-from ullage.model.updates import ToolCall, Update
+from ullage.model.updates import Update
+from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
 from ullage.service.model_ports import Permissions, Provider
@@ -68,6 +69,12 @@ class Workspace:
         self._open.pop(session_id, None)
         self._appending.pop(session_id, None)
 
+    async def end(self, session_id: str) -> None:
+        """Stops what is running in a session, and closes it in memory once nothing writes to it any more."""
+        self.cancel(session_id)
+        await self.turns.end(session_id)
+        self.forget(session_id)
+
     def cancel(self, session_id: str) -> None:
         """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for."""
         self.turns.cancel(session_id)
@@ -116,9 +123,9 @@ class Workspace:
         """The most tokens of one answer of the session's model; None where nothing is known."""
         return self.ports.catalog(self.model(session), self.settings.models).max_output
 
-    async def permitted(self, session_id: str, call: ToolCall) -> bool:
-        """Whether a tool call may be made. Where nobody can be asked, what our tools do is harmless enough."""
-        return self.permissions is None or await self.permissions.ask(session_id, call)
+    def is_managed(self, session: Session) -> bool:
+        """Whether the context is watched: not in a replay, whose context is what it was."""
+        return self.settings_of(session).enabled and session.id not in self.turns.replayed
 
     def settings_of(self, session: Session) -> ContextSettings:
         """The context settings in effect for a session: its own, and the workspace's where it has none."""
@@ -168,9 +175,13 @@ class Workspace:
 
     def _fresh(self, session_id: str, stored: StoredSession) -> Session:
         model = self.ports.store.info(session_id).model or self.settings.model
-        session = Session(session_id, self._counter(model), self._calibration(model))
+        session = Session(session_id, self._counter(model), self._calibration(model), self._cost)
         session.restore(stored)
         return session
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        price = self.ports.prices(model or self.settings.model)
+        return None if price is None else price.cost(usage)
 
     def _counter(self, model: str) -> TokenCounter:
         override = self.settings.models.get(model)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -11,17 +13,19 @@ from ullage.model.answer import (
     ThinkingDelta,
     ToolInputDelta,
     ToolUseEnd,
+    ToolUseResult,
     ToolUseStart,
     UsageDelta,
 )
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolUseBlock
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.usage import Usage
 
 
 class PartialAnswer:
     """Takes fragments in; gives what can be kept of them at any time.
 
-    A tool call counts once it is whole. `faults` names the calls whose input could not be read, with the reason.
+    A tool call counts once it is whole. `faults` names the calls whose input could not be read, with the reason;
+    `results` are those of calls that need not be made, by the call's id.
     """
 
     def __init__(self) -> None:
@@ -29,6 +33,7 @@ class PartialAnswer:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._faults: dict[str, str] = {}
+        self.results: dict[str, ToolResultBlock] = {}
         self.usage: Usage | None = None
         self.stop_reason: StopReason | None = None
 
@@ -63,8 +68,10 @@ class PartialAnswer:
                 pass
             case ToolUseEnd():
                 self._call(fragment)
-            case UsageDelta(usage=usage):
-                self.usage = usage
+            case ToolUseResult(result=result):
+                self.results[result.tool_use_id] = result
+            case UsageDelta(usage=usage, reasoning_tokens=reasoning):
+                self.usage = replace(usage, reasoning_tokens=reasoning) if reasoning else usage
             case Finished(stop_reason=reason):
                 self._end_thinking()
                 self._end_text()

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from support.memory_twin import MemoryTwin
 from ullage.model.blocks import ToolUseBlock
+from ullage.model.updates import ToolKind
 from ullage.service.model_ports import ToolOutcome
+from ullage.service.recall import RecallResult
 from ullage.tools.toolbox import LocalToolbox
 
 
@@ -24,8 +27,15 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
+def toolbox(memory: MemoryTwin | None = None) -> LocalToolbox:
+    async def look_up(session_id: str, arguments: Any) -> RecallResult:
+        return RecallResult(text=f"{session_id}: {arguments['query']}")
+
+    return LocalToolbox(lambda _cwd: memory or MemoryTwin(), look_up)
+
+
 async def use(project: Path, name: str, **given: Any) -> ToolOutcome:
-    return await LocalToolbox().run("s", str(project), ToolUseBlock(id="t", name=name, input=given))
+    return await toolbox().run("s", str(project), ToolUseBlock(id="t", name=name, input=given))
 
 
 async def test_a_file_is_read_with_line_numbers_and_says_how_to_go_on(project: Path) -> None:
@@ -88,12 +98,40 @@ async def test_a_pattern_that_takes_for_ever_is_given_up(project: Path) -> None:
 
 
 async def test_a_session_without_a_folder_has_no_files() -> None:
-    outcome = await LocalToolbox().run("s", "", ToolUseBlock(id="t", name="list_files", input={}))
+    outcome = await toolbox().run("s", "", ToolUseBlock(id="t", name="list_files", input={}))
     assert outcome.is_error
     assert "no folder" in outcome.text
 
 
 def test_a_call_is_described_before_it_is_made() -> None:
-    about = LocalToolbox().describe(ToolUseBlock(id="t", name="read_file", input={"path": "a.py"}))
+    about = toolbox().describe(ToolUseBlock(id="t", name="read_file", input={"path": "a.py"}))
     assert (about.title, about.needs_permission, about.locations[0].path) == ("Read a.py", True, "a.py")
-    assert LocalToolbox().describe(ToolUseBlock(id="t", name="other", input={"path": 3})).title == "other"
+    assert toolbox().describe(ToolUseBlock(id="t", name="other", input={"path": 3})).title == "other"
+
+
+async def test_notes_are_kept_from_call_to_call_without_a_question() -> None:
+    box = toolbox(MemoryTwin())
+    create = ToolUseBlock(
+        id="t", name="memory", input={"command": "create", "path": "/memories/a.md", "file_text": "tabs, not spaces"}
+    )
+    view = ToolUseBlock(id="t", name="memory", input={"command": "view", "path": "/memories/a.md"})
+
+    assert not (await box.run("s", "", create)).is_error
+    assert "tabs, not spaces" in (await box.run("s", "", view)).text
+    assert (box.describe(create).title, box.describe(create).needs_permission) == (
+        "Memory: create /memories/a.md",
+        False,
+    )
+    assert (box.describe(create).kind, box.describe(view).kind) == (ToolKind.EDIT, ToolKind.READ)
+
+
+async def test_the_archive_of_the_sessions_own_conversation_is_asked_without_a_question() -> None:
+    call = ToolUseBlock(id="t", name="recall", input={"query": "retry limit"})
+    assert (await toolbox().run("s_1", "", call)).text == "s_1: retry limit"
+    assert not toolbox().describe(call).needs_permission
+
+
+def test_a_model_is_offered_five_tools_with_their_inputs() -> None:
+    offered = {tool.name: tool.input_schema["properties"] for tool in toolbox().definitions}
+    assert offered.keys() == {"read_file", "list_files", "search_text", "memory", "recall"}
+    assert all(offered.values())

@@ -160,6 +160,11 @@
 ---@field mode? ullage.TruncationMode What a full context loses: old messages for a summary, or as this strategy says. Default 'summarize'.
 ---@field strategies? ullage.StrategySettings[] Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes summaries, when no summary could be made.
 
+--- What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217.
+---@class (exact) ullage.Cost
+---@field amount number
+---@field currency string
+
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
 ---@field id string
@@ -364,6 +369,32 @@
 --- How a command ended, as far as its output tells.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
 
+--- ACP's kinds of options, those that are offered.
+---@alias ullage.PermissionKind "allow_once"|"allow_always"|"reject_once"
+
+--- One way to answer.
+---@class (exact) ullage.PermissionOption
+---@field optionId string
+---@field name string
+---@field kind ullage.PermissionKind
+
+--- What the person did; `optionId` is there if an option was selected.
+---@class (exact) ullage.PermissionOutcome
+---@field outcome ullage.PermissionOutcomeKind
+---@field optionId? string
+
+--- Whether the person chose an option, or the turn was stopped meanwhile.
+---@alias ullage.PermissionOutcomeKind "selected"|"cancelled"
+
+--- The tool call in question, as `tool_call` told of it.
+---@class (exact) ullage.PermissionToolCall
+---@field toolCallId string
+---@field title string
+---@field kind ullage.ToolKind
+---@field status ullage.ToolStatus
+---@field locations ullage.ToolLocation[]
+---@field rawInput? table<string, any>
+
 --- Pins a message of the context, or unpins it.
 ---@class (exact) ullage.PinParams
 ---@field sessionId string
@@ -404,6 +435,16 @@
 
 --- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
+
+--- The server asks the client whether a tool call may be made.
+---@class (exact) ullage.RequestPermissionParams
+---@field sessionId string
+---@field toolCall ullage.PermissionToolCall
+---@field options ullage.PermissionOption[]
+
+--- The client's answer.
+---@class (exact) ullage.RequestPermissionResult
+---@field outcome ullage.PermissionOutcome
 
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
@@ -617,12 +658,13 @@
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.
 ---@field cache_read_input_tokens? integer Default 0.
 ---@field cache_creation_input_tokens? integer Default 0.
+---@field reasoning_tokens? integer Default 0.
 
 --- What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown.
 ---@class (exact) ullage.UsageMeta
@@ -643,20 +685,22 @@
 ---@field errorShare? number|vim.NIL
 ---@field shares? ullage.BudgetShares|vim.NIL
 
---- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
+--- How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every request's price is known, and all that is known beside.
 ---@class (exact) ullage.UsageResult
 ---@field used integer
 ---@field size? integer|vim.NIL
+---@field cost? ullage.Cost
 ---@field _meta { ullage: ullage.UsageMeta }
 
 --- How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
 ---@alias ullage.UsageSource "reported"|"estimated"|"stale"
 
---- Tokens in context and the window in effect. Never sent with a guessed `size`.
+--- Tokens in context and the window in effect, and what the session has cost, where every request's price is known. Never sent with a guessed `size`.
 ---@class (exact) ullage.UsageUpdate
 ---@field sessionUpdate "usage_update"
 ---@field used integer
 ---@field size integer
+---@field cost? ullage.Cost
 ---@field _meta? { ullage: ullage.UsageMeta }
 
 --- The person's prompt as it enters the transcript, so that every client of the session shows it.

@@ -24,7 +24,7 @@ function shown({ update }: protocol.SessionNotification): string {
     case 'usage_update':
       return shownUsage(update.used, update.size, update._meta?.ullage);
     case 'session_info_update':
-      return shownUsage(0, null, update._meta?.ullage);
+      return update.title ?? shownUsage(0, null, update._meta?.ullage);
     case 'compaction_update':
       return `${update.status} ${update.summary?.map((part) => part.text).join('') ?? update.error ?? ''}`;
     case 'compaction_summary_chunk':

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+from ullage.formats.parsing import to_json
 from ullage.formats.tool_calls.in_text import Found, Parameter
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.json_values import as_object
 from ullage.model.message import ToolDefinition
 
@@ -34,6 +37,11 @@ class XmlTags:
         text = body[tag.end() : end].removeprefix("\n").removesuffix("\n")
         return Parameter(end=end + len(closing), name=tag[1], text=text)
 
+    def write(self, use: ToolUseBlock) -> str:
+        """A call as a model would write it."""
+        inside = "".join(f"<{name}>{_write_value(value)}</{name}>" for name, value in use.input.items())
+        return f"<{use.name}>{inside}</{use.name}>"
+
     def describe(self, tools: Sequence[ToolDefinition]) -> str:
         lines = ["Call a tool by writing its name as a tag, with a tag for each parameter inside:"]
         for tool in tools:
@@ -41,3 +49,8 @@ class XmlTags:
             inside = "".join(f"<{name}>…</{name}>" for name in names)
             lines.append(f"<{tool.name}>{inside}</{tool.name}>  {tool.description}")
         return "\n".join(lines)
+
+
+def _write_value(value: Any) -> str:
+    text = value if isinstance(value, str) else to_json(value)
+    return f"\n{text}\n" if "\n" in text else text
