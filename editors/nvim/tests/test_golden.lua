@@ -81,7 +81,7 @@ set('errors', '^error%.', function(name)
 end)
 
 set('params', '%.params%.', function(name)
-  local method = 'ullage/' .. name:match('^(%w+%.%w+)'):gsub('%.', '/')
+  local method = 'ullage/' .. name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
   eq(vim.tbl_contains(vim.tbl_values(require('ullage.generated').methods), method), true)
   eq(type(read(name)), 'table')
 end)
@@ -122,7 +122,7 @@ local CHECKS = {
 }
 
 set('results', '%.result%.', function(name)
-  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.%w+)')]]
+  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
   eq(type(result), 'table')
   if check then
     check(result)
