@@ -171,9 +171,27 @@ class OneFile(NoTools):
         return ToolOutcome(text=self._text)
 
 
-def no_providers(_model: str, _settings: Settings, /) -> Provider:
+class NoProviders:
     """Nobody to talk to."""
-    raise NoModelConfigured(words.no_model())
+
+    def __call__(self, _model: str, _settings: Settings, /) -> Provider:
+        raise NoModelConfigured(words.no_model())
+
+    def name(self, _model: str, _settings: Settings, /) -> str:
+        raise NoModelConfigured(words.no_model())
+
+
+class OneProvider:
+    """The same for every model."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    def __call__(self, _model: str, _settings: Settings, /) -> Provider:
+        return self._provider
+
+    def name(self, _model: str, _settings: Settings, /) -> str:
+        return self._provider.name
 
 
 def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:
@@ -184,7 +202,7 @@ def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:
 class Live(Struct, frozen=True, kw_only=True):
     """What a workspace needs to talk to a model."""
 
-    providers: Providers = no_providers
+    providers: Providers = NoProviders()
     toolbox: Toolbox = NoTools()
     prompts: SummaryPrompts = no_prompts
 
@@ -192,11 +210,7 @@ class Live(Struct, frozen=True, kw_only=True):
 def play(script: str, toolbox: Toolbox | None = None) -> Live:
     """A model that plays a script."""
     provider = ScriptedProvider("scripted", parse_script(script))
-
-    def find(_model: str, _settings: Settings, /) -> Provider:
-        return provider
-
-    return Live(providers=find, toolbox=toolbox or NoTools())
+    return Live(providers=OneProvider(provider), toolbox=toolbox or NoTools())
 
 
 class TestClient:

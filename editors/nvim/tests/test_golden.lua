@@ -34,7 +34,8 @@ T['no example is passed over'] = function()
 end
 
 set('updates', '^update%.', function(name)
-  local session = require('ullage.session')
+  local session, chat = require('ullage.session'), require('ullage.chat')
+  chat.speeches, chat.calls = {}, {}
   local params = read(name)
   session.active, session.figures, session.done = { id = params.sessionId, title = '' }, nil, nil
   session.running =
@@ -59,6 +60,13 @@ set('updates', '^update%.', function(name)
   elseif update.sessionUpdate == 'compaction_update' then
     eq(session.running ~= nil, update.status == 'in_progress')
     eq(session.done ~= nil, update.status == 'completed')
+  elseif update.toolCallId then
+    eq(chat.calls[update.toolCallId].status, update.status)
+  elseif update.messageId then
+    local speech = chat.speeches[#chat.speeches]
+    eq(speech.id, update.messageId)
+    eq(update.sessionUpdate == 'agent_thought_chunk' and speech.thinking or speech.text, update.content.text)
+    eq(speech.role, update.sessionUpdate == 'user_message_chunk' and 'user' or 'assistant')
   else
     eq(noticed.text, update.title)
     eq(noticed.kind, update._meta.ullage.kind)
@@ -73,7 +81,7 @@ set('errors', '^error%.', function(name)
 end)
 
 set('params', '%.params%.', function(name)
-  local method = 'ullage/' .. name:match('^(%w+%.%w+)'):gsub('%.', '/')
+  local method = 'ullage/' .. name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
   eq(vim.tbl_contains(vim.tbl_values(require('ullage.generated').methods), method), true)
   eq(type(read(name)), 'table')
 end)
@@ -114,7 +122,7 @@ local CHECKS = {
 }
 
 set('results', '%.result%.', function(name)
-  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.%w+)')]]
+  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
   eq(type(result), 'table')
   if check then
     check(result)

@@ -572,6 +572,15 @@ export interface PromptResult {
   readonly stopReason: TurnEnd;
 }
 
+/**
+ * Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
+ * words for the person.
+ */
+export interface Prompting {
+  readonly provider: string | null;
+  readonly remedy: string;
+}
+
 /** Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses. */
 export type Provider = "anthropic" | "openai" | "openai-responses";
 
@@ -700,12 +709,13 @@ export interface SessionParams {
   readonly sessionId: string;
 }
 
-/** A session and how full it is. */
+/** A session, how full it is, and whether it can be prompted. */
 export interface SessionResult {
   readonly sessionId: string;
   readonly title: string;
   readonly cwd: string;
   readonly usage: UsageResult;
+  readonly prompting: Prompting;
 }
 
 /** All settings of Ullage. */

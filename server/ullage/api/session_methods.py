@@ -176,7 +176,7 @@ class Nothing(Struct, frozen=True, kw_only=True):
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
     session = sessions.new_session(workspace, created, params.system, params.tools, params.context)
-    return session_result(workspace, session)
+    return await session_result(workspace, session)
 
 
 async def configure_session(workspace: Workspace, params: ConfigureSessionParams) -> ConfigureSessionResult:
@@ -185,7 +185,7 @@ async def configure_session(workspace: Workspace, params: ConfigureSessionParams
 
 
 async def load_session(workspace: Workspace, params: SessionParams) -> SessionResult:
-    return session_result(workspace, sessions.load_session(workspace, params.session_id))
+    return await session_result(workspace, sessions.load_session(workspace, params.session_id))
 
 
 async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
@@ -199,7 +199,7 @@ async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> Lis
 
 async def fork_session(workspace: Workspace, params: ForkSessionParams) -> SessionResult:
     fork = sessions.fork_session(workspace, params.session_id, params.message_id, params.title)
-    return session_result(workspace, fork)
+    return await session_result(workspace, fork)
 
 
 async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
@@ -235,7 +235,7 @@ async def import_session(workspace: Workspace, params: ImportParams) -> ImportRe
     session = await sessions.import_transcript(workspace, transcript, params.cwd)
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(
-        session=session_result(workspace, session),
+        session=await session_result(workspace, session),
         format=transcript.format,
         messages=session.transcript.messages,
         unread=unread,

@@ -1,8 +1,11 @@
 """Values that several methods take or give."""
 
+import asyncio
+
 from msgspec import UNSET, Struct, UnsetType, field
 
 from ullage.model.blocks import Block, TextBlock
+from ullage.model.errors import NoModelConfigured
 from ullage.model.message import Message, Role
 from ullage.model.updates import Cost, Meta, UsageMeta
 from ullage.service.ports import Ports
@@ -40,13 +43,22 @@ class UsageResult(Struct, frozen=True, kw_only=True):
     meta: Meta[UsageMeta] = field(name="_meta")
 
 
+class Prompting(Struct, frozen=True, kw_only=True):
+    """Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
+    words for the person."""
+
+    provider: str | None
+    remedy: str = ""
+
+
 class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session and how full it is."""
+    """A session, how full it is, and whether it can be prompted."""
 
     session_id: str
     title: str
     cwd: str
     usage: UsageResult
+    prompting: Prompting
 
 
 def usage_result(workspace: Workspace, session: Session) -> UsageResult:
@@ -60,11 +72,20 @@ def usage_result(workspace: Workspace, session: Session) -> UsageResult:
     )
 
 
-def session_result(workspace: Workspace, session: Session) -> SessionResult:
+async def session_result(workspace: Workspace, session: Session) -> SessionResult:
     """The session with its present figures."""
+    usage, transcript = usage_result(workspace, session), session.transcript
     return SessionResult(
         session_id=session.id,
-        title=session.transcript.title,
-        cwd=session.transcript.cwd,
-        usage=usage_result(workspace, session),
+        title=transcript.title,
+        cwd=transcript.cwd,
+        usage=usage,
+        prompting=await _prompting(workspace, usage.meta.ullage.model),
     )
+
+
+async def _prompting(workspace: Workspace, model: str) -> Prompting:
+    try:
+        return Prompting(provider=await asyncio.to_thread(workspace.ports.providers.name, model, workspace.settings))
+    except NoModelConfigured as error:
+        return Prompting(provider=None, remedy=str(error))

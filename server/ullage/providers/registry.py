@@ -33,29 +33,38 @@ class ProviderRegistry:
         self._made: dict[str, tuple[ProviderSettings, str, Provider]] = {}
 
     def __call__(self, model: str, settings: Settings, /) -> Provider:
-        providers = {**KNOWN, **settings.providers}
-        if settings.provider:
-            if settings.provider not in providers:
-                raise NoModelConfigured(
-                    f"no provider is called {settings.provider!r}; there are {', '.join(providers)}. "
-                    "Correct ullage.provider or add it to ullage.providers."
-                )
-            return self._get(settings.provider, providers[settings.provider])
-        # The person's own come first: they may serve a model of the same name.
-        for name, known in (*settings.providers.items(), *KNOWN.items()):
-            if serves(known, model) and find_key(known) is not None:
-                return self._get(name, known)
-        raise NoModelConfigured(words.no_model())
+        return self._get(*_choose(model, settings))
 
-    def _get(self, name: str, settings: ProviderSettings) -> Provider:
-        key = find_key(settings)
-        if key is None:
-            raise NoModelConfigured(f"{name} has no key: {words.how_to_give_key(key_variable(settings))}")
+    def name(self, model: str, settings: Settings, /) -> str:
+        return _choose(model, settings)[0]
+
+    def _get(self, name: str, settings: ProviderSettings, key: str) -> Provider:
         made = self._made.get(name)
         if made is None or made[:2] != (settings, key):
             provider: Provider = import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
             self._made[name] = (settings, key, provider if settings.native_tools else ToolsInText(provider))
         return self._made[name][2]
+
+
+def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
+    """The provider's name, its settings and its key."""
+    providers = {**KNOWN, **settings.providers}
+    if settings.provider:
+        if settings.provider not in providers:
+            raise NoModelConfigured(
+                f"no provider is called {settings.provider!r}; there are {', '.join(providers)}. "
+                "Correct ullage.provider or add it to ullage.providers."
+            )
+        named = providers[settings.provider]
+        if (key := find_key(named)) is None:
+            remedy = words.how_to_give_key(key_variable(named))
+            raise NoModelConfigured(f"{settings.provider} has no key: {remedy}")
+        return settings.provider, named, key
+    # The person's own come first: they may serve a model of the same name.
+    for name, known in (*settings.providers.items(), *KNOWN.items()):
+        if serves(known, model) and (key := find_key(known)) is not None:
+            return name, known, key
+    raise NoModelConfigured(words.no_model())
 
 
 def serves(settings: ProviderSettings, model: str) -> bool:

@@ -60,6 +60,11 @@ class Providers(Protocol):
         `NoModelConfigured` where there is none."""
         ...
 
+    def name(self, model: str, settings: Settings, /) -> str:
+        """The name of the provider that would be found; makes and imports nothing. Raises the same. May ask the
+        system's keyring, which takes a moment the first time: for a thread."""
+        ...
+
 
 class ToolAbout(Struct, frozen=True, kw_only=True):
     """What a tool call is going to do, for the person."""

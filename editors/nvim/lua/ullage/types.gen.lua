@@ -415,6 +415,11 @@
 ---@class (exact) ullage.PromptResult
 ---@field stopReason ullage.TurnEnd
 
+--- Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in words for the person.
+---@class (exact) ullage.Prompting
+---@field provider? string|vim.NIL
+---@field remedy string
+
 --- Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses.
 ---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
 
@@ -509,12 +514,13 @@
 ---@class (exact) ullage.SessionParams
 ---@field sessionId string
 
---- A session and how full it is.
+--- A session, how full it is, and whether it can be prompted.
 ---@class (exact) ullage.SessionResult
 ---@field sessionId string
 ---@field title string
 ---@field cwd string
 ---@field usage ullage.UsageResult
+---@field prompting ullage.Prompting
 
 --- All settings of Ullage.
 ---@class (exact) ullage.Settings
