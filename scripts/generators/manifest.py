@@ -10,9 +10,6 @@ from typing import Any, cast
 from ullage.api.schema import settings_schema
 
 _SPACE = "ullage."
-# What names a server, a key's variable or a file: a folder that came from elsewhere must not choose where conversations
-# are sent. These are also in the manifest's `restrictedConfigurations`.
-_RESTRICTED = {"provider", "providers", "summary.promptFile"}
 # What the server never hears of. What names a program to run is restricted, too.
 _CLIENT: Mapping[str, Mapping[str, Any]] = {
     "server.path": {
@@ -49,12 +46,15 @@ def with_settings(manifest: Path) -> str:
 
 def configuration() -> Mapping[str, Any]:
     """`contributes.configuration`: the server's settings in their order, then the client's own."""
-    server = {
-        name: {**_plain(value), "scope": "machine-overridable" if name in _RESTRICTED else "window"}
-        for name, value in settings_schema()["properties"].items()
-    }
+    server = {name: _scoped(_plain(value)) for name, value in settings_schema()["properties"].items()}
     ordered = enumerate({**server, **_CLIENT}.items())
     return {"title": "Ullage", "properties": {_SPACE + name: {**value, "order": at} for at, (name, value) in ordered}}
+
+
+def _scoped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With where it may be set; what is restricted also stands in the manifest's `restrictedConfigurations`."""
+    plain = {key: value for key, value in schema.items() if key != "restricted"}
+    return {**plain, "scope": "machine-overridable" if schema.get("restricted") else "window"}
 
 
 def _region(text: str, manifest: Path) -> tuple[int, int, str]:

@@ -205,7 +205,8 @@ def test_no_notice_outlives_what_it_points_to(
         edits = plan_truncation(after, data.draw(chains), limit, keep, Stamp(id="f", timestamp=2))
         shrunk = edits[0] if edits else None
     else:
-        plan = plan_compaction(after, CompactionLimits(target=limit, keep_tail=limit // 2), pinned, first)
+        limits = CompactionLimits(target=limit, keep_tail=limit // 2, keep_old=data.draw(st.integers(0, limit // 2)))
+        plan = plan_compaction(after, limits, pinned, first, lambda _, group, __: float(group.start % 3))
         shrunk = finish_compaction(plan, after, Stamp(id="f", timestamp=2), SUMMARY, 1) if plan else None
     left = after.after(shrunk).messages if shrunk else after.messages
     originals = {message.id: message for message in messages}

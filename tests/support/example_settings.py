@@ -1,7 +1,14 @@
 """Settings for the examples, as a client may send them."""
 
 from support.workspace import LARGE_MODEL
-from ullage.model.settings import ContextSettings, ModelSettings, ProviderSettings, Settings, SummarySettings
+from ullage.model.settings import (
+    ContextSettings,
+    HookSettings,
+    ModelSettings,
+    ProviderSettings,
+    Settings,
+    SummarySettings,
+)
 from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 
 
@@ -45,5 +52,14 @@ def every_setting() -> Settings:
             max_result_tokens_by_tool={"run_tests": 8_000},
             mode=TruncationMode.SMART,
             strategies=(Smart(keep_first=4), TruncateRange(keep=RangeKeep.QUARTER)),
+            private_patterns=(r"Project \w+",),
+            bring_back="contents",
+            trusted_folders=("/home/ada/weather",),
+        ),
+        hooks=HookSettings(
+            pre_compact=("/home/ada/bin/may-compact", "--quietly"),
+            post_compact=("log-compaction",),
+            timeout=3.0,
+            share_content=True,
         ),
     )

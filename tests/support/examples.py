@@ -23,6 +23,7 @@ from support.workspace import (
     START,
     OneFile,
     PacedSummarizer,
+    ScriptedCommands,
     TestClient,
     as_json,
     build_test_client,
@@ -37,10 +38,11 @@ from ullage.model.errors import (
     ProviderError,
     UllageError,
 )
-from ullage.model.settings import Settings, SummarySettings
+from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.fitting import fit_budget
+from ullage.service.ports import CommandOutcome
 from ullage.store.schema import VERSION
 from ullage.store.sqlite_store import open_store
 
@@ -117,6 +119,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _edit(examples, client, session_id)
     await _handle_sessions(examples, client, session_id)
     await _preview(examples, client)
+    await _stretch(examples, client)
     await _clear(examples)
     await _stop_helping(examples)
     await _fail(examples)
@@ -125,6 +128,7 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _cancel(examples)
     await _prompt(examples)
     await _ask_first(examples)
+    await _hook(examples)
     await _refuse(examples, client, session_id)
     await _configure(examples)
     await _contend(examples)
@@ -194,6 +198,38 @@ async def _preview(examples: Examples, client: TestClient) -> None:
     )
     await examples.refusal(client, "context/undo", sessionId=session_id, editId="e_99")
     await examples.call(client, "context/restore", "time", sessionId=session_id, timestamp=START)
+    client.recorder.notifications.clear()
+
+
+async def _hook(examples: Examples) -> None:
+    """A hook fails, then stops a compaction asked for by hand, then one that was not."""
+    commands = ScriptedCommands()
+    client = build_test_client(settings=Settings(hooks=HookSettings(pre_compact=("hook",))), commands=commands)
+    session_id = await _fill(client)
+    client.recorder.notifications.clear()
+    commands.outcomes["hook"] = CommandOutcome(status=1, err="no such table: releases")
+    await client.call("context/compact", sessionId=session_id)
+    client.recorder.notifications = client.recorder.notifications[:2]
+    examples.keep_updates(client)
+    commands.outcomes["hook"] = CommandOutcome(out='{"veto": "a release is under way"}')
+    await examples.refusal(client, "context/compact", sessionId=session_id)
+    await client.call("context/undo", sessionId=session_id)
+    client.recorder.notifications.clear()
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
+async def _stretch(examples: Examples, client: TestClient) -> None:
+    """Only the middle of a session is compacted, looked at first; an undo is looked at, too."""
+    session_id = await _start(client, LARGE_MODEL)
+    messages = [*first_turn(), *thinking_turn(1), *thinking_turn(2)]
+    appended = await client.call("session/append", sessionId=session_id, messages=messages)
+    ids = appended["messageIds"]
+    stretch = {"from": ids[1], "upTo": ids[-2]}
+    await examples.call(client, "context/compact", "stretch", sessionId=session_id, **stretch)
+    await examples.call(client, "context/undo", "preview", sessionId=session_id, dryRun=True)
+    await examples.call(client, "context/restore", "message", sessionId=session_id, messageId=ids[0])
     client.recorder.notifications.clear()
 
 

@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from support.workspace import PATIENCE, Live, no_prompts
+from support.workspace import PATIENCE, Live, OneProvider, no_prompts
 from ullage.model.answer import Fragment, ModelRequest
-from ullage.model.settings import Settings
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
-from ullage.service.model_ports import Provider
 from ullage.service.ports import SummaryPrompts
 
 GOOD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\n## Next step\n- Read line 7."
@@ -56,8 +54,4 @@ class Listening(ScriptedProvider):
 
     def live(self, prompts: SummaryPrompts = no_prompts) -> Live:
         """What a workspace needs to talk to it."""
-
-        def find(_model: str, _settings: Settings, /) -> Provider:
-            return self
-
-        return Live(providers=find, prompts=prompts)
+        return Live(providers=OneProvider(self), prompts=prompts)

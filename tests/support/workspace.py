@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from support.memory_store import MemoryStore
 from ullage.api.methods import METHODS
@@ -23,7 +24,17 @@ from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
 from ullage.service.model_ports import Provider, Providers, ToolAbout, Toolbox, ToolOutcome
 from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore, Summarizer, SummaryPrompts, SummaryStream
+from ullage.service.ports import (
+    CommandOutcome,
+    CommandRunner,
+    Ports,
+    ProjectFile,
+    ProjectFiles,
+    SessionStore,
+    Summarizer,
+    SummaryPrompts,
+    SummaryStream,
+)
 from ullage.service.workspace import Workspace
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
@@ -213,6 +224,33 @@ def play(script: str, toolbox: Toolbox | None = None) -> Live:
     return Live(providers=OneProvider(provider), toolbox=toolbox or NoTools())
 
 
+class ScriptedCommands:
+    """Runs nothing: answers each program with what the test puts down for it, and remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, CommandOutcome] = {}
+        self.given: list[Any] = []
+
+    async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
+        self.given.append(msgspec.json.decode(given))
+        return self.outcomes.get(command[0], CommandOutcome())
+
+
+class KnownFiles:
+    """A disk of one folder: its files by name."""
+
+    def __init__(self, folder: str = "", files: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self.files = dict(files or {})
+
+    def find(self, folder: str, names: Sequence[str], trusted: Sequence[str], most: int) -> tuple[ProjectFile, ...]:
+        if folder != self.folder:
+            return ()
+        reads = folder in trusted
+        found = (name for name in names if name in self.files)
+        return tuple(ProjectFile(path=name, text=self.files[name][:most] if reads else "") for name in found)
+
+
 class TestClient:
     """Calls methods by name with JSON values and gets JSON values back; raises the handler's `UllageError`s."""
 
@@ -251,13 +289,20 @@ def build_test_client(
     settings: Settings | None = None,
     summarizer: Summarizer | None = None,
     ids: CountingIds | None = None,
+    *,
     live: Live | None = None,
+    commands: CommandRunner | None = None,
+    project_files: ProjectFiles | None = None,
 ) -> TestClient:
     """A client of a new workspace; give two of them one store and one `ids` for two processes on it."""
     clock, ids = FixedClock(), ids or CountingIds()
-    return TestClient(
-        build_test_workspace(clock, ids, store=store, settings=settings, summarizer=summarizer, live=live), clock, ids
+    workspace = build_test_workspace(clock, ids, store=store, settings=settings, summarizer=summarizer, live=live)
+    workspace.ports = replace(
+        workspace.ports,
+        commands=commands or ScriptedCommands(),
+        project_files=project_files or KnownFiles(),
     )
+    return TestClient(workspace, clock, ids)
 
 
 def build_test_workspace(
@@ -281,5 +326,7 @@ def build_test_workspace(
         toolbox=live.toolbox,
         prices=find_price,
         prompts=live.prompts,
+        commands=ScriptedCommands(),
+        project_files=KnownFiles(),
     )
     return Workspace(ports, settings)

@@ -80,6 +80,12 @@ export interface Breakdown {
   readonly overhead?: number;
 }
 
+/** A file of the project that a compaction points to; `text` is its content then, if it was read. */
+export interface BroughtBack {
+  readonly path: string;
+  readonly text?: string;
+}
+
 /**
  * A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with
  * the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the
@@ -147,7 +153,8 @@ export interface CompactResult {
 /**
  * The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds;
  * `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's
- * messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
+ * messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were
+ * `brought_back`; people see all of it.
  */
 export interface CompactionBlock {
   readonly type: "context_compaction";
@@ -162,6 +169,7 @@ export interface CompactionBlock {
   readonly ledger?: ArtifactLedger;
   /** @default "offline" */
   readonly summarizer?: string;
+  readonly brought_back?: readonly BroughtBack[];
 }
 
 /** What a compaction did: the edit to undo it by, and its figures in tokens and messages. */
@@ -247,6 +255,12 @@ export interface ContextSettings {
    * summaries, when no summary could be made.
    */
   readonly strategies?: readonly StrategySettings[];
+  /** Regular expressions; what they match is left out of every summary, as secrets are. */
+  readonly privatePatterns?: readonly string[];
+  /** What a compaction says of the project's instruction files: nothing, names, or contents. @default "references" */
+  readonly bringBack?: "contents" | "off" | "references";
+  /** Folders whose instruction files' contents a compaction may bring back. */
+  readonly trustedFolders?: readonly string[];
 }
 
 /** What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217. */
@@ -356,6 +370,18 @@ export interface HistoryEntry {
 /** Every edit ever, oldest first. */
 export interface HistoryResult {
   readonly edits: readonly HistoryEntry[];
+}
+
+/** Programs of your own around a compaction. They get JSON on standard input, and none of your keys. */
+export interface HookSettings {
+  /** Program and arguments, run before a compaction. It may stop it or add instructions. */
+  readonly preCompact?: readonly string[];
+  /** Program and arguments, run after a compaction with its summary and figures. */
+  readonly postCompact?: readonly string[];
+  /** Seconds after which a hook is stopped. @default 10.0 */
+  readonly timeout?: number;
+  /** Give the hook before a compaction the messages that go, too, not only their number. @default false */
+  readonly shareContent?: boolean;
 }
 
 /** A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood. */
@@ -730,6 +756,7 @@ export interface Settings {
   readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly context?: ContextSettings;
   readonly summary?: SummarySettings;
+  readonly hooks?: HookSettings;
 }
 
 /** How much a notice matters. */

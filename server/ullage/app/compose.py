@@ -19,6 +19,8 @@ from ullage.service.workspace import Workspace
 from ullage.store.memory_base import memory_base
 from ullage.store.memory_files import FolderMemory
 from ullage.store.sqlite_store import open_store
+from ullage.system.commands import SubprocessRunner
+from ullage.system.project_files import LocalProjectFiles
 from ullage.tools.toolbox import LocalToolbox
 
 
@@ -65,6 +67,8 @@ def workspace_on(
     ports = Ports(
         store=store,
         catalog=ContextLimits.for_model,
+        commands=SubprocessRunner(),
+        project_files=LocalProjectFiles(),
         clock=SystemClock(),
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),

@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import CompactionBlock
+from ullage.model.blocks import BroughtBack, CompactionBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import cut_points, groups, turn_starts
@@ -46,16 +47,18 @@ Worth = Callable[[Sequence[Message], range, range], float]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What stands for the archived messages, and who wrote it."""
+    """What stands for the archived messages, who wrote it, and what comes back with it."""
 
     text: str
     ledger: ArtifactLedger
     summarizer: str
+    brought_back: tuple[BroughtBack, ...] = ()
 
 
 class CompactionPlan(Struct, frozen=True, kw_only=True):
     """What a compaction will do, but for the summary's words. `start` and `end` are the transcript's indices; `head` is
-    all that stands before the tail, `leading` and `kept` name what of it stays."""
+    all that stands before the tail, `leading` and `kept` name what of it stays. The marker may take `room` tokens, of
+    which `summary_tokens` are for summary and ledger."""
 
     start: int
     end: int
@@ -66,6 +69,7 @@ class CompactionPlan(Struct, frozen=True, kw_only=True):
     used_before: int
     used_without_marker: int
     summary_tokens: int
+    room: int
     messages_archived: int
 
     @property
@@ -114,6 +118,7 @@ def plan_compaction(
         used_before=view.used,
         used_without_marker=without,
         summary_tokens=min(room, limits.summary),
+        room=room,
         messages_archived=sum(not view.items[i].inserted for i in archived),
     )
 
@@ -125,13 +130,21 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
         tokens = sum(view.tokens[i] for i in group)
-        free = group.stop <= cut and not any(messages[i].id in stays or messages[i].compaction for i in group)
+        free = group.stop <= cut and not any(messages[i].id in stays or _leans(messages[i]) for i in group)
         if free and tokens <= room and (value := worth(messages, group, tail)) > 0:
             ranked.append((value / max(tokens, 1), group, tokens))
     for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
         if tokens <= room:
             room -= tokens
             yield from group
+
+
+def _leans(message: Message) -> bool:
+    """Whether a message says little without others: a marker, which is replaced, or a read whose lines a notice says
+    are shown later, in a message that may go."""
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    shown = [part.text for block in results for part in block.content if isinstance(part, TextBlock)]
+    return message.compaction is not None or any(AGAIN in text for text in (message.text, *shown))
 
 
 def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
@@ -191,6 +204,7 @@ def finish_compaction(
         kept=plan.kept,
         ledger=summary.ledger,
         summarizer=summary.summarizer,
+        brought_back=summary.brought_back,
     )
     after = plan.used_without_marker + view.measure(_marker(stamp, block))
     return CompactionEdit(

@@ -26,7 +26,7 @@ from ullage.transcript.reads import FileRead, file_keys, file_reads, only_text
 # A stretch shorter than its notice would grow, and many notices make a text hard to read.
 _MIN_LINES = 6
 _MIN_CHARS = 200
-_AGAIN = "shown again later in this conversation]"
+AGAIN = "shown again later in this conversation]"
 
 
 class _Cut(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]
     for read in reversed(reads):
         lines = file_lines(read.text, read.first)
         later = shown.setdefault(files[read.path], _Shown())
-        fixed = read.is_input or read.message_id in untouched or _AGAIN in read.text
+        fixed = read.is_input or read.message_id in untouched or AGAIN in read.text
         gone = [] if fixed else _repeated(lines, later)
         if gone:
             cuts.append(_cut(read, lines, gone, later))
@@ -138,11 +138,11 @@ def _cut(read: FileRead, lines: Sequence[Line], gone: Sequence[_Stretch], later:
 
 def _notice(read: FileRead, lines: Sequence[Line], stretch: _Stretch) -> str:
     if stretch.stop - stretch.start == len(lines):
-        return f"[{read.path} is {_AGAIN}"
+        return f"[{read.path} is {AGAIN}"
     numbers = [number for line in lines[stretch.start : stretch.stop] if (number := line.number) is not None]
     if numbers:
-        return f"[lines {numbers[0]}-{numbers[-1]} of {read.path} are {_AGAIN}"
-    return f"[{stretch.stop - stretch.start} lines of {read.path} are {_AGAIN}"
+        return f"[lines {numbers[0]}-{numbers[-1]} of {read.path} are {AGAIN}"
+    return f"[{stretch.stop - stretch.start} lines of {read.path} are {AGAIN}"
 
 
 def _replacements(messages: Sequence[Message], cuts: Sequence[_Cut]) -> Iterator[Replacement]:

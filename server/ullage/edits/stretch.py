@@ -59,6 +59,7 @@ def plan_stretch(
         used_before=view.used,
         used_without_marker=view.used - tokens,
         summary_tokens=min(room, SUMMARY_CAP),
+        room=room,
         messages_archived=sum(not view.items[i].inserted for i in archived),
     )
 

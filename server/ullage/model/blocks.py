@@ -63,14 +63,21 @@ class ToolResultBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="
     is_error: bool = False
 
 
+class BroughtBack(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file of the project that a compaction points to; `text` is its content then, if it was read."""
+
+    path: str
+    text: str = ""
+
+
 class CompactionBlock(
     Struct, frozen=True, kw_only=True, tag_field="type", tag="context_compaction", omit_defaults=True
 ):
     """The marker that stands in the transcript where older messages were compacted.
 
     `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole
-    context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the
-    rendered `ledger`; people see all of it.
+    context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the
+    rendered `ledger` and the project's files that were `brought_back`; people see all of it.
     """
 
     compaction_number: int
@@ -82,6 +89,7 @@ class CompactionBlock(
     kept: tuple[str, ...] = ()
     ledger: ArtifactLedger = ArtifactLedger()
     summarizer: str = "offline"
+    brought_back: tuple[BroughtBack, ...] = ()
 
 
 Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | ResourceBlock | CompactionBlock

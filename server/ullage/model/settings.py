@@ -3,6 +3,7 @@
 Field docs become the settings schema, VS Code's settings page and Neovim's defaults, so they are written for users.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,8 @@ from ullage.model.strategies import StrategySettings, TruncationMode
 
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Tokens = Annotated[int, Meta(gt=0)]
+# What a project must not decide for the person who opens it: editors take such a setting from trusted folders only.
+_RESTRICTED = {"restricted": True}
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -93,6 +96,58 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
             "or, where it makes summaries, when no summary could be made."
         ),
     ] = ()
+    private_patterns: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Regular expressions; what they match is left out of every summary, as secrets are.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ()
+    bring_back: Annotated[
+        Literal["off", "references", "contents"],
+        Meta(description="What a compaction says of the project's instruction files: nothing, names, or contents."),
+    ] = "references"
+    trusted_folders: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Folders whose instruction files' contents a compaction may bring back.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        for pattern in self.private_patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"privatePatterns: {pattern!r} is no regular expression, {error}") from None
+
+
+class HookSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Programs of your own around a compaction. They get JSON on standard input, and none of your keys."""
+
+    pre_compact: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Program and arguments, run before a compaction. It may stop it or add instructions.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ()
+    post_compact: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Program and arguments, run after a compaction with its summary and figures.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ()
+    timeout: Annotated[float, Meta(gt=0, le=600, description="Seconds after which a hook is stopped.")] = 10.0
+    share_content: Annotated[
+        bool,
+        Meta(
+            description="Give the hook before a compaction the messages that go, too, not only their number.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = False
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -150,11 +205,17 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     ] = {}
     provider: Annotated[
         str,
-        Meta(description="Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key."),
+        Meta(
+            description="Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.",
+            extra_json_schema=_RESTRICTED,
+        ),
     ] = ""
-    providers: Annotated[dict[str, ProviderSettings], Meta(description="Providers by name.")] = {}
+    providers: Annotated[
+        dict[str, ProviderSettings], Meta(description="Providers by name.", extra_json_schema=_RESTRICTED)
+    ] = {}
     context: ContextSettings = ContextSettings()
     summary: SummarySettings = SummarySettings()
+    hooks: HookSettings = HookSettings()
 
 
 def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextSettings:

@@ -90,6 +90,16 @@ def compaction_failed(reason: str) -> str:
     return f"Compaction failed: {reason}"
 
 
+def compaction_vetoed(reason: str) -> str:
+    """A hook of the person's stopped a compaction; `reason` is a clause."""
+    return f"Not compacted: {reason}."
+
+
+def hook_failed(hook: str, reason: str) -> str:
+    """A hook did nothing useful (`preCompact`); the compaction does not depend on it."""
+    return f"The {hook} hook failed and was passed over: {reason}."
+
+
 def compaction_retried(what: str, reason: str) -> str:
     """A summary could not be had; `what` is tried instead."""
     return f"Compaction failed: {reason.rstrip('.')}. Trying {what} instead."

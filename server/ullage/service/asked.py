@@ -8,7 +8,7 @@ from ullage.edits.stretch import find_stretch, plan_stretch
 from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import MessageNotFound, NothingToCompact
-from ullage.service.compaction import manual_limits, new_stamp, plan, planned_on
+from ullage.service.compaction import manual_limits, plan, planned_on
 from ullage.service.session import Planned, Session
 from ullage.service.workspace import Workspace
 
@@ -33,7 +33,7 @@ def plan_asked(workspace: Workspace, session: Session, asked: Asked) -> Planned:
     found = plan_stretch(view, stretch, transcript.messages, transcript.pinned, first_user_id)
     if found is None:
         raise NothingToCompact(words.nothing_in_stretch(stretch.note))
-    planned = planned_on(session, view, found, new_stamp(workspace, EditTrigger.MANUAL))
+    planned = planned_on(workspace, session, view, found, EditTrigger.MANUAL)
     return replace(planned, note=stretch.note)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.edits.compaction import (
@@ -23,29 +23,26 @@ from ullage.edits.compaction import (
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
-from ullage.model.context_events import CompactionComplete
-from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
 from ullage.model.message import Message
 from ullage.model.updates import (
-    CompactionMeta,
     CompactionStatus,
-    CompactionSummaryChunk,
-    CompactionUpdate,
-    Meta,
-    TextContent,
     Update,
 )
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
+from ullage.service.bring_back import look_up, with_files
+from ullage.service.hooks import after_compaction, before_compaction
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.prepared import tail_for, take_prepared
 from ullage.service.session import Planned, Session
 from ullage.service.summary_writers import model_writer, writes_by_model
-from ullage.service.usage import tell_usage
+from ullage.service.teller import Teller
 from ullage.service.workspace import Workspace
+from ullage.summary.privacy import hide
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.summary.scoring import worth
@@ -63,6 +60,21 @@ BLOCK_SHARE = 0.25
 # Old messages worth their tokens verbatim are few and short: a summary says more per token, and where tokens are
 # scarce it needs all of them.
 _KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
+
+
+def _nobody(_: object) -> None:
+    """Nobody listens."""
+
+
+class Hearing(Struct, frozen=True, kw_only=True):
+    """Who hears of a summary being written: of each piece as it comes, and of waits for the provider, which everybody
+    who listens to the session hears of unless `update` is given."""
+
+    piece: Callable[[str], None] = _nobody
+    update: Callable[[Update], None] | None = None
+
+
+_UNHEARD = Hearing()
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
@@ -128,19 +140,22 @@ def plan(
     found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, worth)
     if found is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
-    planned = planned_on(session, view, found, new_stamp(workspace, trigger))
+    planned = planned_on(workspace, session, view, found, trigger)
     return replace(planned, cuts=(replace(cut, part_of=planned.stamp.id),)) if cut else planned
 
 
-def planned_on(session: Session, view: CountedView, found: CompactionPlan, stamp: Stamp) -> Planned:
+def planned_on(
+    workspace: Workspace, session: Session, view: CountedView, found: CompactionPlan, trigger: EditTrigger
+) -> Planned:
     """A plan for the session as it is now."""
     return Planned(
         session_id=session.id,
         view=view,
         plan=replace(found, used_before=session.used),
-        stamp=stamp,
+        stamp=new_stamp(workspace, trigger),
         number=session.transcript.compactions + 1,
         edits_seen=session.edits_seen,
+        private=workspace.settings_of(session).private_patterns,
     )
 
 
@@ -153,11 +168,12 @@ async def compact(
     edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
     """
     with _only_run(workspace, session_id):
-        planned = make_plan()
-        teller = _Teller(workspace, planned)
+        planned, began = make_plan(), workspace.ports.clock.now()
+        teller = Teller(workspace, planned)
         teller.begun()
         try:
-            edit = apply(workspace, planned, await write_summary(workspace, planned, attempt, teller.chunk))
+            planned, request = await prepare(workspace, planned, attempt.focus)
+            edit = apply(workspace, planned, await write_summary(workspace, planned, request, attempt, teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
             raise
@@ -165,45 +181,60 @@ async def compact(
             teller.ended(CompactionStatus.FAILED, str(error))
             raise
         teller.completed(edit)
+        after_compaction(workspace, planned, edit, began)
         return Compacted(edit=edit, note=planned.note)
 
 
 def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> Compacted:
     """Applies a compaction whose summary is there already, telling every listener. Raises `PreviewExpired`."""
-    teller = _Teller(workspace, planned)
+    teller = Teller(workspace, planned)
     edit = apply(workspace, planned, summary)
     teller.begun()
     teller.completed(edit)
+    after_compaction(workspace, planned, edit, workspace.ports.clock.now())
     return Compacted(edit=edit, note=planned.note)
+
+
+async def prepare(
+    workspace: Workspace, planned: Planned, focus: str, *, dry_run: bool = False
+) -> tuple[Planned, SummaryRequest]:
+    """The plan with what comes back with it, and what the summariser is asked, the person's hook having been heard.
+
+    Raises `CompactionVetoed`.
+    """
+    planned = with_files(planned, await look_up(workspace, workspace.session(planned.session_id)))
+    request = summary_request(workspace, planned, focus)
+    return planned, replace(request, focus=await before_compaction(workspace, planned, request, dry_run=dry_run))
 
 
 async def write_summary(
     workspace: Workspace,
     planned: Planned,
+    request: SummaryRequest,
     attempt: Attempt = SUMMARIES[0],
     told: Callable[[str], None] = lambda _: None,
 ) -> Summary:
     """The summary of what a plan archives, prepared or new, each piece handed to `told` as it comes."""
-    if attempt == SUMMARIES[0] and planned.session_id in workspace.preparations:
-        prepared = await take_prepared(workspace, planned, summary_request(workspace, planned))
+    if attempt == SUMMARIES[0] and not request.focus and planned.session_id in workspace.preparations:
+        prepared = await take_prepared(workspace, planned, request)
         if prepared is not None:
             told(prepared.text)
             return prepared
-    return await write_anew(workspace, planned, attempt, told)
+    return await write_anew(workspace, planned, request, attempt, Hearing(piece=told))
 
 
 async def write_anew(
     workspace: Workspace,
     planned: Planned,
+    request: SummaryRequest,
     attempt: Attempt = SUMMARIES[0],
-    told: Callable[[str], None] = lambda _: None,
-    tell: Callable[[Update], None] | None = None,
+    hearing: Hearing = _UNHEARD,
 ) -> Summary:
-    """`write_summary` without looking for a prepared one. `tell` hears of waits, everybody who listens unless given."""
+    """`write_summary` without looking for a prepared one."""
     session = workspace.session(planned.session_id)
-    request = summary_request(workspace, planned, attempt.focus)
     if not attempt.offline and writes_by_model(workspace, session):
-        summarizer = model_writer(workspace, session, attempt.skip, tell or partial(workspace.emit, session.id))
+        tell = hearing.update or partial(workspace.emit, session.id)
+        summarizer = model_writer(workspace, session, attempt.skip, tell)
     else:
         summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
         request = _without_oldest(request, attempt.skip)
@@ -211,15 +242,16 @@ async def write_anew(
     pieces: list[str] = []
     async for piece in stream.pieces:
         pieces.append(piece)
-        told(piece)
+        hearing.piece(piece)
     return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name)
 
 
 def summary_request(workspace: Workspace, planned: Planned, focus: str = "") -> SummaryRequest:
-    """What the summariser is asked: the head's messages as they were before any edit emptied parts of them."""
+    """What the summariser is asked: the head's messages as they were before any edit emptied parts of them, without
+    private passages."""
     found = planned.plan
     tracker = workspace.session(planned.session_id).tracker
-    return SummaryRequest(
+    request = SummaryRequest(
         messages=_originals(workspace, planned),
         indices=tuple(item.index for item in found.head),
         max_tokens=max(1, int(found.summary_tokens / tracker.calibration.ratio)),
@@ -228,6 +260,7 @@ def summary_request(workspace: Workspace, planned: Planned, focus: str = "") -> 
         tail=tuple(item.message for item in planned.view.items if item.index >= found.end),
         focus=focus,
     )
+    return hide(request, planned.private)
 
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
@@ -259,8 +292,8 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
 
 
 def finish(planned: Planned, summary: Summary) -> CompactionEdit:
-    """The edit a plan and a summary make. Whoever wrote the summary, no secret stays in it."""
-    safe = replace(summary, text=redact(summary.text))
+    """The edit a plan and a summary make. Whoever wrote the summary, no secret and nothing private stays in it."""
+    safe = hide(replace(summary, text=redact(summary.text), brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 
@@ -312,52 +345,3 @@ def require_idle(workspace: Workspace, session_id: str) -> None:
     """Raises `SessionBusy` while a compaction of the session is under way."""
     if session_id in workspace.compacting:
         raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
-
-
-class _Teller:
-    """Tells listeners of one run, in ACP's order: in progress, chunks, one terminal status, the new usage."""
-
-    def __init__(self, workspace: Workspace, planned: Planned) -> None:
-        self._workspace = workspace
-        self._planned = planned
-        self._session_id = planned.session_id
-        self._id = planned.stamp.id
-
-    def begun(self) -> None:
-        self._tell(CompactionUpdate(compaction_id=self._id, status=CompactionStatus.IN_PROGRESS, meta=self._meta()))
-
-    def chunk(self, text: str) -> None:
-        self._tell(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
-
-    def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
-        self._tell(CompactionUpdate(compaction_id=self._id, status=status, error=error, meta=self._meta()))
-
-    def completed(self, edit: CompactionEdit) -> None:
-        block = compaction_block(edit)
-        self._tell(
-            CompactionUpdate(
-                compaction_id=self._id,
-                status=CompactionStatus.COMPLETED,
-                summary=(TextContent(text=block.summary),),
-                meta=self._meta(edit),
-            )
-        )
-        tell_usage(self._workspace, self._workspace.session(self._session_id))
-        self._workspace.bus.publish(CompactionComplete(session_id=self._session_id, edit=edit))
-
-    def _tell(self, update: Update) -> None:
-        self._workspace.emit(self._session_id, update)
-
-    def _meta(self, edit: CompactionEdit | None = None) -> Meta[CompactionMeta]:
-        planned = self._planned
-        return Meta(
-            ullage=CompactionMeta(
-                trigger=planned.stamp.trigger.value,
-                compaction_number=planned.number,
-                edit_id=edit.id if edit else None,
-                message_id=edit.marker.id if edit else None,
-                messages_archived=planned.plan.messages_archived,
-                context_size_before=planned.plan.used_before,
-                context_size_after=compaction_block(edit).context_size_after if edit else 0,
-            )
-        )

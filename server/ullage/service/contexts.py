@@ -16,6 +16,7 @@ from ullage.service.compaction import (
     Planned,
     apply_and_tell,
     finish,
+    prepare,
     require_rest,
 )
 from ullage.service.fallback import compact_somehow, write_somehow
@@ -110,7 +111,8 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
     session = await settled(workspace, session_id)
     require_rest(workspace, session_id)
     planned = plan_asked(workspace, session, asked)
-    summary = await write_somehow(workspace, planned, asked.focus)
+    planned, request = await prepare(workspace, planned, asked.focus, dry_run=True)
+    summary = await write_somehow(workspace, planned, request, asked.focus)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(planned, summary)
     return Preview(

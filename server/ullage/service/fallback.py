@@ -21,6 +21,7 @@ from ullage.service.notices import compaction_retried, offline_summary_used
 from ullage.service.session import Planned, Session
 from ullage.service.summary_writers import writes_by_model
 from ullage.service.workspace import Workspace
+from ullage.summary.request import SummaryRequest
 
 # No other way of asking the model mends these: a provider that is busy was waited for, one that finds the conversation
 # too long was given less and less of it.
@@ -48,13 +49,13 @@ async def compact_somehow(
         return done
 
 
-async def write_somehow(workspace: Workspace, planned: Planned, focus: str) -> Summary:
+async def write_somehow(workspace: Workspace, planned: Planned, request: SummaryRequest, focus: str) -> Summary:
     """A summary for a preview, in as many tries as a compaction by hand has."""
     attempts = _attempts(workspace, workspace.session(planned.session_id), EditTrigger.MANUAL, focus)
     while True:
         attempt, *following = attempts
         try:
-            return await write_summary(workspace, planned, attempt)
+            return await write_summary(workspace, planned, request, attempt)
         except (ProviderError, InvalidRequest) as error:
             attempts = _left_after(error, following)
             if not attempts:

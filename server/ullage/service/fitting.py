@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compaction import BLOCK_SHARE, apply_and_tell, finish, keep_old, plan, write_summary
+from ullage.service.compaction import (
+    BLOCK_SHARE,
+    apply_and_tell,
+    finish,
+    keep_old,
+    plan,
+    summary_request,
+    write_summary,
+)
 from ullage.service.ladder import SUMMARIES
 from ullage.service.session import Planned, Session
 from ullage.service.shrink import fit_limit
@@ -84,7 +92,8 @@ async def _try(workspace: Workspace, session: Session, attempt: _Attempt, focus:
         planned = plan(workspace, session, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
     except NothingToCompact:
         return None
-    summary = await write_summary(workspace, planned, replace(SUMMARIES[0], focus=focus))
+    request = summary_request(workspace, planned, focus)
+    summary = await write_summary(workspace, planned, request, replace(SUMMARIES[0], focus=focus))
     after = compaction_block(finish(planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)
 

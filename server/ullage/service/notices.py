@@ -59,6 +59,16 @@ def compaction_failed(reason: str) -> Notice:
     return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
 
 
+def compaction_vetoed(reason: str) -> Notice:
+    """A hook stopped an automatic compaction."""
+    return _notice("compaction_vetoed", Severity.WARNING, words.compaction_vetoed(reason))
+
+
+def hook_failed(hook: str, reason: str) -> Notice:
+    """A hook failed; the compaction goes on as if there were none."""
+    return _notice("hook_failed", Severity.WARNING, words.hook_failed(hook, reason))
+
+
 def compaction_retried(what: str, reason: str) -> Notice:
     """A try at a summary failed, another way is tried."""
     return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))

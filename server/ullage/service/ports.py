@@ -270,6 +270,40 @@ class MemoryFiles(Protocol):
         ...
 
 
+class CommandOutcome(Struct, frozen=True, kw_only=True):
+    """How a program ended: its exit status and the beginning of what it wrote, or the `fault` for which it has none."""
+
+    status: int = 0
+    out: str = ""
+    err: str = ""
+    fault: str = ""
+
+
+class CommandRunner(Protocol):
+    """Runs a person's own programs."""
+
+    async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
+        """Runs a program, `given` on its standard input, for at most `timeout` seconds. Never raises for what the
+        program does; when this returns or is cancelled, the program has ended."""
+        ...
+
+
+class ProjectFile(Struct, frozen=True, kw_only=True):
+    """A file by its path within the project's folder; without `text` it was not read."""
+
+    path: str
+    text: str = ""
+
+
+class ProjectFiles(Protocol):
+    """The files of projects on disk."""
+
+    def find(self, folder: str, names: Sequence[str], trusted: Sequence[str], most: int) -> tuple[ProjectFile, ...]:
+        """Those of `names` that are plain files within `folder`, in order, with up to `most` characters of each if the
+        folder lies in one of the `trusted` ones. Blocks while the disk does; never raises."""
+        ...
+
+
 class Listener(Protocol):
     """Whoever wants to know what happens in sessions: a door, a demo, a test."""
 
@@ -298,3 +332,5 @@ class Ports(Struct, frozen=True, kw_only=True):
     toolbox: Toolbox
     prices: Prices
     prompts: SummaryPrompts
+    commands: CommandRunner
+    project_files: ProjectFiles

@@ -8,7 +8,7 @@ from ullage.model.edits import EditTrigger
 from ullage.model.errors import NothingToCompact
 from ullage.model.strategies import TruncationMode
 from ullage.policy.budget import ContextBudget
-from ullage.service.compaction import automatic_limits, plan, write_anew
+from ullage.service.compaction import Hearing, automatic_limits, plan, summary_request, write_anew
 from ullage.service.prepared import holding
 from ullage.service.session import Planned, Preparation, Session
 from ullage.service.summary_writers import writes_by_model
@@ -48,7 +48,9 @@ def _is_time(workspace: Workspace, session: Session, budget: ContextBudget) -> b
 
 
 async def _write(workspace: Workspace, planned: Planned) -> Summary:
-    return await write_anew(workspace, planned, tell=lambda _: None)
+    return await write_anew(
+        workspace, planned, summary_request(workspace, planned), hearing=Hearing(update=lambda _: None)
+    )
 
 
 def _note(task: "asyncio.Task[Summary]") -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.blocks import BroughtBack, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, ShortenEdit
 from ullage.model.events import (
     ContextEdited,
@@ -48,8 +48,9 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it. `note` says what is not as
-    the person asked."""
+    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it. `private` are the
+    patterns of what no summary may hold, `brought_back` the files that come with it; `note` says what is not as the
+    person asked."""
 
     session_id: str
     view: CountedView
@@ -58,6 +59,8 @@ class Planned(Struct, frozen=True, kw_only=True):
     number: int
     edits_seen: int
     cuts: tuple[ShortenEdit, ...] = ()
+    private: tuple[str, ...] = ()
+    brought_back: tuple[BroughtBack, ...] = ()
     note: str = ""
 
 
@@ -99,6 +102,7 @@ class Session:
         self.breaker = Breaker()
         self.edits_seen = 0
         self.cleared_at = 0
+        self.vetoed_at = 0
         self.tool_uses = 0
         self.bill = Bill()
         self.told_unfit = False

@@ -14,7 +14,13 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView
 from ullage.model.context_events import AutoCompacting, ContextWarning
 from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
-from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
+from ullage.model.errors import (
+    CompactionVetoed,
+    NothingToCompact,
+    PreviewExpired,
+    SessionBusy,
+    UllageError,
+)
 from ullage.model.events import ContextEdited, ContextWarned
 from ullage.model.strategies import TruncationMode
 from ullage.policy.alarm import is_due, raised
@@ -38,6 +44,7 @@ from ullage.service.notices import (
     cannot_fit,
     compaction_due,
     compaction_failed,
+    compaction_vetoed,
     context_cleared,
 )
 from ullage.service.preparing import prepare
@@ -49,6 +56,8 @@ _log = logging.getLogger(__name__)
 # Looking for something to clear costs time in proportion to the context; after a vain look, the context must have
 # grown by this share of what clearing must save.
 _RETRY_SHARE = 0.25
+# A hook that held a compaction back is asked again once the context has grown by this share of usable.
+_VETO_SHARE = 0.02
 
 
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
@@ -59,6 +68,8 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
+    if session.used < budget.compact_at:
+        session.vetoed_at = 0
     due = _due(workspace, session, budget)
     session = _tell_due(workspace, session, budget, due)
     if due is Action.NONE:
@@ -148,10 +159,11 @@ async def shrink(workspace: Workspace, session_id: str) -> None:
 
 
 def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
-    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; where the
-    person wants to be asked, too, but with one."""
-    waits = session.breaker.is_open or workspace.settings.summary.confirm
+    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; so it is
+    after a veto of the person's hook, until the context has grown; where they want to be asked, too, but with one."""
     action = decide(session.used, budget, session.tool_uses, workspace.settings_of(session).clear_at_tool_uses)
+    held_back = session.used < session.vetoed_at + int(budget.usable * _VETO_SHARE)
+    waits = session.breaker.is_open or held_back or workspace.settings.summary.confirm
     if action is Action.COMPACT and waits and not budget.overflow(session.used):
         return Action.CLEAR
     return action
@@ -204,6 +216,9 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
         session = workspace.session(session.id)
         session.breaker = after_failure(session.breaker)
         return True
+    except CompactionVetoed as veto:
+        _hold_back(workspace, session.id, budget, veto)
+        return False
     except NothingToCompact as error:
         _log.info("session %s: %s", session.id, error)
     except UllageError as error:
@@ -216,6 +231,15 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     if session.breaker.is_open:
         workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
     return not budget.overflow(session.used)
+
+
+def _hold_back(workspace: Workspace, session_id: str, budget: ContextBudget, veto: CompactionVetoed) -> None:
+    """Leaves the context to the person, unless it no longer fits the window."""
+    workspace.emit(session_id, compaction_vetoed(str(veto)))
+    session = workspace.session(session_id)
+    if budget.overflow(session.used):
+        session = _truncate(workspace, session, budget)
+    session.vetoed_at = session.used
 
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:

@@ -36,6 +36,7 @@ class Workspace:
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
+        self.background: set[asyncio.Task[None]] = set()
         self.preparations: dict[str, Preparation] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None

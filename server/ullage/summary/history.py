@@ -25,7 +25,7 @@ _SYNTHETIC = re.compile(
 _INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 _CALL_LIMIT = 12_000
-_GROUP_LIMIT = 120
+_GROUP_LIMIT = 200
 # Shorter inputs are switches and single words.
 _SHORTEST = 16
 _SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
@@ -152,8 +152,7 @@ def _of_call(call: ToolCall, first: int) -> Iterator[Excerpt]:
     for text in _written(call):
         for piece in _lines(text, _CALL_LIMIT):
             order += 1
-            # A command that is one line says no more than its group.
-            if len(piece) >= _SHORTEST and piece not in group and not piece.startswith(group[2:]):
+            if len(piece) >= _SHORTEST and piece not in group:
                 yield _shown(piece, call.index, order, Source.CALL, group)
         order += _APART
     if call.result:

@@ -1,6 +1,7 @@
 """The artifact ledger: collected from tool calls, merged over compactions, fitted to a budget."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeVar
@@ -61,25 +62,23 @@ def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
 def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> ArtifactLedger:
     """The most important part of `ledger` whose rendering counts at most `budget_tokens`."""
     order = _interleaved(ledger)
-    chosen, spent = 0, 0
-    for artifact in order:
-        spent += counter.count(render_ledger(_only([artifact])).split("\n", 1)[1])
-        if spent > budget_tokens:
-            break
-        chosen += 1
-    fitted = _only(order[:chosen])
-    while chosen and counter.count(render_ledger(fitted)) > budget_tokens:
+
+    def cost(chosen: int) -> int:
+        return counter.count(render_ledger(_only(order[:chosen])))
+
+    # More artifacts take more room but for their common folder, which the search may meet anywhere.
+    chosen = bisect_right(range(min(len(order), budget_tokens)), budget_tokens, key=lambda last: cost(last + 1))
+    while chosen and cost(chosen) > budget_tokens:
         chosen -= max(1, chosen // 16)
-        fitted = _only(order[:chosen])
-    return fitted
+    return _only(order[:chosen])
 
 
 def _interleaved(ledger: ArtifactLedger) -> list[Artifact]:
-    """Best first over all three lists: two files to each command and each identifier."""
+    """Best first: two files to each command, and identifiers last, since the summary quotes them, too."""
     files = zip_longest(ledger.files[::2], ledger.files[1::2])
-    rows = zip_longest(files, ledger.commands, ledger.identifiers, fillvalue=None)
-    flat = (entry for pair, command, name in rows for entry in (*(pair or ()), command, name))
-    return [artifact for artifact in flat if artifact is not None]
+    rows = zip_longest(files, ledger.commands, fillvalue=None)
+    flat = (entry for pair, command in rows for entry in (*(pair or ()), command))
+    return [*(artifact for artifact in flat if artifact is not None), *ledger.identifiers]
 
 
 def _only(artifacts: Sequence[Artifact]) -> ArtifactLedger:

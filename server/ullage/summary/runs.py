@@ -37,14 +37,14 @@ def runs_of(calls: Sequence[ToolCall]) -> Iterator[Run]:
         shown = _shown(call.command)
         if shown:
             outcome, detail = judge(call.result, call.failed)
-            tests, looks = is_test(call.command), only_looks(call.command)
+            looks = only_looks(call.command)
             yield Run(
                 command=shown,
                 index=call.index,
                 outcome=outcome,
                 detail=clean(detail),
-                is_test=tests,
-                looks=looks and not tests,
+                is_test=is_test(call.command) and not looks,
+                looks=looks,
             )
 
 

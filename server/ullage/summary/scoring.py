@@ -22,7 +22,10 @@ _READ_AT_MOST = 8_000
 
 def worth(messages: Sequence[Message], group: range, tail: range) -> float:
     """From 0 (a summary says it as well) to 5: a person's own words, and results whose names the agent's messages of
-    the tail still use. Both ranges are places in `messages`; those of `group` belong together."""
+    the tail still use; nothing for what holds a secret. Both ranges are places in `messages`; those of `group` belong
+    together."""
+    if any(redact(text) != text for place in group for text in _texts(messages[place])):
+        return 0.0  # what a summary would leave out is not carried on in full
     prompts = any(_is_prompt(messages, place) for place in group)
     if any(_holds_secret(messages[place]) for place in group):
         # Nobody asked for it to stay, and a summary would leave the secret out.

@@ -23,6 +23,8 @@ from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports
 from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
+from ullage.system.commands import SubprocessRunner
+from ullage.system.project_files import LocalProjectFiles
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
 # The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
@@ -107,6 +109,8 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 providers=ProviderRegistry(),
                 prices=price_of,
                 prompts=read_summary_prompts,
+                commands=SubprocessRunner(),
+                project_files=LocalProjectFiles(),
                 toolbox=RecordedTools(recording),
             )
             client = TestClient(Workspace(ports, settings), clock, ids)

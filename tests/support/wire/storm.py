@@ -31,6 +31,8 @@ from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore
 from ullage.service.workspace import Workspace
 from ullage.store.sqlite_store import open_store
+from ullage.system.commands import SubprocessRunner
+from ullage.system.project_files import LocalProjectFiles
 
 # Small enough that a few hundred turns compact many times.
 _WINDOW = 8_192
@@ -123,6 +125,8 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
             providers=ProviderRegistry(),
             prices=price_of,
             prompts=read_summary_prompts,
+            commands=SubprocessRunner(),
+            project_files=LocalProjectFiles(),
             toolbox=_Echo(chance),
         )
         await storm.run(ports, count)

@@ -26,6 +26,11 @@ def test_what_a_program_put_into_the_users_mouth_is_worth_nothing() -> None:
     assert worth(inserted, range(1), range(1, 3)) == 0
 
 
+def test_what_holds_a_secret_is_worth_nothing() -> None:
+    messages = (user("Deploy with password = 'Qz8kmqIEak47x'."), agent("Done."))
+    assert worth(messages, range(1), range(1, 2)) == 0
+
+
 def test_output_that_comes_as_a_users_message_is_no_prompt() -> None:
     fenced = (agent("```bash\nls\n```"), user("<returncode>0</returncode>\n<output>\na\n</output>"), agent("Done."))
     assert worth(fenced, range(1, 2), range(2, 3)) == 0

@@ -85,6 +85,9 @@ M.defaults = {
     maxResultTokensByTool = vim.empty_dict(),
     mode = 'summarize',
     strategies = {},
+    privatePatterns = {},
+    bringBack = 'references',
+    trustedFolders = {},
   },
   summary = {
     writer = 'auto',
@@ -92,6 +95,12 @@ M.defaults = {
     promptFile = '',
     prepareAt = 0.75,
     confirm = false,
+  },
+  hooks = {
+    preCompact = {},
+    postCompact = {},
+    timeout = 10.0,
+    shareContent = false,
   },
 }
 
@@ -138,11 +147,13 @@ M.settings = {
   },
   provider = {
     description = 'Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.',
+    restricted = true,
     type = 'string',
     default = '',
   },
   providers = {
     description = 'Providers by name.',
+    restricted = true,
     type = 'object',
     additionalProperties = {
       title = 'ProviderSettings',
@@ -400,6 +411,29 @@ M.settings = {
     },
     default = {},
   },
+  ['context.privatePatterns'] = {
+    description = 'Regular expressions; what they match is left out of every summary, as secrets are.',
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['context.bringBack'] = {
+    description = "What a compaction says of the project's instruction files: nothing, names, or contents.",
+    enum = { 'contents', 'off', 'references' },
+    default = 'references',
+  },
+  ['context.trustedFolders'] = {
+    description = "Folders whose instruction files' contents a compaction may bring back.",
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
   ['summary.writer'] = {
     description = 'auto: a model where one is configured, else offline.',
     enum = { 'auto', 'model', 'offline' },
@@ -424,6 +458,37 @@ M.settings = {
   },
   ['summary.confirm'] = {
     description = 'Ask instead of compacting by itself, as long as the context is not over its usable window.',
+    type = 'boolean',
+    default = false,
+  },
+  ['hooks.preCompact'] = {
+    description = 'Program and arguments, run before a compaction. It may stop it or add instructions.',
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['hooks.postCompact'] = {
+    description = 'Program and arguments, run after a compaction with its summary and figures.',
+    restricted = true,
+    type = 'array',
+    items = {
+      type = 'string',
+    },
+    default = {},
+  },
+  ['hooks.timeout'] = {
+    description = 'Seconds after which a hook is stopped.',
+    type = 'number',
+    exclusiveMinimum = 0,
+    maximum = 600,
+    default = 10.0,
+  },
+  ['hooks.shareContent'] = {
+    description = 'Give the hook before a compaction the messages that go, too, not only their number.',
+    restricted = true,
     type = 'boolean',
     default = false,
   },

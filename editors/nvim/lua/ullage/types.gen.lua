@@ -44,6 +44,11 @@
 ---@field summary? integer Default 0.
 ---@field overhead? integer Default 0.
 
+--- A file of the project that a compaction points to; `text` is its content then, if it was read.
+---@class (exact) ullage.BroughtBack
+---@field path string
+---@field text? string
+
 --- A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
 ---@class (exact) ullage.BudgetShares
 ---@field systemPrompt integer
@@ -89,7 +94,7 @@
 ---@field archived ullage.Entry[]
 ---@field note string
 
---- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary` and the rendered `ledger`; people see all of it.
+--- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were `brought_back`; people see all of it.
 ---@class (exact) ullage.CompactionBlock
 ---@field type "context_compaction"
 ---@field compaction_number integer
@@ -101,6 +106,7 @@
 ---@field kept? string[]
 ---@field ledger? ullage.ArtifactLedger
 ---@field summarizer? string Default 'offline'.
+---@field brought_back? ullage.BroughtBack[]
 
 --- What a compaction did: the edit to undo it by, and its figures in tokens and messages.
 ---@class (exact) ullage.CompactionMeta
@@ -159,6 +165,9 @@
 ---@field maxResultTokensByTool? table<string, integer> The same per tool, by the tool's name.
 ---@field mode? ullage.TruncationMode What a full context loses: old messages for a summary, or as this strategy says. Default 'summarize'.
 ---@field strategies? ullage.StrategySettings[] Strategies by which messages go, each until the target is met: in place of the mode's own, or, where it makes summaries, when no summary could be made.
+---@field privatePatterns? string[] Regular expressions; what they match is left out of every summary, as secrets are.
+---@field bringBack? "contents"|"off"|"references" What a compaction says of the project's instruction files: nothing, names, or contents. Default 'references'.
+---@field trustedFolders? string[] Folders whose instruction files' contents a compaction may bring back.
 
 --- What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217.
 ---@class (exact) ullage.Cost
@@ -241,6 +250,13 @@
 --- Every edit ever, oldest first.
 ---@class (exact) ullage.HistoryResult
 ---@field edits ullage.HistoryEntry[]
+
+--- Programs of your own around a compaction. They get JSON on standard input, and none of your keys.
+---@class (exact) ullage.HookSettings
+---@field preCompact? string[] Program and arguments, run before a compaction. It may stop it or add instructions.
+---@field postCompact? string[] Program and arguments, run after a compaction with its summary and figures.
+---@field timeout? number Seconds after which a hook is stopped. Default 10.0.
+---@field shareContent? boolean Give the hook before a compaction the messages that go, too, not only their number. Default false.
 
 --- A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood.
 ---@class (exact) ullage.IdentifierArtifact
@@ -530,6 +546,7 @@
 ---@field providers? table<string, ullage.ProviderSettings> Providers by name.
 ---@field context? ullage.ContextSettings
 ---@field summary? ullage.SummarySettings
+---@field hooks? ullage.HookSettings
 
 --- How much a notice matters.
 ---@alias ullage.Severity "info"|"warning"|"error"

@@ -1,0 +1,88 @@
+"""Runs a person's own programs: bounded in time and output, away from any project, and without our environment."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from ullage.service.ports import CommandOutcome
+
+# What a program needs to find its parts and to write text. Everything else, above all keys, stays here.
+_PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")
+# An answer is a line of JSON; more is a mistake.
+_MOST_OUTPUT = 65_536
+
+
+class SubprocessRunner:
+    """A `CommandRunner`. Programs run in the person's home folder: a project's folder may hold programs of its own.
+
+    Input and output go through files, so that no child that is left behind can hold the pipe, and us, open.
+    """
+
+    async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
+        program = _find(command[0])
+        if program is None:
+            return CommandOutcome(fault=f"there is no program {command[0]!r}; give its full path, or a name on PATH")
+        with TemporaryFile() as given_file, TemporaryFile() as out, TemporaryFile() as err:
+            given_file.write(given)
+            given_file.seek(0)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    program,
+                    *command[1:],
+                    stdin=given_file,
+                    stdout=out,
+                    stderr=err,
+                    cwd=Path.home(),
+                    env=_environment(os.environ),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return CommandOutcome(fault=f"{program} cannot be run: {error.strerror or error}")
+            status = await _wait(process, timeout)
+            if status is None:
+                return CommandOutcome(fault=f"it took longer than {timeout:g} s and was stopped")
+            return CommandOutcome(status=status, out=_beginning(out), err=_beginning(err))
+
+
+async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | None:
+    """The exit status; None if the time was up. However this ends, the program has ended, too."""
+    try:
+        async with asyncio.timeout(timeout):
+            return await process.wait()
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            _kill(process)
+            await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Ends the program with all that it has started."""
+    with suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _find(name: str) -> str | None:
+    if Path(name).is_absolute():
+        return name
+    # A relative path would depend on where we happen to run.
+    return shutil.which(name) if Path(name).name == name else None
+
+
+def _environment(ours: Mapping[str, str]) -> dict[str, str]:
+    return {name: ours[name] for name in _PASSED_ON if name in ours}
+
+
+def _beginning(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_MOST_OUTPUT).decode(errors="replace")

@@ -1,0 +1,69 @@
+"""Instruction files on a real disk: names for anyone, contents for trusted folders, nothing from elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from ullage.service.ports import ProjectFile
+from ullage.system.project_files import LocalProjectFiles
+
+NAMES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".github").mkdir(parents=True)
+    (folder / "AGENTS.md").write_text("Run the tests.\n")
+    (folder / ".github" / "copilot-instructions.md").write_text("Be brief.\n")
+    return folder
+
+
+def find(folder: Path | str, *trusted: Path | str, most: int = 100) -> tuple[ProjectFile, ...]:
+    return LocalProjectFiles().find(str(folder), NAMES, [str(one) for one in trusted], most)
+
+
+def test_names_are_found_wherever_contents_only_where_trusted(project: Path, tmp_path: Path) -> None:
+    paths = ("AGENTS.md", ".github/copilot-instructions.md")
+    assert find(project) == find(project, tmp_path / "other") == tuple(ProjectFile(path=path) for path in paths)
+    texts = [file.text for file in find(project, project)]
+    assert texts == ["Run the tests.\n", "Be brief.\n"]
+    assert find(project, tmp_path) == find(project, project)
+
+
+def test_a_folder_with_the_beginning_of_a_trusted_name_is_not_trusted(project: Path, tmp_path: Path) -> None:
+    assert find(project, tmp_path / "proj")[0].text == ""
+
+
+def test_a_long_file_is_read_up_to_the_limit(project: Path) -> None:
+    (project / "AGENTS.md").write_text("é" * 500)
+    assert find(project, project)[0].text == "é" * 100
+
+
+def test_a_link_out_of_the_folder_is_not_followed(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("secret")
+    (project / "CLAUDE.md").symlink_to(tmp_path / "key")
+    (project / "AGENTS.md").unlink()
+    (project / "AGENTS.md").symlink_to(project / ".github" / "copilot-instructions.md")
+    assert [(file.path, file.text) for file in find(project, project)] == [
+        ("AGENTS.md", "Be brief.\n"),
+        (".github/copilot-instructions.md", "Be brief.\n"),
+    ]
+
+
+def test_a_trusted_link_to_an_untrusted_folder_does_not_make_it_trusted(project: Path, tmp_path: Path) -> None:
+    trusted = tmp_path / "trusted"
+    trusted.mkdir()
+    (trusted / "way-out").symlink_to(project)
+    assert find(trusted / "way-out", trusted)[0].text == ""
+
+
+@pytest.mark.parametrize("folder", ["", "relative", "/no/such/folder", "/\0"])
+def test_a_folder_that_is_none_has_no_files(folder: str) -> None:
+    assert find(folder, "/") == ()
+
+
+def test_what_is_no_plain_file_is_not_there(project: Path) -> None:
+    (project / "CLAUDE.md").mkdir()
+    (project / "AGENTS.md").write_bytes(b"\xff\xfe broken")
+    assert [file.path for file in find(project, project)] == ["AGENTS.md", ".github/copilot-instructions.md"]
