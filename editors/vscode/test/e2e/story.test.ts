@@ -113,7 +113,7 @@ describe('compacting', () => {
     const marker = vscode.context.locator('.marker', { hasText: 'Compacted #1' });
     await marker.first().waitFor();
     if (!(await marker.first().getAttribute('class'))?.includes('open')) await marker.locator('.marker-head').click();
-    await marker.getByText('Constraints').first().waitFor();
+    await marker.getByText('Next step').first().waitFor();
     await vscode.clearToasts();
     await vscode.shot('compacted', 'compacted.png');
   });
