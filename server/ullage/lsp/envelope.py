@@ -54,6 +54,15 @@ class ErrorResponse(Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
 
 
+class Request(Struct, frozen=True, kw_only=True):
+    """A request of ours on its way out."""
+
+    id: RequestId
+    method: str
+    params: Any
+    jsonrpc: str = "2.0"
+
+
 class Notification(Struct, frozen=True, kw_only=True):
     """A notification on its way out."""
 

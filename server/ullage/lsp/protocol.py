@@ -34,6 +34,7 @@ from ullage.lsp.envelope import (
     read_envelope,
     read_params,
 )
+from ullage.lsp.questions import Questions
 from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
 
@@ -52,8 +53,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
 
 class UllageProtocol(LanguageServerProtocol):
-    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `stopped` holds the exit
-    status once the client is done."""
+    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `questions` are our own to the
+    client, `stopped` holds the exit status once the client is done."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self._routes: dict[str, Route] = {}
@@ -61,6 +62,7 @@ class UllageProtocol(LanguageServerProtocol):
         self._background: set[asyncio.Task[Any]] = set()
         self._initialized = False
         self.stopped: Future[int] = Future()
+        self.questions = Questions(self._send_data)
         self.on_initialize: Callable[[types.InitializeParams, types.InitializeResult], None] = _accept
         super().__init__(server, converter)
 
@@ -92,7 +94,8 @@ class UllageProtocol(LanguageServerProtocol):
 
     def unfinished(self) -> int:
         """How much is kept of requests and notifications that have not ended; 0 at rest."""
-        return sum(map(len, (self._running, self._background, self._request_futures, self._result_types)))
+        kept = (self._running, self._background, self._request_futures, self._result_types, self.questions)
+        return sum(map(len, kept))
 
     # Messages in
 
@@ -178,6 +181,8 @@ class UllageProtocol(LanguageServerProtocol):
         return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
     def _take_reply(self, message: Incoming) -> None:
+        if self.questions.take(message):
+            return
         request_id = message.id
         if request_id is UNSET or request_id is None or request_id not in self._request_futures:
             log.warning("Ignored a reply to no request of ours: %r", request_id)

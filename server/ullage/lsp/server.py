@@ -16,6 +16,7 @@ from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.client import read_client
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
+from ullage.lsp.permissions import ClientPermissions
 from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
 from ullage.lsp.stdio import claim_stdout, serve_descriptors, watch_process
@@ -90,6 +91,8 @@ class _Door:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
+            if self._announcer.client.asks_permission:
+                self._opened.permissions = ClientPermissions(self._protocol.questions)
             self._hooks.configure(self._opened, self._configuration.settings)
         return self._opened
 
