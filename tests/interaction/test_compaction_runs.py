@@ -144,10 +144,8 @@ async def test_a_message_is_taken_while_a_compaction_is_planned() -> None:
     summarizer = PacedSummarizer(PIECES)
     client = build_test_client(summarizer=summarizer)
     session_id = await fill(client)
-    client.recorder.take()
     request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
     await asyncio.sleep(0)
-    assert client.recorder.take() == []
     late = await client.say(session_id, "One more thing: check the lexer too.")
     summarizer.release()
     await asyncio.wait_for(request, PATIENCE)
