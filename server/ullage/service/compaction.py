@@ -5,7 +5,7 @@ edit of the session in that time makes the run fail rather than apply to a view 
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 
@@ -54,7 +54,7 @@ _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
-MakePlan = Callable[[], Planned]
+MakePlan = Callable[[], Awaitable[Planned]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 # Old messages worth their tokens verbatim are few and short: a summary says more per token, and where tokens are
@@ -94,11 +94,11 @@ def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     return _limits(budget.target, budget.keep_tail)
 
 
-def plan_automatic(workspace: Workspace, session_id: str, budget: ContextBudget) -> Planned:
+async def plan_automatic(workspace: Workspace, session_id: str, budget: ContextBudget) -> Planned:
     """The plan of a compaction at the threshold. Raises `NothingToCompact`."""
     session = workspace.session(session_id)
     limits = tail_for(workspace, session, automatic_limits(budget))
-    return plan(workspace, session, limits, EditTrigger.AUTOMATIC)
+    return await plan(workspace, session, limits, EditTrigger.AUTOMATIC)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
@@ -123,7 +123,7 @@ def keep_old(target: int) -> int:
     return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
 
 
-def plan(
+async def plan(
     workspace: Workspace,
     session: Session,
     limits: CompactionLimits,
@@ -137,24 +137,33 @@ def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, worth)
-    if found is None:
+    planning = partial(plan_compaction, view, limits, frozenset(transcript.pinned), transcript.first_user_id, worth)
+    planned = await planned_on(workspace, session, view, planning, trigger)
+    if planned is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
-    planned = planned_on(workspace, session, view, found, trigger)
     return replace(planned, cuts=(replace(cut, part_of=planned.stamp.id),)) if cut else planned
 
 
-def planned_on(
-    workspace: Workspace, session: Session, view: CountedView, found: CompactionPlan, trigger: EditTrigger
-) -> Planned:
-    """A plan for the session as it is now."""
+async def planned_on(
+    workspace: Workspace,
+    session: Session,
+    view: CountedView,
+    planning: Callable[[], CompactionPlan | None],
+    trigger: EditTrigger,
+) -> Planned | None:
+    """A plan for the session as it is now; None if `planning` finds none. It reads every old message, so it runs in a
+    thread: a large context takes seconds, in which the event loop stays free."""
+    used, number, edits_seen = session.used, session.transcript.compactions + 1, session.edits_seen
+    found = await asyncio.to_thread(planning)
+    if found is None:
+        return None
     return Planned(
         session_id=session.id,
         view=view,
-        plan=replace(found, used_before=session.used),
+        plan=replace(found, used_before=used),
         stamp=new_stamp(workspace, trigger),
-        number=session.transcript.compactions + 1,
-        edits_seen=session.edits_seen,
+        number=number,
+        edits_seen=edits_seen,
         private=workspace.settings_of(session).private_patterns,
     )
 
@@ -168,7 +177,7 @@ async def compact(
     edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
     """
     with _only_run(workspace, session_id):
-        planned, began = make_plan(), workspace.ports.clock.now()
+        planned, began = await make_plan(), workspace.ports.clock.now()
         teller = Teller(workspace, planned)
         teller.begun()
         try:
