@@ -154,6 +154,7 @@ async def planned_on(
     """A plan for the session as it is now; None if `planning` finds none. It reads every old message, so it runs in a
     thread: a large context takes seconds, in which the event loop stays free."""
     used, number, edits_seen = session.used, session.transcript.compactions + 1, session.edits_seen
+    stamp = new_stamp(workspace, trigger)
     found = await asyncio.to_thread(planning)
     if found is None:
         return None
@@ -161,7 +162,7 @@ async def planned_on(
         session_id=session.id,
         view=view,
         plan=replace(found, used_before=used),
-        stamp=new_stamp(workspace, trigger),
+        stamp=stamp,
         number=number,
         edits_seen=edits_seen,
         private=workspace.settings_of(session).private_patterns,
