@@ -2,12 +2,16 @@
 local editor = require('editor')
 local eq = MiniTest.expect.equality
 
+-- The choices of a question for permission, in their order.
+local ALWAYS, REJECT = 2, 3
+
 local child
 local T = MiniTest.new_set({
   hooks = {
     pre_case = function()
       child = editor.start({ window = 5500, script = editor.CHAT .. '/story.script' })
       child.cmd('cd ' .. editor.CHAT)
+      editor.answer(child, ALWAYS)
     end,
     post_case = function()
       child.stop()
@@ -72,6 +76,46 @@ T['an answer streams into the conversation, and nothing is there twice'] = funct
   eq(count('    - `MARGIN` is that half minute'), 1)
   eq(child.wo.winbar, '')
   eq(child.fn.line('.'), child.fn.line('$'))
+end
+
+T['the person is asked before a file is read, once where the answer is “always”'] = function()
+  ask('How does the code decide that a token has expired?')
+  wait_line('with a token that has just run out.')
+  settled()
+  ask('And what else keeps a token?')
+  wait_line('keeps the token of each device')
+  settled()
+  eq(child.lua_get('_G.asked'), {
+    { prompt = 'The model asks: Read expiry.py?', items = { 'Allow', 'Always allow in this session', 'Reject' } },
+  })
+end
+
+T['what is rejected is not read'] = function()
+  editor.answer(child, REJECT)
+  ask('How does the code decide that a token has expired?')
+  wait_line('did not permit')
+  settled()
+  eq(child.lua_get('#_G.asked'), 1)
+  eq(count('MARGIN ='), 0)
+end
+
+T['a question that is closed without a choice permits nothing'] = function()
+  child.lua("vim.ui.select = function(_, _, on_choice) on_choice(nil) end")
+  ask('How does the code decide that a token has expired?')
+  wait_line('did not permit')
+  settled()
+end
+
+T['while the person types they are not asked; what they type is no answer'] = function()
+  child.cmd('enew')
+  child.type_keys('i')
+  child.lua("require('ullage.chat').ask('How does the code decide that a token has expired?')")
+  editor.wait_said(child, 'The model waits for your permission: Read expiry.py. It is asked for in normal mode.')
+  child.type_keys('2')
+  eq(child.lua_get('#_G.asked'), 0)
+  child.type_keys('<Esc>')
+  editor.wait(child, '#_G.asked == 1')
+  editor.wait(child, "#require('ullage.chat').prompts == 0")
 end
 
 T['a compaction in the middle of a turn has its marker before the answer'] = function()

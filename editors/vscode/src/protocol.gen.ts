@@ -1077,7 +1077,7 @@ export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
 
 /** Asks the person whether a tool call may be made. Sent by the server. */
-export const SessionRequest_permission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
+export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
 /** What happens in a session, sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };

@@ -7,6 +7,7 @@ import { errorText } from './errors';
 import { HealthItem } from './healthItem';
 import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
+import { Permissions } from './permissions';
 import { Preview } from './preview';
 import { SessionCancel } from './protocol.gen';
 import { ServerLocator } from './server';
@@ -30,7 +31,7 @@ export class Ullage implements vscode.Disposable {
   constructor(context: vscode.ExtensionContext) {
     const packageJson = context.extension.packageJSON as { readonly version: string };
     this.version = packageJson.version;
-    this.connection = new Connection(new ServerLocator(context, this.log), this.log);
+    this.connection = new Connection(new ServerLocator(context, this.log), this.log, new Permissions());
     this.sessions = new Sessions(this.connection, context.workspaceState);
     this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }));
     this.notices = new Notices(this.sessions, context.workspaceState);

@@ -12,6 +12,8 @@ from msgspec import Raw, Struct
 from ullage.lsp.envelope import Incoming, Notification, Request, RequestId
 
 R = TypeVar("R")
+# Our requests' ids begin so, unlike pygls's.
+_OURS = "ullage-"
 
 
 class BadReply(Exception):
@@ -31,7 +33,7 @@ class Questions:
     async def ask(self, method: str, params: Struct, result: type[R]) -> R:
         """The client's answer, however long it takes. Raises `BadReply`. A question whose task is cancelled is taken
         back."""
-        request_id = uuid.uuid4().hex
+        request_id = f"{_OURS}{uuid.uuid4().hex}"
         reply: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._open[request_id] = reply
         self._send(Request(id=request_id, method=method, params=params))
@@ -46,11 +48,12 @@ class Questions:
             del self._open[request_id]
 
     def take(self, message: Incoming) -> bool:
-        """Takes a reply in; False if it is to none of these questions."""
-        reply = self._open.get(message.id) if isinstance(message.id, str) else None
-        if reply is None:
+        """Takes a reply in; False if it is to none of these questions. One that was taken back is answered, too: the
+        protocol wants it so."""
+        if not isinstance(message.id, str) or not message.id.startswith(_OURS):
             return False
-        if not reply.done():
+        reply = self._open.get(message.id)
+        if reply is not None and not reply.done():
             if bytes(message.error):
                 reply.set_exception(BadReply(bytes(message.error).decode(errors="replace")))
             else:

@@ -25,7 +25,7 @@ M.methods = {
   ContextPin = 'ullage/context/pin',
   ContextSearch = 'ullage/context/search',
   ContextHistory = 'ullage/context/history',
-  SessionRequest_permission = 'ullage/session/request_permission',
+  SessionRequestPermission = 'ullage/session/request_permission',
   SessionUpdate = 'ullage/session/update',
 }
 

@@ -59,6 +59,12 @@ test('with a model the prompt box takes a prompt, and its answer streams into th
   await rows('How does the code decide').waitFor();
   await vscode.context.locator('.assistant.live').waitFor();
   await stop().waitFor();
+});
+
+test('the person is asked before the model reads a file, and need not be asked again', async () => {
+  await vscode.page.getByText('Ullage: Read expiry.py?').waitFor();
+  await vscode.shot('asked for permission');
+  await vscode.pick('Always allow in this session');
   await ended();
 });
 

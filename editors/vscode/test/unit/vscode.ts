@@ -12,6 +12,7 @@ export const window = {
   createStatusBarItem: vi.fn(),
   showErrorMessage: vi.fn(),
   showInformationMessage: vi.fn(),
+  showQuickPick: vi.fn(),
   showWarningMessage: vi.fn(),
 };
 export class CancellationTokenSource {
