@@ -22,13 +22,15 @@ export class Permissions {
 }
 
 async function choose({ toolCall, options }: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
-  const choices = options.map(({ optionId, name, kind }): Choice => ({ optionId, label: `$(${ICONS[kind]}) ${name}` }));
+  const rejecting = options.find(({ kind }) => kind === 'reject_once');
+  // The list takes the focus from whoever is typing the next prompt: an Enter meant for that must permit nothing.
+  const ordered = [...(rejecting ? [rejecting] : []), ...options.filter((option) => option !== rejecting)];
+  const choices = ordered.map(({ optionId, name, kind }): Choice => ({ optionId, label: `$(${ICONS[kind]}) ${name}` }));
   const title = `Ullage: ${toolCall.title}?`;
   const placeHolder = 'The model asks to do this. Escape rejects it.';
   const chosen = token.isCancellationRequested
     ? undefined
     : await vscode.window.showQuickPick(choices, { title, placeHolder, ignoreFocusOut: true }, token);
   if (token.isCancellationRequested) return { outcome: { outcome: 'cancelled' } };
-  const rejecting = options.find(({ kind }) => kind === 'reject_once');
   return { outcome: { outcome: 'selected', optionId: (chosen ?? rejecting)?.optionId ?? '' } };
 }

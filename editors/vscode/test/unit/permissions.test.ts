@@ -30,6 +30,11 @@ test('a list that is closed without a choice permits nothing', async () => {
   await expect(new Permissions().ask(params, token)).resolves.toEqual(selected('reject_once'));
 });
 
+test('what an Enter meant for something else would choose permits nothing', async () => {
+  window.showQuickPick.mockImplementationOnce((choices: readonly vscode.QuickPickItem[]) => Promise.resolve(choices[0]));
+  await expect(new Permissions().ask(params, token)).resolves.toEqual(selected('reject_once'));
+});
+
 test('a second question waits for the first one’s answer', async () => {
   const permissions = new Permissions();
   const closed = new EventEmitter<undefined>();
