@@ -41,6 +41,9 @@ class AcpRig:
             result = self.answers[message["method"]](message["params"])
             asyncio.get_running_loop().call_soon(self.send, {"id": message["id"], "result": result})
 
+    def close(self) -> None:
+        """Nothing is kept open."""
+
     def send(self, message: Json) -> None:
         if "method" in message and "id" in message:
             self._methods[message["id"]] = message["method"]

@@ -16,6 +16,7 @@ from ullage.acp.sessions import SessionHandlers
 from ullage.api import session_methods as api
 from ullage.api.settings_section import read_settings
 from ullage.api.table import AnyMethod
+from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
 from ullage.service.ports import MemoryFiles
@@ -44,13 +45,13 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
 class Agent:
     """One client's agent; `connection` is the way in and out."""
 
-    def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str) -> None:
+    def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str, max_line: int = MAX_LINE) -> None:
         self._hooks = hooks
         self._methods = methods
         self._version = version
         self._settings = hooks.settings
         self._opened: Workspace | None = None
-        self.connection = AcpConnection(INITIALIZE)
+        self.connection = AcpConnection(INITIALIZE, max_line)
         self._announcer = Announcer(self.connection.tell)
         self._install()
 

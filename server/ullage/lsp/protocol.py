@@ -33,6 +33,7 @@ from ullage.jsonrpc.envelope import (
     read_params,
 )
 from ullage.jsonrpc.errors import ErrorData, ErrorObject, RpcError
+from ullage.jsonrpc.peer import no_reply
 from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
@@ -180,6 +181,8 @@ class UllageProtocol(LanguageServerProtocol):
         return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
     def _take_reply(self, message: Incoming) -> None:
+        if not message.is_reply:
+            raise no_reply(message)
         request_id = message.id
         if request_id is UNSET or request_id is None or request_id not in self._request_futures:
             log.warning("Ignored a reply to no request of ours: %r", request_id)
@@ -220,11 +223,17 @@ class UllageProtocol(LanguageServerProtocol):
 
     def _finish_background(self, task: "asyncio.Task[Any]") -> None:
         self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, UllageError):
+            log.warning("A notification failed: %s", error)
+        else:
             _log_failure("a notification", error)
 
-    def _cancel(self, request_id: RequestId) -> None:
-        if (task := self._running.get(request_id)) is not None:
+    def _cancel(self, request_id: Any) -> None:
+        # lsprotocol lets values of other types through.
+        task = self._running.get(request_id) if isinstance(request_id, RequestId) else None
+        if task is not None:
             task.cancel()
 
     def _shut_down(self, request_id: RequestId) -> None:
