@@ -260,4 +260,62 @@ T['a summary streams into its marker line by line'] = function()
   )
 end
 
+local function speech(id, role, words_)
+  return { id = id, role = role, text = words_, thinking = '' }
+end
+
+T['an answer grows on its line, and opens below it when it outgrows that'] = function()
+  local view = view_of({ text('1', 'user', 'task') })
+  view:say(speech('a', 'assistant', 'One'), 'One')
+  view:say(speech('a', 'assistant', 'One two'), ' two')
+  eq(shown(view), { 'you        task', 'assistant  One two' })
+  view:say(speech('a', 'assistant', 'One two\nthree'), '\nthree')
+  local touched = watch(view)
+  view:say(speech('a', 'assistant', 'One two\nthree four'), ' four')
+  eq(touched, { { 1, 1 } })
+  eq(shown(view), { 'you        task', 'assistant  One two', '    One two', '    three four' })
+end
+
+T['thinking is a line that counts, until the answer begins'] = function()
+  local view = view_of({ text('1', 'user', 'task') })
+  view:say({ id = 'a', role = 'assistant', text = '', thinking = 'well then' }, '')
+  eq(shown(view)[2], 'assistant  ✻ thinking… 2 words')
+  view:say({ id = 'a', role = 'assistant', text = 'Yes', thinking = 'well then' }, 'Yes')
+  eq(shown(view)[2], 'assistant  Yes')
+end
+
+T['the message that joins the transcript takes the place of its pieces, open as they were'] = function()
+  local view = view_of({ text('1', 'user', 'task') })
+  view:say(speech('a', 'assistant', 'One\ntwo'), 'One\ntwo')
+  view:say(speech('b', 'user', 'next'), 'next')
+  local builder = items.builder()
+  local touched = builder:add(entry('a', 'assistant', {
+    { type = 'thinking', thinking = 'Hm' },
+    { type = 'text', text = 'One\ntwo' },
+    { type = 'tool_use', id = 'c', name = 'run', input = { command = 'ls' } },
+  }))
+  vim.list_extend(touched, builder:add(text('b', 'user', 'next')))
+  view:join('a')
+  view:join('b')
+  view:add(touched)
+  eq(shown(view), {
+    'you        task',
+    '  ✻ Hm',
+    'assistant  One',
+    '    One',
+    '    two',
+    '  ⚒ run  ls',
+    'you        next',
+  })
+  eq(builder.by_message.a.kind, 'message')
+end
+
+T['a call says what it does until its result is there'] = function()
+  local builder = build({ call('c1', 'run', { command = 'ls' }) })
+  builder.items[1].state = 'in_progress'
+  eq(rows.of(builder.items[1]).text, '  ⚒ run  ls  runs…')
+  builder:add(result('c1', 'a.py'))
+  eq(rows.of(builder.items[1]).text, '  ⚒ run  ls')
+end
+
 return T

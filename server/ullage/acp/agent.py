@@ -11,6 +11,7 @@ from ullage.acp import handshake
 from ullage.acp import sessions as acp_sessions
 from ullage.acp.announce import Announcer
 from ullage.acp.connection import AcpConnection, Handler
+from ullage.acp.permissions import AcpPermissions
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
 from ullage.api import session_methods as api
@@ -52,15 +53,19 @@ class Agent:
         self._settings = hooks.settings
         self._opened: Workspace | None = None
         self.connection = AcpConnection(INITIALIZE, max_line)
-        self._announcer = Announcer(self.connection.tell)
+        self._announcer = Announcer(self.connection.tell, self._folder)
         self._install()
 
     def workspace(self) -> Workspace:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
+            self._opened.permissions = AcpPermissions(self.connection.ask, self._folder)
             self._opened.configure(self._settings)
         return self._opened
+
+    def _folder(self, session_id: str) -> str:
+        return self.workspace().session(session_id).transcript.cwd
 
     def _install(self) -> None:
         prompts = PromptHandlers(self.workspace, self._announcer, self._hooks.memory)
@@ -94,7 +99,7 @@ class Agent:
         if params.method_id != handshake.KEY_METHOD.id:
             known = handshake.KEY_METHOD.id
             raise InvalidRequest(f"there is no authentication method {params.method_id!r}; there is {known!r}")
-        self._hooks.check_model(self.workspace())
+        await asyncio.to_thread(self._hooks.check_model, self.workspace())
         return api.Nothing()
 
 

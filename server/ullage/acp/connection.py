@@ -17,7 +17,7 @@ from msgspec import Raw, Struct
 from ullage.acp.errors import wire_error
 from ullage.jsonrpc import codes
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, read_params
-from ullage.jsonrpc.errors import ErrorObject, RpcError
+from ullage.jsonrpc.errors import BadReply, ErrorObject, RpcError
 from ullage.jsonrpc.lines import MAX_LINE, LineSplitter, LineTooLong
 from ullage.jsonrpc.peer import Answered, Called, Cancelled, Event, Ignored, Notified, Peer, Refused, cancelled
 from ullage.model.errors import UllageError
@@ -34,10 +34,6 @@ class Reply(Struct, frozen=True):
 
     result: Any
     then: Callable[[], object]
-
-
-class BadReply(Exception):
-    """The client answered with an error, or with something that is no answer."""
 
 
 class _Route(Struct, frozen=True):

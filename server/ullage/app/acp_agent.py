@@ -8,8 +8,6 @@ from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.lines import MAX_LINE
-from ullage.model import words
-from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import Settings
 from ullage.service.ports import MemoryFiles
 from ullage.service.workspace import Workspace
@@ -41,5 +39,6 @@ def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_
     return Agent(hooks, METHODS, __version__, max_line)
 
 
-def _check_model(_: Workspace) -> None:
-    raise NoModelConfigured(words.no_model())
+def _check_model(workspace: Workspace) -> None:
+    # May ask the system's keyring.
+    workspace.ports.providers.name(workspace.settings.model, workspace.settings)

@@ -34,6 +34,7 @@ from ullage.jsonrpc.envelope import (
 )
 from ullage.jsonrpc.errors import ErrorData, ErrorObject, RpcError
 from ullage.jsonrpc.peer import no_reply
+from ullage.lsp.questions import Questions
 from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
@@ -53,8 +54,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
 
 class UllageProtocol(LanguageServerProtocol):
-    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `stopped` holds the exit
-    status once the client is done."""
+    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `questions` are our own to the
+    client, `stopped` holds the exit status once the client is done."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self._routes: dict[str, Route] = {}
@@ -62,6 +63,7 @@ class UllageProtocol(LanguageServerProtocol):
         self._background: set[asyncio.Task[Any]] = set()
         self._initialized = False
         self.stopped: Future[int] = Future()
+        self.questions = Questions(self._send_data)
         self.on_initialize: Callable[[types.InitializeParams, types.InitializeResult], None] = _accept
         super().__init__(server, converter)
 
@@ -93,7 +95,8 @@ class UllageProtocol(LanguageServerProtocol):
 
     def unfinished(self) -> int:
         """How much is kept of requests and notifications that have not ended; 0 at rest."""
-        return sum(map(len, (self._running, self._background, self._request_futures, self._result_types)))
+        kept = (self._running, self._background, self._request_futures, self._result_types, self.questions)
+        return sum(map(len, kept))
 
     # Messages in
 
@@ -181,6 +184,8 @@ class UllageProtocol(LanguageServerProtocol):
         return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
     def _take_reply(self, message: Incoming) -> None:
+        if self.questions.take(message):
+            return
         if not message.is_reply:
             raise no_reply(message)
         request_id = message.id

@@ -130,7 +130,8 @@ async def test_tool_calls_pictures_and_resources_are_loaded_as_what_they_are(rig
     ]
     assert [update["content"]["text"] for update in rig.updates("agent_thought_chunk")] == ["hm"]
     (called,), (ended,) = rig.updates("tool_call"), rig.updates("tool_call_update")
-    assert (called["title"], called["rawInput"], ended["status"]) == ("read_file", {"path": "a"}, "failed")
+    assert (called["title"], called["rawInput"], ended["status"]) == ("Read a", {"path": "a"}, "failed")
+    assert called["locations"] == [{"path": "/project/a"}]
 
 
 async def test_resuming_shows_nothing_again(rig: AcpRig) -> None:

@@ -14,5 +14,10 @@ export const window = {
   showInformationMessage: vi.fn(),
   showWarningMessage: vi.fn(),
 };
+export class CancellationTokenSource {
+  readonly token = undefined;
+  cancel(): void { /* the units' server is asked without tokens */ }
+  dispose(): void { /* holds nothing */ }
+}
 export class CancellationError extends Error {}
 
