@@ -114,7 +114,7 @@ async def test_a_client_that_offers_its_files_is_asked_for_them(scripted: Script
     session_id = await rig.open({"fs": {"readTextFile": True}})
     await rig.prompt(session_id, "Look at the login")
     shown = rig.updates("tool_call_update")[-1]["content"][0]["content"]["text"]
-    assert f"unsaved {rig.project / 'src' / 'login.py'}" in shown
+    assert "unsaved login.py" in shown
     assert rig.faults == []
 
 
@@ -226,9 +226,9 @@ async def test_authenticating_is_over_once_a_model_answers(scripted: Scripted) -
 
 async def test_a_full_context_warns_compacts_and_goes_on(tmp_path: Path) -> None:
     rig = ScriptedRig(tmp_path, "say: " + "A long answer about the parser. " * 60 + "\nagain:")
-    await rig.initialize(
-        ullage={"model": MODEL, "models": {MODEL: {"window": 4_000}}, "providers": _providers(tmp_path)}
-    )
+    provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": [MODEL]}
+    small = {"model": MODEL, "models": {MODEL: {"window": 4_000}}, "providers": {"script": provider}}
+    await rig.initialize(ullage=small)
     session_id = await rig.new_session(str(rig.project))
     for number in range(8):
         assert await rig.prompt(session_id, f"Question {number}: " + "why? " * 100) == {"stopReason": "end_turn"}
