@@ -8,6 +8,7 @@ import pytest
 
 from support.acp_rig import AcpRig
 from support.lsp_client import RpcFailure
+from ullage.app.acp_agent import make_agent
 from ullage.model.settings import ProviderSettings, Settings
 
 MODEL = "gpt-4o"
@@ -34,7 +35,8 @@ class ScriptedRig(AcpRig):
     def __init__(self, folder: Path, script: str) -> None:
         (folder / "script.txt").write_text(script)
         provider = ProviderSettings(kind="scripted", file=str(folder / "script.txt"), models=(MODEL,))
-        super().__init__(folder / "sessions.db", Settings(model=MODEL, providers={"script": provider}))
+        settings = Settings(model=MODEL, providers={"script": provider})
+        super().__init__(make_agent(folder / "sessions.db", settings))
         self.project = folder / "project"
         (self.project / "src").mkdir(parents=True)
         (self.project / "src" / "login.py").write_text("def login():\n    pass\n")
