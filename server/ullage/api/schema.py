@@ -12,10 +12,10 @@ import msgspec
 
 from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
-from ullage.api.error_object import ErrorObject
 from ullage.api.methods import METHODS
 from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.table import AnyMethod
+from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.model.updates import Update

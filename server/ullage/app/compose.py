@@ -4,9 +4,11 @@ import time
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ullage.app.memories import project_memory
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
@@ -16,8 +18,6 @@ from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore, Summarizer
 from ullage.service.recall import RecallResult, recall
 from ullage.service.workspace import Workspace
-from ullage.store.memory_base import memory_base
-from ullage.store.memory_files import FolderMemory
 from ullage.store.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
@@ -57,10 +57,6 @@ def workspace_on(
     """A workspace on an open store, which lies at `path` if that is not the user's data folder; summaries are composed
     offline unless another summariser is given."""
 
-    def memory_of(cwd: str) -> FolderMemory:
-        # Beside the sessions, wherever those are.
-        return FolderMemory(memory_base(cwd or None, path.absolute().parent if path else None))
-
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
         return await recall(workspace, session_id, arguments)
 
@@ -73,7 +69,7 @@ def workspace_on(
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),
         providers=ProviderRegistry(),
-        toolbox=LocalToolbox(memory_of, look_up),
+        toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up),
         prices=price_of,
         prompts=read_summary_prompts,
     )

@@ -9,15 +9,12 @@ import msgspec
 from lsprotocol import types
 from msgspec import Raw, Struct
 
-from ullage.lsp.envelope import Incoming, Notification, Request, RequestId
+from ullage.jsonrpc.envelope import Incoming, Notification, Request, RequestId
+from ullage.jsonrpc.errors import BadReply
 
 R = TypeVar("R")
 # Our requests' ids begin so, unlike pygls's.
 _OURS = "ullage-"
-
-
-class BadReply(Exception):
-    """The client answered with an error, or with something that is no answer."""
 
 
 class Questions:

@@ -150,7 +150,8 @@ def _spoken(messages: Iterable[Message], indices: Sequence[int]) -> Iterator[Exc
 
 
 def _prose(text: str, index: int, source: Source) -> Iterator[Excerpt]:
-    for order, piece in enumerate(prose(FENCE.sub("\n", clean(text)))):
+    cleaned = clean(text)
+    for order, piece in enumerate(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned)):
         yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
 
 

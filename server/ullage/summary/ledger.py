@@ -177,10 +177,13 @@ def _identifiers(history: History, mentions: Mapping[str, Mention], check: Check
 def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
     """For each name the words it stood in last, prose before code."""
     contexts: dict[str, str] = {}
+    missing = set(names)
     order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))
     for excerpt in checked(order, check):
-        for name in names.intersection(excerpt.anchors) - contexts.keys():
-            contexts[name] = _around(excerpt.text, name)
+        if not missing.isdisjoint(excerpt.anchors):
+            for name in missing.intersection(excerpt.anchors):
+                contexts[name] = _around(excerpt.text, name)
+            missing.difference_update(excerpt.anchors)
     return contexts
 
 

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from support.lsp_rig import Rig
-from ullage.lsp.permissions import PERMISSION_METHOD, ClientPermissions
+from ullage.api.permissions import ClientPermissions
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import ToolCall, ToolKind, ToolStatus
 
 CALL = ToolCall(tool_call_id="t1", title="Read a.py", kind=ToolKind.READ, status=ToolStatus.PENDING)
+
+PERMISSION_METHOD = "ullage/session/request_permission"
 
 
 def selected(option: Any) -> Any:
@@ -42,7 +44,7 @@ async def test_only_an_option_that_was_offered_permits(result: Any, answer: Perm
     questions: list[Any] = []
     rig.answers[PERMISSION_METHOD] = lambda params: questions.append(params) or result
 
-    assert await ClientPermissions(rig.protocol.questions).ask("s_1", CALL) is answer
+    assert await ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL) is answer
 
     (question,) = questions
     assert question["sessionId"] == "s_1"
@@ -53,7 +55,7 @@ async def test_only_an_option_that_was_offered_permits(result: Any, answer: Perm
 
 async def test_an_error_permits_nothing() -> None:
     rig = await start()
-    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions).ask("s_1", CALL))
+    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL))
     question = await rig.until(lambda message: message.get("method") == PERMISSION_METHOD)
     rig.send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32601, "message": "unknown"}})
     assert await asking is PermissionAnswer.REJECT_ONCE
@@ -61,7 +63,7 @@ async def test_an_error_permits_nothing() -> None:
 
 async def test_a_question_whose_turn_is_stopped_is_taken_back() -> None:
     rig = await start()
-    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions).ask("s_1", CALL))
+    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL))
     question = await rig.until(lambda message: message.get("method") == PERMISSION_METHOD)
 
     asking.cancel()
