@@ -111,6 +111,10 @@ class Workspace:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
         raise ConcurrentAppend(f"session {session.id}: other processes keep appending; try again")
 
+    def is_open(self, session_id: str) -> bool:
+        """Whether the session is in memory."""
+        return session_id in self._open
+
     def imagine(self, session: Session, *events: Event) -> Session:
         """The session as it would be with these events at the end of its log, beside the open one."""
         records = self.ports.store.read(session.id)
