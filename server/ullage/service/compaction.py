@@ -42,7 +42,7 @@ from ullage.service.workspace import Workspace
 from ullage.summary.privacy import hide
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
-from ullage.summary.scoring import worth
+from ullage.summary.scoring import Judge
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 
@@ -113,7 +113,7 @@ def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, worth)
+    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, partial(Judge, workspace.reader))
     if found is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
     planned = planned_on(workspace, session, view, found, trigger)
@@ -203,7 +203,8 @@ async def write_summary(
     """The summary of what a plan archives, each piece handed to `told` as it comes."""
     request = _without_oldest(request, attempt.skip)
     summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
-    stream = await summarizer.summarize(request, workspace.session(planned.session_id).counter)
+    counter = workspace.session(planned.session_id).counter
+    stream = await summarizer.summarize(request, counter, workspace.reader)
     pieces: list[str] = []
     async for piece in stream.pieces:
         pieces.append(piece)

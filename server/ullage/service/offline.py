@@ -7,6 +7,7 @@ from threading import Event
 
 from ullage.service.ports import SummaryStream
 from ullage.summary.compose import Composition, compose
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -18,12 +19,12 @@ class OfflineSummarizer:
     def name(self) -> str:
         return "offline"
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        composition = await compose_aside(request, counter)
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        composition = await compose_aside(request, counter, reader)
         return SummaryStream(ledger=composition.ledger, pieces=_hand_out(composition.pieces))
 
 
-async def compose_aside(request: SummaryRequest, counter: TokenCounter) -> Composition:
+async def compose_aside(request: SummaryRequest, counter: TokenCounter, reader: Reader) -> Composition:
     """`compose` in a thread that ends within milliseconds of a cancel: one that went on for nobody would take the
     processor from the event loop, and from the next compaction."""
     given_up = Event()
@@ -33,7 +34,7 @@ async def compose_aside(request: SummaryRequest, counter: TokenCounter) -> Compo
             raise CancelledError
 
     try:
-        return await asyncio.to_thread(compose, request, counter, check)
+        return await asyncio.to_thread(compose, request, counter, reader, check)
     finally:
         given_up.set()
 

@@ -12,6 +12,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
 from ullage.model.settings import ModelSettings
 from ullage.model.updates import Update
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -215,8 +216,9 @@ class Summarizer(Protocol):
         """`offline`, or the model's name."""
         ...
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        """Begins a summary; `reader` remembers what was read for others. Raises `ProviderError`, also while the pieces
+        are read; cancelled with its task."""
         ...
 
 

@@ -15,6 +15,7 @@ from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Session
+from ullage.summary.reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.registry import get_counter
@@ -30,6 +31,7 @@ class Workspace:
         self.ports = ports
         self.settings = settings or Settings()
         self.bus = Bus()
+        self.reader = Reader()
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
