@@ -3,12 +3,12 @@ import * as vscode from 'vscode';
 
 import { errorKind } from './errors';
 import {
-  ContextGet,
   ContextHistory,
   SessionLoad,
   type CompactionUpdate,
   type EditInfo,
   type Method,
+  type Prompting,
   type SessionNotification,
   type SessionResult,
   type UsageMeta,
@@ -33,6 +33,7 @@ export interface Door {
 interface Known {
   title: string;
   usage?: UsageState;
+  prompting?: Prompting;
   compaction?: CompactionState | undefined;
   lastEdit?: EditInfo | undefined;
 }
@@ -74,6 +75,10 @@ export class Sessions implements SessionModel, vscode.Disposable {
     return this.#active?.compaction;
   }
 
+  get prompting(): Prompting | undefined {
+    return this.#active?.prompting;
+  }
+
   get title(): string {
     return this.#active?.title ?? '';
   }
@@ -90,6 +95,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   /** Makes a session the one that is shown, and remembers it for this workspace. */
   async activate(session: SessionResult): Promise<void> {
     this.#activeId = session.sessionId;
+    this.#entry(session.sessionId).prompting = session.prompting;
     this.#learn(session.sessionId, session.title);
     this.#sessionChanged.fire(session.sessionId);
     this.#setUsage(session.sessionId, session.usage.used, session.usage.size, session.usage._meta.ullage);
@@ -113,12 +119,12 @@ export class Sessions implements SessionModel, vscode.Disposable {
     }
   }
 
-  /** Asks for the figures again, for example after a change of settings. */
-  async refreshUsage(): Promise<void> {
-    const id = this.#activeId;
-    if (!id) return;
-    const usage = await this.request(ContextGet, { sessionId: id });
-    this.#setUsage(id, usage.used, usage.size, usage._meta.ullage);
+  /** Asks for the figures again, and who would answer prompts, for example after a change of settings. */
+  async refresh(): Promise<void> {
+    if (!this.#activeId) return;
+    const { sessionId, usage, prompting } = await this.request(SessionLoad, { sessionId: this.#activeId });
+    this.#entry(sessionId).prompting = prompting;
+    this.#setUsage(sessionId, usage.used, usage.size, usage._meta.ullage);
   }
 
   async refreshEdits(sessionId: string): Promise<void> {

@@ -4,15 +4,10 @@ Codes of our own are positive, thus outside what JSON-RPC (-32768 to -32000) and
 (-32899 to -32800) reserve. -32002 is the Agent Client Protocol's "resource not found".
 """
 
+from ullage.jsonrpc.codes import INVALID_PARAMS, REQUEST_CANCELLED
 from ullage.model import errors
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
 RESOURCE_NOT_FOUND = -32002
-REQUEST_CANCELLED = -32800
 
 CODES: dict[type[errors.UllageError], int] = {
     errors.UllageError: 1000,
@@ -39,6 +34,12 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.CannotFit: 1302,
     errors.ProviderError: 1400,
     errors.NoModelConfigured: 1401,
+    errors.ProviderUnavailable: 1402,
+    errors.RateLimited: 1403,
+    errors.AuthenticationFailed: 1404,
+    errors.ContextTooLong: 1405,
+    errors.RequestRefused: 1406,
+    errors.AnswerBroken: 1407,
     errors.Cancelled: REQUEST_CANCELLED,
 }
 

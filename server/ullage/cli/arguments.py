@@ -55,6 +55,8 @@ def _nothing(_: ArgumentParser) -> None:
 
 
 def _acp(parser: ArgumentParser) -> None:
+    parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
+    parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
     parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
 
 
@@ -154,6 +156,20 @@ def _demo(parser: ArgumentParser) -> None:
     _drawing(parser)
 
 
+def _doctor(parser: ArgumentParser) -> None:
+    parser.add_argument("--provider", metavar="NAME", help="check this provider: anthropic, openai, or one of your own")
+    parser.add_argument(
+        "--kind",
+        choices=["anthropic", "openai", "openai_chat", "scripted", "replay"],
+        help="what it speaks; openai_chat unless it is known by name",
+    )
+    parser.add_argument("--base-url", metavar="URL", help="its address, for example http://localhost:11434/v1")
+    parser.add_argument("--key-env", metavar="VARIABLE", help="the environment variable that holds its key")
+    parser.add_argument("--file", metavar="PATH", help="the script or transcript that it plays")
+    parser.add_argument("--model", metavar="NAME", help="a model that it should have")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
 def _schema(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", choices=["methods", "settings"], default="methods", help="the protocol, or the settings"
@@ -162,7 +178,7 @@ def _schema(parser: ArgumentParser) -> None:
 
 COMMANDS = (
     Command("lsp", "serve the Language Server on standard input and output", _nothing),
-    Command("acp", "serve the Agent Client Protocol (not there yet)", _acp),
+    Command("acp", "serve the Agent Client Protocol on standard input and output", _acp),
     Command("context", "show how full a context is, and of what", _context),
     Command("compact", "replace the older part of a context by a summary", _compact),
     Command("history", "list the edits of a context and what each saved", _history),
@@ -171,6 +187,6 @@ COMMANDS = (
     Command("export", "write a stored session out", _export),
     Command("search", "search everything ever said in stored sessions", _search),
     Command("demo", "watch a conversation fill a context and be compacted", _demo),
-    Command("doctor", "check the installation", _nothing),
+    Command("doctor", "check the installation and the providers", _doctor),
     Command("schema", "print the JSON Schema of the protocol or the settings", _schema),
 )

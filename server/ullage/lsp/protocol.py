@@ -21,21 +21,23 @@ from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from ullage.api import codes
-from ullage.api.error_object import ErrorData, ErrorObject, error_object
-from ullage.lsp.envelope import (
+from ullage.api.error_object import error_object
+from ullage.jsonrpc import codes
+from ullage.jsonrpc.envelope import (
     ErrorResponse,
     Incoming,
     Notification,
     RequestId,
     Response,
-    RpcError,
-    encode,
     read_envelope,
     read_params,
 )
+from ullage.jsonrpc.errors import ErrorData, ErrorObject, RpcError
+from ullage.jsonrpc.peer import no_reply
+from ullage.lsp.questions import Questions
 from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
+from ullage.model.json_values import encode_json
 
 log = logging.getLogger(__name__)
 # The Language Server Protocol's code for a request before `initialize`.
@@ -52,8 +54,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
 
 class UllageProtocol(LanguageServerProtocol):
-    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `stopped` holds the exit
-    status once the client is done."""
+    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `questions` are our own to the
+    client, `stopped` holds the exit status once the client is done."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self._routes: dict[str, Route] = {}
@@ -61,6 +63,7 @@ class UllageProtocol(LanguageServerProtocol):
         self._background: set[asyncio.Task[Any]] = set()
         self._initialized = False
         self.stopped: Future[int] = Future()
+        self.questions = Questions(self._send_data)
         self.on_initialize: Callable[[types.InitializeParams, types.InitializeResult], None] = _accept
         super().__init__(server, converter)
 
@@ -92,7 +95,8 @@ class UllageProtocol(LanguageServerProtocol):
 
     def unfinished(self) -> int:
         """How much is kept of requests and notifications that have not ended; 0 at rest."""
-        return sum(map(len, (self._running, self._background, self._request_futures, self._result_types)))
+        kept = (self._running, self._background, self._request_futures, self._result_types, self.questions)
+        return sum(map(len, kept))
 
     # Messages in
 
@@ -120,8 +124,10 @@ class UllageProtocol(LanguageServerProtocol):
     def _take(self, message: Incoming) -> None:
         if message.method is UNSET:
             self._take_reply(message)
-        elif message.id is UNSET or message.id is None:
+        elif message.id is UNSET:
             self._take_notification(message.method, message.params)
+        elif message.id is None:
+            raise RpcError(codes.INVALID_REQUEST, "A request's id is a number or a string, not null.")
         else:
             self._take_request(message.id, message.method, message.params)
 
@@ -178,6 +184,10 @@ class UllageProtocol(LanguageServerProtocol):
         return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
     def _take_reply(self, message: Incoming) -> None:
+        if self.questions.take(message):
+            return
+        if not message.is_reply:
+            raise no_reply(message)
         request_id = message.id
         if request_id is UNSET or request_id is None or request_id not in self._request_futures:
             log.warning("Ignored a reply to no request of ours: %r", request_id)
@@ -218,11 +228,17 @@ class UllageProtocol(LanguageServerProtocol):
 
     def _finish_background(self, task: "asyncio.Task[Any]") -> None:
         self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, UllageError):
+            log.warning("A notification failed: %s", error)
+        else:
             _log_failure("a notification", error)
 
-    def _cancel(self, request_id: RequestId) -> None:
-        if (task := self._running.get(request_id)) is not None:
+    def _cancel(self, request_id: Any) -> None:
+        # lsprotocol lets values of other types through.
+        task = self._running.get(request_id) if isinstance(request_id, RequestId) else None
+        if task is not None:
             task.cancel()
 
     def _shut_down(self, request_id: RequestId) -> None:
@@ -283,7 +299,7 @@ class UllageProtocol(LanguageServerProtocol):
             super().notify(method, params)
 
     def _send_data(self, data: Any) -> None:
-        body = encode(data if isinstance(data, Struct) else self._converter.unstructure(data))
+        body = encode_json(data if isinstance(data, Struct) else self._converter.unstructure(data))
         if self.writer is not None:
             self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
@@ -294,7 +310,7 @@ def _accept(_params: types.InitializeParams, _result: types.InitializeResult) ->
 
 async def _encoded(handler: Handler, params: Any) -> Raw:
     # Inside the task, so that a result that cannot be sent is a failure of the request.
-    return Raw(encode(await handler(params)))
+    return Raw(encode_json(await handler(params)))
 
 
 def _log_failure(what: str, error: BaseException) -> str:

@@ -11,16 +11,18 @@ from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
+from ullage.api.permissions import ClientPermissions
 from ullage.api.table import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.client import read_client
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
+from ullage.lsp.connection import LspConnection, watch_process
 from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
-from ullage.lsp.stdio import claim_stdout, serve_descriptors, watch_process
 from ullage.model.settings import Settings
 from ullage.service.workspace import Workspace
+from ullage.system.stdio import claim_stdout, serve_descriptors
 
 log = logging.getLogger(__name__)
 PREFIX = "ullage/"
@@ -90,6 +92,8 @@ class _Door:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
+            if self._announcer.client.asks_permission:
+                self._opened.permissions = ClientPermissions(self._protocol.questions.ask, PREFIX)
             self._hooks.configure(self._opened, self._configuration.settings)
         return self._opened
 
@@ -163,7 +167,7 @@ def serve(server: UllageServer) -> int:
     """Serves standard input and output until the client is done; the process' exit status."""
     stdout = claim_stdout()
     try:
-        return asyncio.run(serve_descriptors(server.connection, 0, stdout))
+        return asyncio.run(serve_descriptors(LspConnection(server.connection), 0, stdout))
     except KeyboardInterrupt:
         return 130
 

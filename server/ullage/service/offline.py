@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from concurrent.futures import CancelledError
-from threading import Event
 
+from ullage.service.aside import aside
 from ullage.service.ports import SummaryStream
 from ullage.summary.compose import Composition, compose
 from ullage.summary.reader import Reader
@@ -25,18 +24,8 @@ class OfflineSummarizer:
 
 
 async def compose_aside(request: SummaryRequest, counter: TokenCounter, reader: Reader) -> Composition:
-    """`compose` in a thread that ends within milliseconds of a cancel: one that went on for nobody would take the
-    processor from the event loop, and from the next compaction."""
-    given_up = Event()
-
-    def check() -> None:
-        if given_up.is_set():
-            raise CancelledError
-
-    try:
-        return await asyncio.to_thread(compose, request, counter, reader, check)
-    finally:
-        given_up.set()
+    """`compose` in a thread, which ends with this."""
+    return await aside(lambda check: compose(request, counter, reader, check))
 
 
 async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:

@@ -1,10 +1,10 @@
 """An open session: the folded transcript, its counts, and what is known of its size."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
@@ -21,7 +21,8 @@ from ullage.model.events import (
 )
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.usage import Breakdown, MessageCount
+from ullage.model.price import Bill
+from ullage.model.usage import Breakdown, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.breaker import Breaker
 from ullage.service.ports import StoredSession
@@ -41,6 +42,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     counts: dict[str, Breakdown]
     tool_uses: int = 0
     alarm: Alarm = Alarm()
+    # Of a snapshot from before prices were kept nothing is known.
+    bill: Bill = Bill(amount=None)
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -67,17 +70,32 @@ class Previewed(Struct, frozen=True, kw_only=True):
     summary: Summary
 
 
+class Preparation(Struct, frozen=True, kw_only=True):
+    """A summary that is written ahead, of the messages `ids`, which were the view after so many edits."""
+
+    ids: frozenset[str]
+    edits_seen: int
+    task: asyncio.Task[Summary]
+
+
 class Session:
     """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it.
 
-    `tool_uses` counts those since the last clearing; `told_unfit` says that the person knows that it cannot fit.
+    `tool_uses` counts those since the last clearing; `bill` is what its requests cost, by `cost` of a model's usage;
+    `told_unfit` says that the person knows that it cannot fit, `told_due` that a compaction waits for them.
     """
 
-    def __init__(self, session_id: str, counter: TokenCounter, calibration: Calibration) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        counter: TokenCounter,
+        calibration: Calibration,
+        cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None,
+    ) -> None:
         self.id = session_id
         self.counter = counter
         self.transcript = Transcript()
-        self.tracker = ContextTracker(calibration)
+        self.tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
         self.counts: dict[str, Breakdown] = {}
         self.alarm = Alarm()
         self.breaker = Breaker()
@@ -85,8 +103,11 @@ class Session:
         self.cleared_at = 0
         self.vetoed_at = 0
         self.tool_uses = 0
+        self.bill = Bill()
         self.told_unfit = False
+        self.told_due = False
         self.previews: dict[str, Previewed] = {}
+        self._cost = cost
 
     @property
     def model(self) -> str:
@@ -102,16 +123,17 @@ class Session:
         """Takes in what the store holds: a snapshot, if there is one, and the records after it.
 
         The log's reports have taught the kept calibration already, so it is not taught again: they only tell what is
-        this session's own (its reminders), from the counter's prior on. A session that began with an already taught
-        calibration may thereby differ by a few tokens from what it was, until its next report.
+        this session's own.
         """
         kept = self.tracker.calibration
-        self.tracker = ContextTracker(Calibration.prior(self.counter.error_share))
+        prior = Calibration.prior(self.counter.error_share)
+        self.tracker = ContextTracker(prior, prior)
         if stored.snapshot is not None:
             state = decode_json(stored.snapshot, SessionState)
             self.transcript = Transcript(state.transcript)
             self.tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
+            self.bill = state.bill
             if state.counter == self.counter.name:
                 self.counts = state.counts
             else:
@@ -119,8 +141,7 @@ class Session:
             self.alarm = state.alarm
         self.transcript.expect_reverts(stored.records)
         self._fold(stored.records)
-        own = self.tracker.state.calibration
-        self.tracker.trust(replace(kept, reminders=own.reminders, reminder=own.reminder))
+        self.tracker.trust(kept)
         self._rearm()
 
     def snapshot(self) -> bytes:
@@ -133,6 +154,7 @@ class Session:
                 counts=self.counts,
                 tool_uses=self.tool_uses,
                 alarm=self.alarm,
+                bill=self.bill,
             )
         )
 
@@ -154,7 +176,7 @@ class Session:
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
         """Counts with another counter from here on: the model changed."""
         self.counter = counter
-        self.tracker.recalibrate(calibration)
+        self.tracker.recalibrate(calibration, Calibration.prior(counter.error_share))
         self.recount()
 
     def recount(self) -> None:
@@ -197,9 +219,10 @@ class Session:
                 self.tracker.append(message.id, message.role, parts)
             case UsageReported(usage=usage, message_id=message_id):
                 self.tracker.report(usage, message_id, record.timestamp)
+                self.bill = self.bill.charge(message_id, self._cost(self.model, usage))
             case ModelChanged():
                 # What was reported before is another model's.
-                self.tracker.recalibrate(self.tracker.calibration)
+                self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
             case ContextEdited(edit=edit) if not self.transcript.is_reverted(edit.id):

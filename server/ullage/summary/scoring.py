@@ -7,6 +7,7 @@ import msgspec
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.summary.calls import result_text
+from ullage.summary.checks import Check
 from ullage.summary.excerpts import head_and_tail
 from ullage.summary.history import typed_text
 from ullage.summary.reader import Reader
@@ -24,26 +25,28 @@ class Judge:
     """Judges messages before a `tail`: a person's own words, and results whose names the agent's messages of the tail
     still use. What holds a secret may not stay: nobody asked for it to, and a summary would leave the secret out."""
 
-    def __init__(self, reader: Reader, messages: Sequence[Message], tail: range) -> None:
+    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
         self._reader = reader
+        self._check = check
         self._messages = messages
         said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
-        self._used = frozenset(name for message in said for name in read_names(reader, message))
+        self._used = frozenset(name for message in said for name in _names(reader, message))
 
     def worth(self, group: range) -> float:
         """From 0 (a summary says it as well) to 5."""
+        self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
-        names = (name for place in group for name in read_names(self._reader, self._messages[place]))
+        names = (name for place in group for name in _names(self._reader, self._messages[place]))
         shared = len(self._used.intersection(names))
         return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
 
     def may_stay(self, group: range) -> bool:
         """Whether no secret is in it."""
+        self._check()
         return not any(_holds_secret(self._messages[place]) for place in group)
 
 
-def read_names(reader: Reader, message: Message) -> tuple[str, ...]:
-    """The names that count for a message's worth."""
+def _names(reader: Reader, message: Message) -> tuple[str, ...]:
     return reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
 
 

@@ -1,7 +1,10 @@
 """What an old message is worth verbatim."""
 
+import pytest
+
 from support.conversations import agent, bash, call, user
 from ullage.model.message import Message
+from ullage.summary.checks import go_on
 from ullage.summary.reader import Reader
 from ullage.summary.scoring import Judge
 
@@ -16,7 +19,7 @@ TAIL = range(6, 7)
 
 
 def judge(messages: tuple[Message, ...], tail: range) -> Judge:
-    return Judge(Reader(), messages, tail)
+    return Judge(Reader(), go_on, messages, tail)
 
 
 def test_a_persons_words_are_worth_more_than_any_result() -> None:
@@ -41,3 +44,13 @@ def test_what_holds_a_secret_may_not_stay() -> None:
 def test_output_that_comes_as_a_users_message_is_no_prompt() -> None:
     fenced = (agent("```bash\nls\n```"), user("<returncode>0</returncode>\n<output>\na\n</output>"), agent("Done."))
     assert judge(fenced, range(2, 3)).worth(range(1, 2)) == 0
+
+
+def test_a_check_ends_the_judging_of_whatever_is_judged_next() -> None:
+    def give_up() -> None:
+        raise InterruptedError
+
+    judge = Judge(Reader(), give_up, MESSAGES, TAIL)
+    for ask in (judge.worth, judge.may_stay):
+        with pytest.raises(InterruptedError):
+            ask(range(1))

@@ -164,6 +164,18 @@ function take.notice(update)
   })
 end
 
+for _, kind in ipairs({
+  'user_message_chunk',
+  'agent_message_chunk',
+  'agent_thought_chunk',
+  'tool_call',
+  'tool_call_update',
+}) do
+  take[kind] = function(update)
+    events.emit('answer', update)
+  end
+end
+
 ---A new session's updates may overtake the answer that makes it the active one. Its figures come with the answer.
 local function keep(params)
   local kept = early[params.sessionId] or {}

@@ -1,30 +1,20 @@
 """JSON-RPC messages as bytes and values: the envelope is decoded once, params by their own type."""
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
-from ullage.api.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
-from ullage.api.error_object import ErrorObject
-from ullage.model.json_values import encode_json
+from ullage.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from ullage.jsonrpc.errors import ErrorObject, RpcError
 
 RequestId = int | str
+T = TypeVar("T")
 _NOTHING = Raw(b"")
 # What an absent, null or (from Lua, where an empty table is a list) `[]` params stands for.
 _EMPTY = {b"", b"null", b"[]"}
 _LONGEST_EMPTY = max(map(len, _EMPTY))
-
-
-class RpcError(Exception):
-    """A request is refused: JSON-RPC's code, one line for a person, and `kind` for programs."""
-
-    def __init__(self, code: int, message: str, kind: str = "", request_id: RequestId | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.kind = kind
-        self.request_id = request_id
 
 
 class Incoming(Struct, frozen=True):
@@ -37,11 +27,25 @@ class Incoming(Struct, frozen=True):
     result: Raw = _NOTHING
     error: Raw = _NOTHING
 
+    @property
+    def is_reply(self) -> bool:
+        """Whether it answers: an id alone does not."""
+        return self.id is not UNSET and bool(memoryview(self.result) or memoryview(self.error))
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """A request of ours on its way out."""
+
+    id: RequestId
+    method: str
+    params: Any
+    jsonrpc: str = "2.0"
+
 
 class Response(Struct, frozen=True, kw_only=True):
     """A result on its way out."""
 
-    id: RequestId
+    id: RequestId | None
     result: Any
     jsonrpc: str = "2.0"
 
@@ -68,20 +72,19 @@ class _OnlyId(Struct, frozen=True):
 
 _envelope = msgspec.json.Decoder(Incoming)
 _only_id = msgspec.json.Decoder(_OnlyId)
+_anything = msgspec.json.Decoder(Raw)
 
 
 def read_envelope(body: bytes) -> Incoming:
     """Raises `RpcError`: -32700 for what is not JSON, -32600 for what is no JSON-RPC 2.0 message."""
     try:
-        message = _decode(body)
+        message = _decode(body, _envelope)
     except ValidationError as error:
-        raise RpcError(INVALID_REQUEST, f"Not a JSON-RPC message: {error}.", request_id=_find_id(body)) from None
+        raise _no_message(body, f"{error}.") from None
     except (ValueError, RecursionError):
-        raise RpcError(PARSE_ERROR, "The message is not valid JSON.") from None
+        raise _not_json() from None
     if message.jsonrpc != "2.0":
-        raise RpcError(INVALID_REQUEST, 'Not a JSON-RPC message: "jsonrpc" is not "2.0".', request_id=_find_id(body))
-    if message.method is not UNSET and message.id is None:
-        raise RpcError(INVALID_REQUEST, "A request's id is a number or a string, not null.")
+        raise _no_message(body, '"jsonrpc" is not "2.0".')
     return message
 
 
@@ -100,18 +103,13 @@ def _is_empty(params: Raw) -> bool:
     return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
 
 
-def encode(value: Any) -> bytes:
-    """A value as JSON. Lone surrogates, which UTF-8 cannot hold, go out as the escapes they came in as."""
-    return encode_json(value)
-
-
-def _decode(body: bytes) -> Incoming:
+def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
     try:
-        return _envelope.decode(body)
+        return decoder.decode(body)
     except ValidationError:
         raise
     except DecodeError:
-        return _envelope.decode(_mend_surrogates(body))
+        return decoder.decode(_mend_surrogates(body))
 
 
 def _mend_surrogates(body: bytes) -> bytes:
@@ -120,9 +118,22 @@ def _mend_surrogates(body: bytes) -> bytes:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
+def _no_message(body: bytes, fault: str) -> RpcError:
+    """A fault was found where it stood; what comes behind it may not even be JSON."""
+    try:
+        _decode(body, _anything)
+    except (ValueError, RecursionError):
+        return _not_json()
+    return RpcError(INVALID_REQUEST, f"Not a JSON-RPC message: {fault}", request_id=_find_id(body))
+
+
+def _not_json() -> RpcError:
+    return RpcError(PARSE_ERROR, "The message is not valid JSON.")
+
+
 def _find_id(body: bytes) -> RequestId | None:
     try:
-        found = _only_id.decode(body).id
+        found = _decode(body, _only_id).id
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None

@@ -1,0 +1,141 @@
+"""A stored transcript as the updates that show it: every message ever, with the compactions where they cut."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from msgspec import UNSET
+
+from ullage.acp.announce import Announcer
+from ullage.acp.updates import (
+    AgentContentChunk,
+    Content,
+    ImageContent,
+    OwnUpdate,
+    ResourceContent,
+    ResourceLink,
+    TextResource,
+    UserContentChunk,
+)
+from ullage.edits.compaction import compaction_id
+from ullage.model.blocks import (
+    CompactionBlock,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.message import Message, Role
+from ullage.model.updates import (
+    AgentThoughtChunk,
+    CompactionMeta,
+    CompactionStatus,
+    CompactionUpdate,
+    Meta,
+    TextContent,
+    ToolCall,
+    ToolCallUpdate,
+    ToolContent,
+    ToolStatus,
+    Update,
+)
+from ullage.service.contexts import transcript_page
+from ullage.service.model_ports import ToolAbout
+from ullage.service.workspace import Workspace
+
+# Messages read and sent at a time; between two pages others get their turn.
+_PAGE = 100
+
+
+Describe = Callable[[ToolUseBlock], ToolAbout]
+
+
+async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
+    """Sends the whole transcript. Raises `SessionNotFound`."""
+    describe = workspace.ports.toolbox.describe
+    sent, total = 0, 1
+    while sent < total:
+        page = transcript_page(workspace, session_id, sent, _PAGE)
+        for entry in page.entries:
+            for update in message_updates(entry.message, describe):
+                announcer.show_again(session_id, update)
+        sent, total = sent + _PAGE, page.total
+        await asyncio.sleep(0)
+
+
+def message_updates(message: Message, describe: Describe) -> Iterator[Update | OwnUpdate]:
+    """The updates that show a message; what a person was never shown, as a system prompt, has none."""
+    if message.role is Role.SYSTEM:
+        return
+    for block in message.content:
+        match block:
+            case ThinkingBlock():
+                if block.thinking:
+                    yield AgentThoughtChunk(content=TextContent(text=block.thinking), message_id=message.id)
+            case ToolUseBlock():
+                yield _call(block, describe(block))
+            case ToolResultBlock():
+                yield _result(block)
+            case CompactionBlock():
+                yield _compaction(message, block)
+            case TextBlock() | ImageBlock() | ResourceBlock():
+                kind = UserContentChunk if message.role is Role.USER else AgentContentChunk
+                yield kind(content=_content(block), message_id=message.id)
+
+
+def _call(block: ToolUseBlock, about: ToolAbout) -> ToolCall:
+    return ToolCall(
+        tool_call_id=block.id,
+        title=about.title,
+        kind=about.kind,
+        status=ToolStatus.IN_PROGRESS,
+        locations=about.locations,
+        raw_input=block.input,
+    )
+
+
+def _result(block: ToolResultBlock) -> ToolCallUpdate:
+    text = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+    return ToolCallUpdate(
+        tool_call_id=block.tool_use_id,
+        status=ToolStatus.FAILED if block.is_error else ToolStatus.COMPLETED,
+        content=(ToolContent(content=TextContent(text=text)),),
+    )
+
+
+def _content(block: ResultPart) -> Content:
+    match block:
+        case TextBlock(text=text):
+            return TextContent(text=text)
+        case ImageBlock(data=str(data)):
+            return ImageContent(data=data, mime_type=block.media_type)
+        case ImageBlock():
+            return ResourceLink(uri=block.url or "", name="picture", mime_type=block.media_type)
+        case ResourceBlock(text=str(text)):
+            return ResourceContent(resource=TextResource(uri=block.uri, text=text, mime_type=block.mime_type or UNSET))
+        case ResourceBlock():
+            return ResourceLink(uri=block.uri, name=_name(block.uri), mime_type=block.mime_type or UNSET)
+
+
+def _name(uri: str) -> str:
+    return uri.rstrip("/").rsplit("/", 1)[-1] or uri
+
+
+def _compaction(marker: Message, block: CompactionBlock) -> CompactionUpdate:
+    """As ACP wants it replayed: one terminal update with the full summary. Who asked for it is not told again."""
+    meta = CompactionMeta(
+        trigger="",
+        compaction_number=block.compaction_number,
+        message_id=marker.id,
+        messages_archived=block.messages_archived,
+        context_size_before=block.context_size_before,
+        context_size_after=block.context_size_after,
+    )
+    return CompactionUpdate(
+        compaction_id=compaction_id(marker),
+        status=CompactionStatus.COMPLETED,
+        summary=(TextContent(text=block.summary),),
+        meta=Meta(ullage=meta),
+    )

@@ -1,0 +1,115 @@
+"""Session updates that this door alone sends: a transcript replayed, the commands there are, the config options."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ullage.model.updates import TextContent
+
+
+class ImageContent(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="image"):
+    """A picture, base64."""
+
+    data: str
+    mime_type: str
+
+
+class ResourceLink(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="resource_link"):
+    """A file or other resource, by name."""
+
+    uri: str
+    name: str
+    mime_type: str | UnsetType = UNSET
+
+
+class TextResource(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A resource's text."""
+
+    uri: str
+    text: str
+    mime_type: str | UnsetType = UNSET
+
+
+class ResourceContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource"):
+    """A resource with its text."""
+
+    resource: TextResource
+
+
+Content = TextContent | ImageContent | ResourceLink | ResourceContent
+
+
+class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rename="camel"):
+    """The tag is ACP's `sessionUpdate`."""
+
+
+class UserContentChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
+    """A block of what the person said, of any kind."""
+
+    content: Content
+    message_id: str
+
+
+class AgentContentChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
+    """A block of what the agent said, of any kind; without a message id it is no part of the transcript."""
+
+    content: Content
+    message_id: str | UnsetType = UNSET
+
+
+class CommandInput(Struct, frozen=True, kw_only=True):
+    """What may follow a command's name, as a hint."""
+
+    hint: str
+
+
+class AvailableCommand(Struct, frozen=True, kw_only=True):
+    """A command by its name, without slash."""
+
+    name: str
+    description: str
+    input: CommandInput | UnsetType = UNSET
+
+
+class AvailableCommandsUpdate(_Update, frozen=True, kw_only=True, tag="available_commands_update"):
+    """Every command there is."""
+
+    available_commands: tuple[AvailableCommand, ...]
+
+
+class ConfigChoice(Struct, frozen=True, kw_only=True):
+    """One value of a select option."""
+
+    value: str
+    name: str
+
+
+class SelectOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="select"):
+    """A config option with a list of values."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    current_value: str
+    options: tuple[ConfigChoice, ...]
+
+
+class BooleanOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="boolean"):
+    """A config option that is on or off."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    current_value: bool
+
+
+ConfigOption = SelectOption | BooleanOption
+
+
+class ConfigOptionUpdate(_Update, frozen=True, kw_only=True, tag="config_option_update"):
+    """Every config option, as it is now."""
+
+    config_options: tuple[ConfigOption, ...]
+
+
+OwnUpdate = UserContentChunk | AgentContentChunk | AvailableCommandsUpdate | ConfigOptionUpdate

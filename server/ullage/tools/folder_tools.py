@@ -1,0 +1,93 @@
+"""The tools on the session's folder: they read, list and search, and change nothing."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import as_text
+from ullage.model.message import ToolDefinition
+from ullage.model.updates import ToolKind, ToolLocation
+from ullage.service.model_ports import ToolAbout, ToolOutcome
+from ullage.tools.list_files import ListFilesInput, list_files
+from ullage.tools.read_file import ReadFileInput, read_file
+from ullage.tools.search_text import SearchTextInput, search_text
+from ullage.tools.tool import Call, Tool
+
+
+class _Look(Struct, frozen=True, kw_only=True):
+    """One way of looking: the tool's name and words, and a function that blocks, so it is called in a thread."""
+
+    name: str
+    doing: str
+    kind: ToolKind
+    description: str
+    input: type[Struct]
+    run: Callable[[str, Any], str]
+
+    def about(self, given: dict[str, Any]) -> ToolAbout:
+        path = as_text(given.get("path"))
+        return ToolAbout(
+            title=f"{self.doing} {as_text(given.get('pattern')) or path}".strip(),
+            kind=self.kind,
+            locations=(ToolLocation(path=path),) if path else (),
+            # A file may hold what no provider should see.
+            needs_permission=True,
+        )
+
+    async def call(self, call: Call) -> ToolOutcome:
+        try:
+            given = msgspec.convert(call.input, self.input)
+        except msgspec.ValidationError as error:
+            raise InvalidRequest(f"{self.name}: {error}") from None
+        return ToolOutcome(text=await asyncio.to_thread(self.run, call.cwd, given))
+
+
+_LOOKS = (
+    _Look(
+        name="read_file",
+        kind=ToolKind.READ,
+        doing="Read",
+        description="Reads a text file of the project, with line numbers.",
+        input=ReadFileInput,
+        run=read_file,
+    ),
+    _Look(
+        name="list_files",
+        kind=ToolKind.SEARCH,
+        doing="List",
+        description="Lists the project's files, optionally under a folder or by a glob pattern.",
+        input=ListFilesInput,
+        run=list_files,
+    ),
+    _Look(
+        name="search_text",
+        kind=ToolKind.SEARCH,
+        doing="Search",
+        description="Finds the lines of the project's files that match a regular expression.",
+        input=SearchTextInput,
+        run=search_text,
+    ),
+)
+
+
+def folder_tools() -> tuple[Tool, ...]:
+    """All of them."""
+    return tuple(
+        Tool(
+            definition=ToolDefinition(name=look.name, description=look.description, input_schema=_schema(look.input)),
+            about=look.about,
+            run=look.call,
+        )
+        for look in _LOOKS
+    )
+
+
+def _schema(given: type[Struct]) -> dict[str, Any]:
+    """The input's JSON Schema, without references, which not every provider follows."""
+    (schema,), components = msgspec.json.schema_components([given])
+    named = components[schema["$ref"].rsplit("/", 1)[-1]]
+    return {"type": "object", **{key: named[key] for key in ("properties", "required") if key in named}}
