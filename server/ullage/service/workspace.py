@@ -14,7 +14,7 @@ from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
-from ullage.service.model_ports import Permissions, Provider
+from ullage.service.model_ports import EditorFiles, Permissions, Provider
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Preparation, Session
 from ullage.service.turn_queue import TurnQueue
@@ -42,6 +42,7 @@ class Workspace:
         self.preparations: dict[str, Preparation] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None
+        self.editor_files: EditorFiles | None = None
         self._open: dict[str, Session] = {}
         self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}
