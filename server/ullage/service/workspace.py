@@ -18,6 +18,7 @@ from ullage.service.model_ports import EditorFiles, Permissions, Provider
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Preparation, Session
 from ullage.service.turn_queue import TurnQueue
+from ullage.summary.reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.registry import get_counter
@@ -33,6 +34,7 @@ class Workspace:
         self.ports = ports
         self.settings = settings or Settings()
         self.bus = Bus()
+        self.reader = Reader()
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
@@ -111,6 +113,10 @@ class Workspace:
                 if edits and session.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
         raise ConcurrentAppend(f"session {session.id}: other processes keep appending; try again")
+
+    def is_open(self, session_id: str) -> bool:
+        """Whether the session is in memory."""
+        return session_id in self._open
 
     def imagine(self, session: Session, *events: Event) -> Session:
         """The session as it would be with these events at the end of its log, beside the open one."""
