@@ -14,7 +14,7 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.commands import read_command
 from ullage.summary.excerpts import RESULT_LIMIT, blocks, head_and_tail, prose
 from ullage.summary.outcomes import judge, telling
-from ullage.summary.redaction import clean
+from ullage.summary.redaction import clean, redact
 from ullage.summary.remembered import ROOM, Remembered
 from ullage.transcript.commands import FENCE
 
@@ -34,6 +34,7 @@ class Reader:
 
     def __init__(self, room: int = ROOM) -> None:
         self.clean = Remembered(clean, room)
+        self.redact = Remembered(redact, room)
         self.command = Remembered(read_command, room)
         self.names = Remembered(find_anchors, room)
         self.said = Remembered(self._read_prose, room)
