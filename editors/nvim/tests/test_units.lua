@@ -30,6 +30,23 @@ T['thousands are grouped'] = function()
   eq({ words.grouped(7), words.grouped(1234), words.grouped(1234567) }, { '7', '1,234', '1,234,567' })
 end
 
+T['a cost has its currency'] = function()
+  eq(words.money({ amount = 0.0421, currency = 'USD' }), '$0.042')
+  eq(words.money({ amount = 12.3, currency = 'USD' }), '$12.30')
+  eq(words.money({ amount = 2, currency = 'EUR' }), '2.00 EUR')
+end
+
+T['the head tells the cost where it is known'] = function()
+  local figures =
+    { used = 9, breakdown = {}, model = '', active = 2, archived = 0, source = 'stale', pending = 1, level = 'off' }
+  local function last()
+    return require('ullage.context.head').rows({ id = 's', title = '' }, figures)[4].text
+  end
+  eq(last(), '2 active messages · 1 message since the last report · ? for help')
+  figures.cost = { amount = 0.004, currency = 'USD' }
+  eq(last(), '2 active messages · 1 message since the last report · $0.004 · ? for help')
+end
+
 T['times are relative'] = function()
   local now = 1000000
   local function ago(seconds)

@@ -12,6 +12,7 @@ import {
   type SessionNotification,
   type SessionResult,
   type UsageMeta,
+  type UsageResult,
 } from './protocol.gen';
 import type { CompactionState, SessionModel, UsageState } from './session';
 
@@ -98,7 +99,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     this.#entry(session.sessionId).prompting = session.prompting;
     this.#learn(session.sessionId, session.title);
     this.#sessionChanged.fire(session.sessionId);
-    this.#setUsage(session.sessionId, session.usage.used, session.usage.size, session.usage._meta.ullage);
+    this.#setUsage(session.sessionId, session.usage);
     await this.#memory.update(REMEMBERED, session.sessionId);
     await this.refreshEdits(session.sessionId);
   }
@@ -124,7 +125,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     if (!this.#activeId) return;
     const { sessionId, usage, prompting } = await this.request(SessionLoad, { sessionId: this.#activeId });
     this.#entry(sessionId).prompting = prompting;
-    this.#setUsage(sessionId, usage.used, usage.size, usage._meta.ullage);
+    this.#setUsage(sessionId, usage);
   }
 
   async refreshEdits(sessionId: string): Promise<void> {
@@ -147,11 +148,11 @@ export class Sessions implements SessionModel, vscode.Disposable {
   #take({ sessionId, update }: SessionNotification): void {
     switch (update.sessionUpdate) {
       case 'usage_update':
-        if (update._meta) this.#setUsage(sessionId, update.used, update.size, update._meta.ullage);
+        if (update._meta) this.#setUsage(sessionId, { ...update, _meta: update._meta });
         break;
       case 'session_info_update':
         if (update.title !== undefined) this.#learn(sessionId, update.title);
-        if (update._meta) this.#setUsage(sessionId, total(update._meta.ullage), null, update._meta.ullage);
+        if (update._meta) this.#setUsage(sessionId, { used: total(update._meta.ullage), size: null, _meta: update._meta });
         break;
       case 'compaction_update':
         this.#takeCompaction(sessionId, update);
@@ -194,9 +195,9 @@ export class Sessions implements SessionModel, vscode.Disposable {
     if (sessionId === this.#activeId) this.#compactionChanged.fire(compaction);
   }
 
-  #setUsage(sessionId: string, used: number, size: number | null, meta: UsageMeta): void {
+  #setUsage(sessionId: string, { used, size, cost, _meta }: UsageResult): void {
     const known = this.#entry(sessionId);
-    known.usage = { sessionId, title: known.title, used, size, meta, at: Date.now() };
+    known.usage = { sessionId, title: known.title, used, size, cost, meta: _meta.ullage, at: Date.now() };
     if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
   }
 

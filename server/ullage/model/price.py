@@ -1,6 +1,7 @@
 """What reported tokens cost."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ullage.model.usage import Usage
 
@@ -48,3 +49,9 @@ class Bill(Struct, frozen=True, kw_only=True):
             return Bill(amount=None, answer_id=answer_id)
         known = self.amount - self.last if answer_id == self.answer_id else self.amount
         return Bill(amount=known + cost, answer_id=answer_id, last=cost)
+
+    def add(self, cost: float | None) -> "Bill":
+        """With one more request that no answer in the transcript came of."""
+        if self.amount is None or cost is None:
+            return replace(self, amount=None)
+        return replace(self, amount=self.amount + cost)

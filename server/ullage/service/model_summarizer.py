@@ -6,10 +6,11 @@ from contextlib import aclosing
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage.model.answer import Finished, ModelRequest, TextDelta
+from ullage.model.answer import Finished, Fragment, ModelRequest, TextDelta, UsageDelta
 from ullage.model.errors import AnswerBroken, ContextTooLong
 from ullage.model.message import Message
 from ullage.model.updates import Update
+from ullage.model.usage import Usage
 from ullage.service.model_ports import Provider
 from ullage.service.offline import compose_aside
 from ullage.service.ports import SummaryStream
@@ -42,17 +43,22 @@ class Reading(Struct, frozen=True, kw_only=True):
     skip: int = 0
 
 
+class Watch(Struct, frozen=True, kw_only=True):
+    """Who hears of waits for the provider, and of what it counted for each request, however that ended."""
+
+    tell: Callable[[Update], None]
+    spent: Callable[[Usage], None]
+
+
 class ModelSummarizer:
     """Sends a session's live request with our instructions at its end, so that the provider's cache is hit, and checks
     what comes back. The ledger is code's own."""
 
-    def __init__(
-        self, provider: Provider, reading: Reading, own: Sequence[str], tell: Callable[[Update], None]
-    ) -> None:
+    def __init__(self, provider: Provider, reading: Reading, own: Sequence[str], watch: Watch) -> None:
         self._provider = provider
         self._reading = reading
         self._own = own
-        self._tell = tell
+        self._watch = watch
 
     @property
     def name(self) -> str:
@@ -100,7 +106,7 @@ class ModelSummarizer:
 
     async def _ask(self, asked: ModelRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
         draft, written, is_whole = Draft(), 0, False
-        async with aclosing(stream_with_retries(self._provider, asked, self._tell)) as fragments:
+        async with aclosing(self._paid(asked)) as fragments:
             async for fragment in fragments:
                 check_fragment(fragment)
                 is_whole = is_whole or isinstance(fragment, Finished)
@@ -114,3 +120,16 @@ class ModelSummarizer:
         for piece in draft.end():
             yield piece
         check_draft(draft, written, room, counter)
+
+    async def _paid(self, asked: ModelRequest) -> AsyncGenerator[Fragment]:
+        """The answer; what it cost is told when it ends, also in the middle."""
+        usage = None
+        try:
+            async with aclosing(stream_with_retries(self._provider, asked, self._watch.tell)) as fragments:
+                async for fragment in fragments:
+                    if isinstance(fragment, UsageDelta):
+                        usage = fragment.usage
+                    yield fragment
+        finally:
+            if usage is not None:
+                self._watch.spent(usage)

@@ -16,6 +16,7 @@ from ullage.model.events import (
     MessageAppended,
     ModelChanged,
     Record,
+    SummaryReported,
     ToolsDeclared,
     UsageReported,
 )
@@ -220,6 +221,9 @@ class Session:
             case UsageReported(usage=usage, message_id=message_id):
                 self.tracker.report(usage, message_id, record.timestamp)
                 self.bill = self.bill.charge(message_id, self._cost(self.model, usage))
+            case SummaryReported(usage=usage, model=model):
+                self.tracker.spend(usage)
+                self.bill = self.bill.add(self._cost(model, usage))
             case ModelChanged():
                 # What was reported before is another model's.
                 self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))

@@ -1,15 +1,18 @@
 """Who writes a session's summaries: the offline summariser, or a model and which."""
 
 from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
 from ullage.model.answer import ModelRequest
 from ullage.model.errors import NoModelConfigured, UllageError
+from ullage.model.events import SummaryReported
 from ullage.model.updates import Update
+from ullage.model.usage import Usage
 from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request
 from ullage.service.model_ports import Provider
-from ullage.service.model_summarizer import ModelSummarizer, Reading
+from ullage.service.model_summarizer import ModelSummarizer, Reading, Watch
 from ullage.service.session import Session
 from ullage.service.workspace import Workspace
 from ullage.transcript.keep import kept, leading
@@ -34,7 +37,14 @@ def model_writer(workspace: Workspace, session: Session, skip: int, tell: Callab
     summary, models = workspace.settings.summary, workspace.settings.models
     of_model = models[name].summary_prompt if (name := workspace.model(session)) in models else ""
     own = (of_model, *workspace.ports.prompts(session.transcript.cwd, summary.prompt_file))
-    return ModelSummarizer(_provider(workspace, session), _reading(workspace, session, skip), own, tell)
+    watch = Watch(tell=tell, spent=partial(_note_spent, workspace, session.id, _model(workspace, session)))
+    return ModelSummarizer(_provider(workspace, session), _reading(workspace, session, skip), own, watch)
+
+
+def _note_spent(workspace: Workspace, session_id: str, model: str, usage: Usage) -> None:
+    # A session that was closed while its summary was being written must not be opened again for this.
+    if workspace.is_open(session_id):
+        workspace.record(workspace.session(session_id), SummaryReported(usage=usage, model=model))
 
 
 def _model(workspace: Workspace, session: Session) -> str:

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from ullage.model.price import CURRENCY
+from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.policy.alarm import level
 from ullage.service.session import Session
@@ -51,7 +51,7 @@ def usage_update(workspace: Workspace, session: Session) -> UsageUpdate | Sessio
 def cost_of(session: Session) -> Cost | UnsetType:
     """What the session has cost so far; unset before the first report, and where a price is not known."""
     bill = session.bill
-    if bill.amount is None or not bill.answer_id:
+    if bill.amount is None or bill == Bill():
         return UNSET
     return Cost(amount=round(bill.amount, _DECIMALS), currency=CURRENCY)
 

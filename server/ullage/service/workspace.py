@@ -14,7 +14,7 @@ from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
-from ullage.service.model_ports import Permissions, Provider
+from ullage.service.model_ports import EditorFiles, Permissions, Provider
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Preparation, Session
 from ullage.service.turn_queue import TurnQueue
@@ -42,6 +42,7 @@ class Workspace:
         self.preparations: dict[str, Preparation] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None
+        self.editor_files: EditorFiles | None = None
         self._open: dict[str, Session] = {}
         self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}
@@ -112,6 +113,10 @@ class Workspace:
                 if edits and session.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
         raise ConcurrentAppend(f"session {session.id}: other processes keep appending; try again")
+
+    def is_open(self, session_id: str) -> bool:
+        """Whether the session is in memory."""
+        return session_id in self._open
 
     def imagine(self, session: Session, *events: Event) -> Session:
         """The session as it would be with these events at the end of its log, beside the open one."""

@@ -161,6 +161,10 @@ class ContextTracker:
             self._messages += 1
             self._parts += parts
 
+    def spend(self, usage: Usage) -> None:
+        """A report that speaks of no message here, as of a summary: it counts for the totals alone."""
+        self._totals += usage
+
     def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
         """Goes on with another model: what was reported before is another tokenizer's. The hidden part is taken to be
         as large as it was."""

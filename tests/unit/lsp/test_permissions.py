@@ -75,7 +75,7 @@ async def test_a_question_whose_turn_is_stopped_is_taken_back() -> None:
 
 async def test_the_late_reply_to_a_question_that_was_taken_back_is_expected(caplog: pytest.LogCaptureFixture) -> None:
     rig = await start()
-    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions).ask("s_1", CALL))
+    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL))
     question = await rig.until(lambda message: message.get("method") == PERMISSION_METHOD)
     asking.cancel()
     await asyncio.wait([asking])

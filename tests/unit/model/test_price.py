@@ -30,3 +30,8 @@ def test_a_better_report_of_the_last_answer_replaces_the_first() -> None:
 
 def test_one_unknown_price_makes_the_sum_unknown_for_good() -> None:
     assert Bill().charge("m_1", 1.0).charge("m_2", None).charge("m_3", 1.0).amount is None
+
+
+def test_a_request_without_an_answer_adds_to_the_sum_and_leaves_the_last_answer_replaceable() -> None:
+    assert Bill().charge("m_1", 1.0).add(0.5).charge("m_1", 2.0).amount == 2.5
+    assert Bill().add(0.5).add(None).add(0.5).amount is None

@@ -26,6 +26,7 @@ local M = {}
 ---@field reported_at? integer
 ---@field pending integer
 ---@field error_share? number
+---@field cost? ullage.Cost nil where a price is not known
 
 ---@class ullage.Running
 ---@field id string
@@ -75,6 +76,7 @@ function M.read_figures(wire)
     reported_at = words.value(meta.reportedAt),
     pending = meta.pendingMessages,
     error_share = words.value(meta.errorShare),
+    cost = words.value(wire.cost),
   }
 end
 
