@@ -45,7 +45,6 @@ from ullage.service.teller import Teller
 from ullage.service.workspace import Workspace
 from ullage.summary.checks import Check
 from ullage.summary.privacy import hide
-from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.summary.scoring import Judge
 from ullage.transcript.cut_points import groups
@@ -297,7 +296,7 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     session = workspace.session(planned.session_id)
     if session.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
-    edit = finish(planned, summary)
+    edit = finish(workspace, planned, summary)
     # The cuts are listed with what they saved themselves.
     edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
@@ -307,9 +306,10 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     return edit
 
 
-def finish(planned: Planned, summary: Summary) -> CompactionEdit:
+def finish(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
     """The edit a plan and a summary make. Whoever wrote the summary, no secret and nothing private stays in it."""
-    safe = hide(replace(summary, text=redact(summary.text), brought_back=planned.brought_back), planned.private)
+    text = workspace.reader.redact(summary.text)
+    safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 

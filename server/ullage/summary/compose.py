@@ -22,7 +22,7 @@ from ullage.summary.previous import read_previous
 from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.summary.task import constraints_of, requests_of, task_of
-from ullage.summary.weights import Mention, count_mentions, mentions_focus, weigh
+from ullage.summary.weights import Mention, count_mentions, focused, mentions_focus, weigh
 from ullage.summary.work import next_of, plan_of, recent_of, state_of
 from ullage.tokens.counter import TokenCounter
 
@@ -101,12 +101,13 @@ def _read(request: SummaryRequest, focus: frozenset[str], reader: Reader, check:
     behind = range(history.end_index, history.end_index + len(request.tail))
     tail = read_history(request.tail, behind, reader, check=check)
     mentions = count_mentions(history.excerpts, tail.excerpts, check)
-    weights = weigh(mentions, focus, check)
+    unfocused = weigh(mentions, check)
+    weights = focused(unfocused, focus)
     carried = read_previous(request.previous)
     for item in carried:
         for name in item.anchors:
             weights.setdefault(name, _FROZEN_WEIGHT)
-    ledger = collect_from(history, mentions, check)
+    ledger = collect_from(history, mentions, unfocused, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
     return _Sources(
