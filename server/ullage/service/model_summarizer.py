@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.answer import Finished, Fragment, ModelRequest, TextDelta, UsageDelta
-from ullage.model.errors import AnswerBroken, ContextTooLong
+from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest
 from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
@@ -83,11 +83,18 @@ class ModelSummarizer:
             except ContextTooLong:
                 if begun:
                     raise
+            except (AnswerBroken, InvalidRequest):
+                if begun or not asked.compacts:
+                    raise
         raise ContextTooLong(f"{self.name} cannot read this conversation, it is too long even without its beginning")
 
     def _requests(self, instructions: int) -> Iterator[ModelRequest]:
-        """The request, then with less and less to read; those that cannot fit are not sent."""
+        """The request, then with less and less to read; those that cannot fit are not sent. Where the provider compacts
+        itself it is asked for that first: not every model can."""
         asked = replace(self._reading.request, tools_refused=True)
+        if asked.compacts:
+            yield asked
+            asked = replace(asked, compacts=False)
         read = None
         for count in _LEFT_OUT:
             messages = asked.messages
