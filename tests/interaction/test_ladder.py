@@ -15,6 +15,7 @@ from ullage.model.settings import ContextSettings, Settings
 from ullage.service.ports import SummaryStream
 from ullage.service.session import Session
 from ullage.service.shrink import look_after, settled
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -116,7 +117,7 @@ class FailingSummarizer:
     def name(self) -> str:
         return "failing"
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         self.read.append(len(request.messages))
         if len(self.read) <= self._failures:
             raise ProviderError("the request is too long.")

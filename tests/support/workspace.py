@@ -36,6 +36,7 @@ from ullage.service.ports import (
     SummaryStream,
 )
 from ullage.service.workspace import Workspace
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -136,7 +137,7 @@ class PacedSummarizer:
         for _ in range(len(self._pieces) if count is None else count):
             self._allowed.release()
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         self.started.set()
         return SummaryStream(ledger=ArtifactLedger(), pieces=self._write())
 

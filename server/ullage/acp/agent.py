@@ -11,6 +11,7 @@ from ullage.acp import handshake
 from ullage.acp import sessions as acp_sessions
 from ullage.acp.announce import Announcer
 from ullage.acp.connection import AcpConnection, Handler
+from ullage.acp.editor_files import ClientFiles
 from ullage.acp.permissions import AcpPermissions
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
@@ -61,6 +62,8 @@ class Agent:
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             self._opened.permissions = AcpPermissions(self.connection.ask, self._folder)
+            if self._announcer.client.reads_files:
+                self._opened.editor_files = ClientFiles(self.connection.ask)
             self._opened.configure(self._settings)
         return self._opened
 

@@ -60,6 +60,10 @@ def workspace_on(
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
         return await recall(workspace, session_id, arguments)
 
+    async def open_text(session_id: str, path: str) -> str | None:
+        editor = workspace.editor_files
+        return None if editor is None else await editor.read_text(session_id, path)
+
     ports = Ports(
         store=store,
         catalog=ContextLimits.for_model,
@@ -69,7 +73,7 @@ def workspace_on(
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),
         providers=ProviderRegistry(),
-        toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up),
+        toolbox=LocalToolbox(partial(project_memory, store_path=path), look_up, open_text),
         prices=price_of,
         prompts=read_summary_prompts,
     )

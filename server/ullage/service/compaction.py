@@ -33,6 +33,7 @@ from ullage.model.updates import (
 )
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
+from ullage.service.aside import aside
 from ullage.service.bring_back import look_up, with_files
 from ullage.service.hooks import after_compaction, before_compaction
 from ullage.service.ladder import SUMMARIES, Attempt
@@ -42,10 +43,10 @@ from ullage.service.session import Planned, Session
 from ullage.service.summary_writers import model_writer, writes_by_model
 from ullage.service.teller import Teller
 from ullage.service.workspace import Workspace
+from ullage.summary.checks import Check
 from ullage.summary.privacy import hide
-from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
-from ullage.summary.scoring import worth
+from ullage.summary.scoring import Judge
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading, without_oldest
 
@@ -137,7 +138,11 @@ async def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    planning = partial(plan_compaction, view, limits, frozenset(transcript.pinned), transcript.first_user_id, worth)
+    pinned, first_user_id = frozenset(transcript.pinned), transcript.first_user_id
+
+    def planning(check: Check) -> CompactionPlan | None:
+        return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, workspace.reader, check))
+
     planned = await planned_on(workspace, session, view, planning, trigger)
     if planned is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
@@ -148,14 +153,14 @@ async def planned_on(
     workspace: Workspace,
     session: Session,
     view: CountedView,
-    planning: Callable[[], CompactionPlan | None],
+    planning: Callable[[Check], CompactionPlan | None],
     trigger: EditTrigger,
 ) -> Planned | None:
     """A plan for the session as it is now; None if `planning` finds none. It reads every old message, so it runs in a
     thread: a large context takes seconds, in which the event loop stays free."""
     used, number, edits_seen = session.used, session.transcript.compactions + 1, session.edits_seen
     stamp = new_stamp(workspace, trigger)
-    found = await asyncio.to_thread(planning)
+    found = await aside(planning)
     if found is None:
         return None
     return Planned(
@@ -248,7 +253,7 @@ async def write_anew(
     else:
         summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
         request = _without_oldest(request, attempt.skip)
-    stream = await summarizer.summarize(request, session.counter)
+    stream = await summarizer.summarize(request, session.counter, workspace.reader)
     pieces: list[str] = []
     async for piece in stream.pieces:
         pieces.append(piece)
@@ -291,7 +296,7 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     session = workspace.session(planned.session_id)
     if session.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
-    edit = finish(planned, summary)
+    edit = finish(workspace, planned, summary)
     # The cuts are listed with what they saved themselves.
     edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
@@ -301,9 +306,10 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     return edit
 
 
-def finish(planned: Planned, summary: Summary) -> CompactionEdit:
+def finish(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
     """The edit a plan and a summary make. Whoever wrote the summary, no secret and nothing private stays in it."""
-    safe = hide(replace(summary, text=redact(summary.text), brought_back=planned.brought_back), planned.private)
+    text = workspace.reader.redact(summary.text)
+    safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 

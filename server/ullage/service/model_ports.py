@@ -101,6 +101,14 @@ class Toolbox(Protocol):
         ...
 
 
+class EditorFiles(Protocol):
+    """The project's files as the person's editor holds them, unsaved changes included."""
+
+    async def read_text(self, session_id: str, path: str) -> str | None:
+        """The text of the file at an absolute path; None where the editor has none to give."""
+        ...
+
+
 class Permissions(Protocol):
     """Asks the person."""
 

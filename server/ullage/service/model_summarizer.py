@@ -1,6 +1,5 @@
 """The summariser that asks a model, at the end of the very conversation it is to summarise."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 
@@ -13,12 +12,13 @@ from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.service.model_ports import Provider
+from ullage.service.offline import compose_aside
 from ullage.service.ports import SummaryStream
 from ullage.service.retries import stream_with_retries
 from ullage.summary.check import check_draft, check_fragment, check_length, text_room
-from ullage.summary.compose import compose
 from ullage.summary.draft import Draft
 from ullage.summary.model_prompt import write_instructions
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.keep import without_oldest
@@ -64,9 +64,9 @@ class ModelSummarizer:
     def name(self) -> str:
         return self._reading.request.model
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         """Raises `AnswerBroken`, while the pieces are read, for an answer that is no summary."""
-        ledger = (await asyncio.to_thread(compose, request, counter)).ledger
+        ledger = (await compose_aside(request, counter, reader)).ledger
         room = text_room(request, ledger, counter)
         return SummaryStream(ledger=ledger, pieces=self._write(request, room, counter))
 

@@ -14,6 +14,7 @@ from ullage.model.price import Price
 from ullage.model.settings import ModelSettings
 from ullage.model.updates import Update
 from ullage.service.model_ports import Providers, Toolbox
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -141,6 +142,10 @@ class SessionStore(Protocol):
         thread may call it. Returns how many records are left, 0 once the index is complete."""
         ...
 
+    def version(self) -> int:
+        """A number that is another one once another process, or another opening of the store, has written to it."""
+        ...
+
     def load_calibration(self, model: str) -> bytes | None:
         """What was learned about a model's token counts."""
         ...
@@ -225,8 +230,9 @@ class Summarizer(Protocol):
         """`offline`, or the model's name."""
         ...
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        """Begins a summary; `reader` remembers what was read for others. Raises `ProviderError`, also while the pieces
+        are read; cancelled with its task."""
         ...
 
 

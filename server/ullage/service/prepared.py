@@ -5,10 +5,10 @@ import asyncio
 from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionLimits, Summary
+from ullage.service.offline import compose_aside
 from ullage.service.session import Planned, Preparation, Session
 from ullage.service.workspace import Workspace
 from ullage.summary.check import text_room
-from ullage.summary.compose import compose
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.cut_points import cut_points
 
@@ -48,7 +48,7 @@ async def take_prepared(workspace: Workspace, planned: Planned, request: Summary
     if found.task.cancelled() or found.task.exception() is not None:
         return None
     summary = found.task.result()
-    ledger = (await asyncio.to_thread(compose, request, session.counter)).ledger
+    ledger = (await compose_aside(request, session.counter, workspace.reader)).ledger
     if session.counter.count(summary.text) > text_room(request, ledger, session.counter):
         return None
     return replace(summary, ledger=ledger)

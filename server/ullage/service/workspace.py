@@ -14,10 +14,11 @@ from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
-from ullage.service.model_ports import Permissions, Provider
+from ullage.service.model_ports import EditorFiles, Permissions, Provider
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
 from ullage.service.session import Preparation, Session
 from ullage.service.turn_queue import TurnQueue
+from ullage.summary.reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.registry import get_counter
@@ -33,6 +34,7 @@ class Workspace:
         self.ports = ports
         self.settings = settings or Settings()
         self.bus = Bus()
+        self.reader = Reader()
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
@@ -40,6 +42,7 @@ class Workspace:
         self.preparations: dict[str, Preparation] = {}
         self.turns = TurnQueue()
         self.permissions: Permissions | None = None
+        self.editor_files: EditorFiles | None = None
         self._open: dict[str, Session] = {}
         self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}

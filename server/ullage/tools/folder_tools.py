@@ -1,7 +1,7 @@
 """The tools on the session's folder: they read, list and search, and change nothing."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -13,20 +13,23 @@ from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind, ToolLocation
 from ullage.service.model_ports import ToolAbout, ToolOutcome
 from ullage.tools.list_files import ListFilesInput, list_files
-from ullage.tools.read_file import ReadFileInput, read_file
+from ullage.tools.read_file import ReadFileInput, find_file, read_text, show_lines
 from ullage.tools.search_text import SearchTextInput, search_text
 from ullage.tools.tool import Call, Tool
 
+# A session and a file's whole path: its text in the person's editor, None where there is none.
+OpenText = Callable[[str, str], Awaitable[str | None]]
+
 
 class _Look(Struct, frozen=True, kw_only=True):
-    """One way of looking: the tool's name and words, and a function that blocks, so it is called in a thread."""
+    """One way of looking: the tool's name and words, and what does it with an input of its type."""
 
     name: str
     doing: str
     kind: ToolKind
     description: str
     input: type[Struct]
-    run: Callable[[str, Any], str]
+    run: Callable[[Call, Any], Awaitable[str]]
 
     def about(self, given: dict[str, Any]) -> ToolAbout:
         path = as_text(given.get("path"))
@@ -43,25 +46,37 @@ class _Look(Struct, frozen=True, kw_only=True):
             given = msgspec.convert(call.input, self.input)
         except msgspec.ValidationError as error:
             raise InvalidRequest(f"{self.name}: {error}") from None
-        return ToolOutcome(text=await asyncio.to_thread(self.run, call.cwd, given))
+        return ToolOutcome(text=await self.run(call, given))
+
+
+def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitable[str]]:
+    """Looking at a folder blocks for as long as the disk takes."""
+
+    async def run(call: Call, given: Any) -> str:
+        return await asyncio.to_thread(look, call.cwd, given)
+
+    return run
+
+
+def _reading(open_text: OpenText) -> Callable[[Call, ReadFileInput], Awaitable[str]]:
+    """The editor's text, if it has one: what the person sees may not be saved yet."""
+
+    async def run(call: Call, given: ReadFileInput) -> str:
+        path = await asyncio.to_thread(find_file, call.cwd, given.path)
+        text = await open_text(call.session_id, str(path))
+        return show_lines(await asyncio.to_thread(read_text, path, given.path) if text is None else text, given)
+
+    return run
 
 
 _LOOKS = (
-    _Look(
-        name="read_file",
-        kind=ToolKind.READ,
-        doing="Read",
-        description="Reads a text file of the project, with line numbers.",
-        input=ReadFileInput,
-        run=read_file,
-    ),
     _Look(
         name="list_files",
         kind=ToolKind.SEARCH,
         doing="List",
         description="Lists the project's files, optionally under a folder or by a glob pattern.",
         input=ListFilesInput,
-        run=list_files,
+        run=_in_thread(list_files),
     ),
     _Look(
         name="search_text",
@@ -69,20 +84,28 @@ _LOOKS = (
         doing="Search",
         description="Finds the lines of the project's files that match a regular expression.",
         input=SearchTextInput,
-        run=search_text,
+        run=_in_thread(search_text),
     ),
 )
 
 
-def folder_tools() -> tuple[Tool, ...]:
-    """All of them."""
+def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
+    """All of them; `open_text` gives a file's text as the person's editor holds it."""
+    read_file = _Look(
+        name="read_file",
+        kind=ToolKind.READ,
+        doing="Read",
+        description="Reads a text file of the project, with line numbers.",
+        input=ReadFileInput,
+        run=_reading(open_text),
+    )
     return tuple(
         Tool(
             definition=ToolDefinition(name=look.name, description=look.description, input_schema=_schema(look.input)),
             about=look.about,
             run=look.call,
         )
-        for look in _LOOKS
+        for look in (read_file, *_LOOKS)
     )
 
 

@@ -22,12 +22,27 @@ class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     line_count: int = _MOST_LINES
 
 
-def read_file(cwd: str, given: ReadFileInput) -> str:
-    """The lines. Raises `InvalidRequest` for what is no text file inside the session's folder."""
-    path = resolve_inside(cwd, given.path)
+def find_file(cwd: str, name: str) -> Path:
+    """The file's whole path. Raises `InvalidRequest` for what is no file inside the session's folder."""
+    path = resolve_inside(cwd, name)
     if not path.is_file():
-        raise InvalidRequest(f"{given.path!r} is not a file; list_files shows what there is")
-    text = _read_text(path, given.path)
+        raise InvalidRequest(f"{name!r} is not a file; list_files shows what there is")
+    return path
+
+
+def read_text(path: Path, name: str) -> str:
+    """The text on disk. Raises `InvalidRequest` for what is no text."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"{name!r} cannot be read: {error.strerror or error}") from error
+    if b"\0" in data[:8_192]:
+        raise InvalidRequest(f"{name!r} is not a text file ({len(data):,} bytes)")
+    return data.decode(errors="replace")
+
+
+def show_lines(text: str, given: ReadFileInput) -> str:
+    """The lines asked for, numbered, as many as are reasonable at once."""
     lines = text.splitlines()
     first = max(1, given.start_line)
     shown = lines[first - 1 : first - 1 + min(max(1, given.line_count), _MOST_LINES)]
@@ -42,13 +57,3 @@ def read_file(cwd: str, given: ReadFileInput) -> str:
     last = first - 1 + len(numbered)
     more = f"\n[{len(lines) - last:,} more lines; go on with start_line {last + 1}]" if last < len(lines) else ""
     return "\n".join(numbered) + more or "[The file is empty.]"
-
-
-def _read_text(path: Path, name: str) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InvalidRequest(f"{name!r} cannot be read: {error.strerror or error}") from error
-    if b"\0" in data[:8_192]:
-        raise InvalidRequest(f"{name!r} is not a text file ({len(data):,} bytes)")
-    return data.decode(errors="replace")

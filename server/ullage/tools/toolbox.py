@@ -5,7 +5,7 @@ from ullage.model.errors import UllageError
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind
 from ullage.service.model_ports import ToolAbout, ToolOutcome
-from ullage.tools.folder_tools import folder_tools
+from ullage.tools.folder_tools import OpenText, folder_tools
 from ullage.tools.own_tools import Memories, Recall, memory_tool, recall_tool
 from ullage.tools.tool import Call
 
@@ -13,8 +13,8 @@ from ullage.tools.tool import Call
 class LocalToolbox:
     """Finds a call's tool and makes the call."""
 
-    def __init__(self, memories: Memories, recall: Recall) -> None:
-        tools = (*folder_tools(), memory_tool(memories), recall_tool(recall))
+    def __init__(self, memories: Memories, recall: Recall, open_text: OpenText) -> None:
+        tools = (*folder_tools(open_text), memory_tool(memories), recall_tool(recall))
         self._tools = {tool.definition.name: tool for tool in tools}
 
     @property

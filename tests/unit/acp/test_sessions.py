@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.acp_rig import ALL_CAPABILITIES, AcpRig
+from support.acp_rig import ALL_CAPABILITIES, AcpRig, stored_rig
 from support.lsp_client import RpcFailure
 from ullage.app.compose import open_workspace
 from ullage.model.settings import Settings
@@ -23,7 +23,7 @@ async def test_a_new_session_is_told_of_its_commands_and_its_size_after_the_answ
 
 
 async def test_a_window_that_is_not_known_is_not_guessed(store: Path) -> None:
-    rig = AcpRig(store, Settings(model="nobody-knows-this"))
+    rig = stored_rig(store, Settings(model="nobody-knows-this"))
     await rig.initialize()
     session_id = await rig.new_session()
     await rig.say(session_id, "hello", "hi")

@@ -31,7 +31,10 @@ def toolbox(memory: MemoryTwin | None = None) -> LocalToolbox:
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
         return RecallResult(text=f"{session_id}: {arguments['query']}")
 
-    return LocalToolbox(lambda _cwd: memory or MemoryTwin(), look_up)
+    async def open_text(session_id: str, path: str) -> str | None:
+        return "as the editor has it" if path.endswith("src/unsaved.py") else None
+
+    return LocalToolbox(lambda _cwd: memory or MemoryTwin(), look_up, open_text)
 
 
 async def use(project: Path, name: str, **given: Any) -> ToolOutcome:
@@ -135,3 +138,13 @@ def test_a_model_is_offered_five_tools_with_their_inputs() -> None:
     offered = {tool.name: tool.input_schema["properties"] for tool in toolbox().definitions}
     assert offered.keys() == {"read_file", "list_files", "search_text", "memory", "recall"}
     assert all(offered.values())
+
+
+async def test_a_file_is_read_as_the_editor_has_it_if_it_lies_in_the_folder(project: Path) -> None:
+    (project / "src" / "unsaved.py").write_text("as it is on disk")
+    assert "as the editor has it" in (await use(project, "read_file", path="src/unsaved.py")).text
+    (project.parent / "src").mkdir()
+    (project.parent / "src" / "unsaved.py").write_text("elsewhere")
+    outside = await use(project, "read_file", path="../src/unsaved.py")
+    assert outside.is_error
+    assert "outside" in outside.text
