@@ -11,7 +11,7 @@ from support.summaries import GOOD, TOLD
 from support.wire.anthropic_context import COMPACTION_USAGE, ManagedAnthropicWire
 from support.wire.clients import KEY, settings_of
 from support.wire.replies import Call, Reply, say
-from support.wire.server import Received, Replier, WireServer
+from support.wire.server import Received, Replier, WireServer, replies
 from support.workspace import Live, OneFile, OneProvider, TestClient, build_test_client
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.providers.anthropic_messages import AnthropicProvider, make_client
@@ -150,6 +150,16 @@ async def test_a_compaction_that_came_to_nothing_is_asked_for_as_a_summary() -> 
         session_id = await long_session(client)
         await client.call("context/compact", sessionId=session_id)
         assert len(server.asked) == 2
+
+
+async def test_a_summary_leaves_the_choice_of_tools_as_it_was_until_the_cache_is_lost_anyway() -> None:
+    async with meet(ManagedAnthropicWire(), replies(say("Hm."), say(GOOD)), window=100_000) as (client, server):
+        session = await client.call("session/new", tools=[{"name": "look", "description": "Looks."}])
+        for number in range(6):
+            await client.say(session["sessionId"], f"Question {number}. " * 60, f"Nothing {number}. " * 60)
+        await client.call("context/compact", sessionId=session["sessionId"])
+        assert ["tool_choice" in received.body for received in server.asked] == [False, True]
+        assert all(received.body["tools"] for received in server.asked)
 
 
 async def test_a_short_conversation_is_summarised_as_ever() -> None:

@@ -72,7 +72,13 @@ class AnthropicProvider:
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         compacts = LEAST_COMPACTED if self._manages_context else None
-        return ProviderCapabilities(counts_tokens=True, manages_context=self._manages_context, compacts_from=compacts)
+        # "Prompt caching", what invalidates the cache: a change of `tool_choice`, that of the messages.
+        return ProviderCapabilities(
+            counts_tokens=True,
+            manages_context=self._manages_context,
+            compacts_from=compacts,
+            caches_tool_choice=True,
+        )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         # Marks the end of the request as worth caching; the next request of the session begins with all of it.

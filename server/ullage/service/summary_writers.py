@@ -71,6 +71,7 @@ def _reading(workspace: Workspace, session: Session, skip: int) -> Reading:
         fixed=view.fixed,
         window=limits.input,
         skip=skip,
+        offers_tools=_offers_tools(workspace, session, skip),
     )
 
 
@@ -78,6 +79,12 @@ def _compacts(workspace: Workspace, session: Session, skip: int) -> bool:
     """Whether the provider itself is to compact."""
     least = _provider(workspace, session).capabilities(_model(workspace, session)).compacts_from
     return least is not None and session.used >= least and not skip
+
+
+def _offers_tools(workspace: Workspace, session: Session, skip: int) -> bool:
+    """Whether refusing the tools would cost the cache. Another model's, and that of other messages, is none of ours."""
+    capabilities = _provider(workspace, session).capabilities(_model(workspace, session))
+    return capabilities.caches_tool_choice and not workspace.settings.summary.model and not skip
 
 
 def _request(workspace: Workspace, session: Session, max_output: int | None, *, compacts: bool) -> ModelRequest:

@@ -58,9 +58,13 @@ def test_an_anthropic_and_a_responses_answer_have_every_kind_of_event(kind: str)
 @pytest.mark.parametrize("edit", ["clear_tool_uses_20250919", "compact_20260112"])
 def test_context_managed_by_the_provider_is_told_in_events_that_the_sdk_knows(edit: str) -> None:
     wire, known = ManagedAnthropicWire(), TypeAdapter[Any](BetaRawMessageStreamEvent)
-    call = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "word " * 50}]}
-    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    call: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {}}
+    result: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "word " * 50}],
+    }
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     options: dict[str, Any] = {
         "trigger": {"type": "input_tokens", "value": 9},
         "keep": {"value": 0},
