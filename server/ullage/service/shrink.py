@@ -71,7 +71,8 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     if session.used < budget.compact_at:
         session.vetoed_at = 0
-    due = _due(workspace, session, budget)
+    # An agent behind the proxy keeps its own context: no edit of ours would make it smaller.
+    due = _due(workspace, session, budget) if session.transcript.agent is None else Action.NONE
     if is_due(session.alarm, session.used, budget):
         session = _warn(workspace, session, budget, due)
     if due is Action.NONE:
