@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from ullage.api.error_object import ErrorObject
 from ullage.api.methods import METHODS
 from ullage.api.notification import SessionNotification
+from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"

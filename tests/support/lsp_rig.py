@@ -8,7 +8,7 @@ import msgspec
 
 from support.lsp_client import PATIENCE, RpcFailure, frame
 from support.lsp_toy import Toy
-from ullage.lsp.stdio import StdinReader
+from ullage.lsp.connection import LspConnection
 
 Json = dict[str, Any]
 _SENT_HEADER = b"\r\n\r\n"
@@ -33,7 +33,7 @@ class Rig:
         self.toy = Toy()
         self.server = self.toy.server()
         self.protocol = self.server.connection
-        self.reader = StdinReader(self.protocol)
+        self.connection = LspConnection(self.protocol)
         self.sent: list[Json] = []
         self.answers: dict[str, Callable[[Any], Any]] = {}
         self.protocol.set_writer(_Recorder(self._take))
@@ -42,7 +42,7 @@ class Rig:
         self.send_bytes(frame(message))
 
     def send_bytes(self, data: bytes) -> None:
-        self.reader.data_received(data)
+        self.connection.feed(data)
 
     def request(self, request_id: int | str, method: str, params: Any = None) -> None:
         self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})

@@ -4,15 +4,10 @@ Codes of our own are positive, thus outside what JSON-RPC (-32768 to -32000) and
 (-32899 to -32800) reserve. -32002 is the Agent Client Protocol's "resource not found".
 """
 
+from ullage.jsonrpc.codes import INVALID_PARAMS, REQUEST_CANCELLED
 from ullage.model import errors
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
 RESOURCE_NOT_FOUND = -32002
-REQUEST_CANCELLED = -32800
 
 CODES: dict[type[errors.UllageError], int] = {
     errors.UllageError: 1000,

@@ -11,10 +11,10 @@ from typing import Any, cast, get_args
 import msgspec
 
 from ullage.api.codes import CODES
-from ullage.api.error_object import ErrorObject
 from ullage.api.methods import METHODS
 from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.table import AnyMethod
+from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.model.updates import Update

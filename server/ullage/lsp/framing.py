@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from ullage.api.codes import INVALID_REQUEST
+from ullage.jsonrpc.codes import INVALID_REQUEST
 
 LENGTH = b"content-length:"
 # The specification wants CR LF; a client that sends bare LF is understood rather than left waiting.

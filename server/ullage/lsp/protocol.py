@@ -21,21 +21,21 @@ from pygls.exceptions import JsonRpcException, JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from ullage.api import codes
-from ullage.api.error_object import ErrorData, ErrorObject, error_object
-from ullage.lsp.envelope import (
+from ullage.api.error_object import error_object
+from ullage.jsonrpc import codes
+from ullage.jsonrpc.envelope import (
     ErrorResponse,
     Incoming,
     Notification,
     RequestId,
     Response,
-    RpcError,
-    encode,
     read_envelope,
     read_params,
 )
+from ullage.jsonrpc.errors import ErrorData, ErrorObject, RpcError
 from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
+from ullage.model.json_values import encode_json
 
 log = logging.getLogger(__name__)
 # The Language Server Protocol's code for a request before `initialize`.
@@ -120,8 +120,10 @@ class UllageProtocol(LanguageServerProtocol):
     def _take(self, message: Incoming) -> None:
         if message.method is UNSET:
             self._take_reply(message)
-        elif message.id is UNSET or message.id is None:
+        elif message.id is UNSET:
             self._take_notification(message.method, message.params)
+        elif message.id is None:
+            raise RpcError(codes.INVALID_REQUEST, "A request's id is a number or a string, not null.")
         else:
             self._take_request(message.id, message.method, message.params)
 
@@ -283,7 +285,7 @@ class UllageProtocol(LanguageServerProtocol):
             super().notify(method, params)
 
     def _send_data(self, data: Any) -> None:
-        body = encode(data if isinstance(data, Struct) else self._converter.unstructure(data))
+        body = encode_json(data if isinstance(data, Struct) else self._converter.unstructure(data))
         if self.writer is not None:
             self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
@@ -294,7 +296,7 @@ def _accept(_params: types.InitializeParams, _result: types.InitializeResult) ->
 
 async def _encoded(handler: Handler, params: Any) -> Raw:
     # Inside the task, so that a result that cannot be sent is a failure of the request.
-    return Raw(encode(await handler(params)))
+    return Raw(encode_json(await handler(params)))
 
 
 def _log_failure(what: str, error: BaseException) -> str:

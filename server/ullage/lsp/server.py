@@ -16,11 +16,12 @@ from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.client import read_client
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
+from ullage.lsp.connection import LspConnection, watch_process
 from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
-from ullage.lsp.stdio import claim_stdout, serve_descriptors, watch_process
 from ullage.model.settings import Settings
 from ullage.service.workspace import Workspace
+from ullage.system.stdio import claim_stdout, serve_descriptors
 
 log = logging.getLogger(__name__)
 PREFIX = "ullage/"
@@ -163,7 +164,7 @@ def serve(server: UllageServer) -> int:
     """Serves standard input and output until the client is done; the process' exit status."""
     stdout = claim_stdout()
     try:
-        return asyncio.run(serve_descriptors(server.connection, 0, stdout))
+        return asyncio.run(serve_descriptors(LspConnection(server.connection), 0, stdout))
     except KeyboardInterrupt:
         return 130
 

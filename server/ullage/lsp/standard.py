@@ -7,8 +7,9 @@ import msgspec
 from cattrs import BaseValidationError, Converter, transform_error
 from msgspec import Raw
 
-from ullage.api.codes import INVALID_PARAMS
-from ullage.lsp.envelope import Incoming, RequestId, RpcError, read_params
+from ullage.jsonrpc.codes import INVALID_PARAMS
+from ullage.jsonrpc.envelope import Incoming, RequestId, read_params
+from ullage.jsonrpc.errors import RpcError
 
 _plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 

@@ -1,4 +1,4 @@
-"""The door's standard input and output: frames in without thread hops, whole messages out (`stdout.py`).
+"""A connection's standard input and output: bytes in without thread hops, whole messages out (`stdout.py`).
 
 Standard output is kept for messages alone: `claim_stdout` points descriptor 1 at standard error, so that a stray
 print cannot break the framing.
@@ -10,17 +10,44 @@ import logging
 import os
 import stat
 import threading
+from concurrent.futures import Future
+from typing import Protocol
 
-from ullage.lsp.framing import BadFrame, FrameParser
-from ullage.lsp.protocol import UllageProtocol
-from ullage.lsp.stdout import StdoutWriter
+from ullage.system.stdout import StdoutWriter
 
 log = logging.getLogger(__name__)
 # How long requests may still run once the input has ended: enough to answer a file of requests, not to linger.
 GRACE = 2.0
-# How often the client's process is looked for, seconds; the end of input is the usual, prompter sign.
-WATCH = 2.0
 CHUNK = 1 << 18
+
+
+class Connection(Protocol):
+    """What is served: bytes in, messages out to its writer."""
+
+    @property
+    def stopped(self) -> "Future[int]":
+        """Holds the exit status once the client is done."""
+        ...
+
+    def connect(self, writer: StdoutWriter) -> None:
+        """Where messages go from now on."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Takes bytes in any split."""
+        ...
+
+    def end(self) -> None:
+        """The input is over, the connection with it."""
+        ...
+
+    def stop(self, status: int) -> None:
+        """Ends the connection; the first status counts."""
+        ...
+
+    async def drain(self, seconds: float) -> None:
+        """Lets running requests end for so long, then cancels all work."""
+        ...
 
 
 def claim_stdout() -> int:
@@ -31,11 +58,10 @@ def claim_stdout() -> int:
 
 
 class StdinReader(asyncio.Protocol):
-    """Hands frames to the protocol as they arrive; takes no more in while it is held."""
+    """Hands bytes to the connection as they arrive; takes no more in while it is held."""
 
-    def __init__(self, protocol: UllageProtocol) -> None:
-        self._protocol = protocol
-        self._parser = FrameParser()
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._transport: asyncio.ReadTransport | None = None
         self._free = threading.Event()
         self._free.set()
@@ -60,63 +86,34 @@ class StdinReader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes in any split."""
-        for item in self._parser.feed(data):
-            if isinstance(item, BadFrame):
-                self._protocol.refuse(item.code, item.reason)
-            else:
-                self._protocol.handle_body(item)
+        self._connection.feed(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end of input ends the server."""
+        """The end of input ends the connection."""
         if exc is not None:
             log.warning("Reading from the client failed: %s", exc)
-        for torn in self._parser.end():
-            self._protocol.refuse(torn.code, torn.reason)
-        self._protocol.stop(0)
+        self._connection.end()
 
 
-async def serve_descriptors(protocol: UllageProtocol, stdin: int, stdout: int) -> int:
-    """Serves until the client exits or disappears; the exit status."""
-    reader, loop = StdinReader(protocol), asyncio.get_running_loop()
+async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> int:
+    """Serves until the client is done or disappears; the exit status."""
+    reader, loop = StdinReader(connection), asyncio.get_running_loop()
 
     def hold(held: bool) -> None:
         loop.call_soon_threadsafe(reader.hold, held)
 
     def lose(reason: str) -> None:
         log.warning("The client no longer reads: %s", reason)
-        protocol.stop(0)
+        connection.stop(0)
 
     writer = StdoutWriter(stdout, hold, lose)
-    protocol.set_writer(writer)
+    connection.connect(writer)
     await _connect(reader, stdin)
-    status = await asyncio.wrap_future(protocol.stopped)
-    await protocol.drain(GRACE)
+    status = await asyncio.wrap_future(connection.stopped)
+    await connection.drain(GRACE)
     await asyncio.to_thread(writer.flush, GRACE)
     writer.close()
     return status
-
-
-def watch_process(pid: int, protocol: UllageProtocol) -> None:
-    """Stops the server when the process ends. One that cannot be seen (another container) is not watched."""
-    if os.name == "posix" and _alive(pid):
-        protocol.spawn(_await_death(pid, protocol))
-
-
-async def _await_death(pid: int, protocol: UllageProtocol) -> None:
-    while _alive(pid):
-        await asyncio.sleep(WATCH)
-    log.warning("The client's process %d is gone.", pid)
-    protocol.stop(0)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return True
 
 
 async def _connect(reader: StdinReader, stdin: int) -> None:

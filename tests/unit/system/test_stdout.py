@@ -10,8 +10,9 @@ import pytest
 
 from support.lsp_client import PATIENCE, frame
 from support.lsp_toy import Toy
-from ullage.lsp.stdio import serve_descriptors
-from ullage.lsp.stdout import FULL, StdoutWriter
+from ullage.lsp.connection import LspConnection
+from ullage.system.stdio import serve_descriptors
+from ullage.system.stdout import FULL, StdoutWriter
 
 Pipe = tuple[int, int]
 
@@ -132,7 +133,7 @@ async def test_a_server_whose_client_does_not_read_stays_responsive_and_stops_re
     stdin, to_server = os.pipe()
     from_server, stdout = os.pipe()
     toy = Toy()
-    serving = asyncio.ensure_future(serve_descriptors(toy.server().connection, stdin, stdout))
+    serving = asyncio.ensure_future(serve_descriptors(LspConnection(toy.server().connection), stdin, stdout))
     echoes = [request(number, "ullage/echo", value="x" * 500_000) for number in range(2, 42)]
     sending = asyncio.ensure_future(
         asyncio.to_thread(write_all, to_server, request(1, "initialize", capabilities={}) + b"".join(echoes))

@@ -6,25 +6,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
-from ullage.api.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
-from ullage.api.error_object import ErrorObject
-from ullage.model.json_values import encode_json
+from ullage.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from ullage.jsonrpc.errors import ErrorObject, RpcError
 
 RequestId = int | str
 _NOTHING = Raw(b"")
 # What an absent, null or (from Lua, where an empty table is a list) `[]` params stands for.
 _EMPTY = {b"", b"null", b"[]"}
 _LONGEST_EMPTY = max(map(len, _EMPTY))
-
-
-class RpcError(Exception):
-    """A request is refused: JSON-RPC's code, one line for a person, and `kind` for programs."""
-
-    def __init__(self, code: int, message: str, kind: str = "", request_id: RequestId | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.kind = kind
-        self.request_id = request_id
 
 
 class Incoming(Struct, frozen=True):
@@ -38,10 +27,19 @@ class Incoming(Struct, frozen=True):
     error: Raw = _NOTHING
 
 
+class Request(Struct, frozen=True, kw_only=True):
+    """A request of ours on its way out."""
+
+    id: RequestId
+    method: str
+    params: Any
+    jsonrpc: str = "2.0"
+
+
 class Response(Struct, frozen=True, kw_only=True):
     """A result on its way out."""
 
-    id: RequestId
+    id: RequestId | None
     result: Any
     jsonrpc: str = "2.0"
 
@@ -75,13 +73,11 @@ def read_envelope(body: bytes) -> Incoming:
     try:
         message = _decode(body)
     except ValidationError as error:
-        raise RpcError(INVALID_REQUEST, f"Not a JSON-RPC message: {error}.", request_id=_find_id(body)) from None
+        raise _no_message(body, f"{error}.") from None
     except (ValueError, RecursionError):
-        raise RpcError(PARSE_ERROR, "The message is not valid JSON.") from None
+        raise _not_json() from None
     if message.jsonrpc != "2.0":
-        raise RpcError(INVALID_REQUEST, 'Not a JSON-RPC message: "jsonrpc" is not "2.0".', request_id=_find_id(body))
-    if message.method is not UNSET and message.id is None:
-        raise RpcError(INVALID_REQUEST, "A request's id is a number or a string, not null.")
+        raise _no_message(body, '"jsonrpc" is not "2.0".')
     return message
 
 
@@ -100,11 +96,6 @@ def _is_empty(params: Raw) -> bool:
     return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
 
 
-def encode(value: Any) -> bytes:
-    """A value as JSON. Lone surrogates, which UTF-8 cannot hold, go out as the escapes they came in as."""
-    return encode_json(value)
-
-
 def _decode(body: bytes) -> Incoming:
     try:
         return _envelope.decode(body)
@@ -118,6 +109,19 @@ def _mend_surrogates(body: bytes) -> bytes:
     r"""JavaScript escapes half an emoji as a lone `\ud83d`, which msgspec refuses; it becomes U+FFFD."""
     text = json.dumps(json.loads(body.decode()), ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _no_message(body: bytes, fault: str) -> RpcError:
+    """A fault was found where it stood; what comes behind it may not even be JSON."""
+    try:
+        msgspec.json.decode(body, type=Raw)
+    except (ValueError, RecursionError):
+        return _not_json()
+    return RpcError(INVALID_REQUEST, f"Not a JSON-RPC message: {fault}", request_id=_find_id(body))
+
+
+def _not_json() -> RpcError:
+    return RpcError(PARSE_ERROR, "The message is not valid JSON.")
 
 
 def _find_id(body: bytes) -> RequestId | None:

@@ -1,0 +1,34 @@
+"""Errors of JSON-RPC, as they go over the wire and as they are raised."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class ErrorData(Struct, frozen=True, kw_only=True):
+    """`kind` is the error's name, a stable word for programs."""
+
+    kind: str
+
+
+class ErrorObject(Struct, frozen=True, kw_only=True):
+    """JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not
+    be read, and for a failure inside."""
+
+    code: int
+    message: str
+    data: ErrorData | UnsetType = UNSET
+
+
+class RpcError(Exception):
+    """A request is refused: JSON-RPC's code, one line for a person, and `kind` for programs. `request_id` is the
+    refused request's where it could be read, None if not."""
+
+    def __init__(self, code: int, message: str, kind: str = "", request_id: int | str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.kind = kind
+        self.request_id = request_id
+
+    @property
+    def error_object(self) -> ErrorObject:
+        """The error for the wire."""
+        return ErrorObject(code=self.code, message=str(self), data=ErrorData(kind=self.kind) if self.kind else UNSET)

@@ -1,0 +1,161 @@
+"""What a message means to a peer, and what the peer owes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from ullage.jsonrpc.codes import METHOD_NOT_FOUND
+from ullage.jsonrpc.errors import ErrorObject
+from ullage.jsonrpc.peer import Answered, Called, Cancelled, Event, Ignored, Notified, Peer, Refused, RemoteError
+
+
+def body(**fields: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", **fields})
+
+
+def receive(peer: Peer, **fields: Any) -> Event:
+    return peer.receive(body(**fields))
+
+
+def refused(event: Event) -> tuple[int, Any]:
+    assert isinstance(event, Refused)
+    return event.reply.error.code, event.reply.id
+
+
+@pytest.mark.parametrize("request_id", [0, 7, "seven", "", None])
+def test_a_request_is_owed_an_answer_until_it_is_given(request_id: int | str | None) -> None:
+    peer = Peer()
+    event = receive(peer, id=request_id, method="session/new", params={"cwd": "/"})
+    assert event == Called(request_id, "session/new", Raw(b'{"cwd":"/"}'))
+    assert peer.owed == {request_id}
+    assert msgspec.to_builtins(peer.answer(request_id, {"a": 1})) == {
+        "id": request_id,
+        "result": {"a": 1},
+        "jsonrpc": "2.0",
+    }
+    assert peer.owed == frozenset()
+
+
+def test_no_request_is_answered_twice() -> None:
+    peer = Peer()
+    receive(peer, id=1, method="x")
+    peer.refuse(1, ErrorObject(code=METHOD_NOT_FOUND, message="no"))
+    with pytest.raises(KeyError):
+        peer.answer(1, {})
+
+
+def test_a_request_with_the_id_of_a_running_one_is_refused() -> None:
+    peer = Peer()
+    receive(peer, id=1, method="x")
+    assert refused(receive(peer, id=1, method="x")) == (-32600, 1)
+    assert peer.owed == {1}
+
+
+def test_a_notification_is_owed_nothing() -> None:
+    peer = Peer()
+    assert receive(peer, method="session/cancel", params={}) == Notified("session/cancel", Raw(b"{}"))
+    assert peer.owed == frozenset()
+
+
+def test_our_requests_have_ids_of_their_own_and_are_forgotten_once_answered() -> None:
+    peer = Peer("ullage-")
+    first, second = peer.ask("fs/read_text_file", {}), peer.ask("fs/read_text_file", {})
+    assert (first.id, second.id) == ("ullage-1", "ullage-2")
+    assert receive(peer, id="ullage-2", result={"content": ""}) == Answered("ullage-2", Raw(b'{"content":""}'))
+    assert peer.open == {"ullage-1"}
+
+
+def test_an_error_is_an_answer_too() -> None:
+    peer = Peer()
+    peer.ask("x", {})
+    event = receive(peer, id="1", error={"code": -32000, "message": "no", "data": {"a": 1}})
+    assert event == Answered("1", Raw(b""), RemoteError(-32000, "no", Raw(b'{"a":1}')))
+
+
+@pytest.mark.parametrize("error", [5, "no", {"code": "x", "message": "no"}, []])
+def test_an_error_of_no_shape_is_an_error_that_quotes_it(error: Any) -> None:
+    peer = Peer()
+    peer.ask("x", {})
+    event = receive(peer, id="1", error=error)
+    assert isinstance(event, Answered)
+    assert event.error is not None
+    assert (event.error.code, msgspec.json.decode(event.error.message)) == (0, error)
+
+
+def test_an_error_of_null_beside_a_result_is_none() -> None:
+    peer = Peer()
+    peer.ask("x", {})
+    assert receive(peer, id="1", result=1, error=None) == Answered("1", Raw(b"1"))
+
+
+def test_an_answer_without_result_and_error_is_an_error() -> None:
+    peer = Peer()
+    peer.ask("x", {})
+    event = receive(peer, id="1")
+    assert isinstance(event, Answered)
+    assert event.error is not None
+    assert peer.open == frozenset()
+
+
+@pytest.mark.parametrize("request_id", [1, "1", None])
+def test_an_answer_to_nothing_is_ignored(request_id: int | str | None) -> None:
+    assert isinstance(receive(Peer(), id=request_id, result={}), Ignored)
+    assert isinstance(receive(Peer(), id=request_id, error={"code": 1, "message": ""}), Ignored)
+
+
+def test_a_late_answer_to_a_request_that_was_taken_back_is_ignored() -> None:
+    peer = Peer()
+    request = peer.ask("session/request_permission", {})
+    told = peer.take_back(request.id)
+    assert (told.method, told.params) == ("$/cancel_request", {"requestId": "1"})
+    assert isinstance(receive(peer, id="1", result={}), Ignored)
+
+
+def test_a_request_can_be_taken_back_while_it_is_owed_an_answer() -> None:
+    peer = Peer()
+    receive(peer, id="a", method="x")
+    cancel = {"method": "$/cancel_request", "params": {"requestId": "a"}}
+    assert receive(peer, **cancel) == Cancelled("a")
+    peer.answer("a", {})
+    assert isinstance(receive(peer, **cancel), Ignored)
+
+
+@pytest.mark.parametrize("params", [{}, {"requestId": 1.5}, [], None, 7])
+def test_a_cancellation_of_nothing_readable_is_ignored(params: Any) -> None:
+    assert isinstance(receive(Peer(), method="$/cancel_request", params=params), Ignored)
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "request_id"),
+    [
+        (b"", -32700, None),
+        (b"nonsense", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x"', -32700, None),
+        (b'{"jsonrpc":2,"id":1,"method":"x"', -32700, None),
+        (b"\xff\xfe", -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', -32700, None),
+        (b"[" * 100_000, -32700, None),
+        (b"[]", -32600, None),
+        (b"5", -32600, None),
+        (b"null", -32600, None),
+        (b"{}", -32600, None),
+        (b'{"jsonrpc":"2.0"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":3}', -32600, 3),
+        (b'{"jsonrpc":"1.0","id":3,"method":"x"}', -32600, 3),
+        (b'{"id":3,"method":"x"}', -32600, 3),
+        (b'{"jsonrpc":"2.0","id":3,"method":5}', -32600, 3),
+        (b'{"jsonrpc":"2.0","id":3.5,"method":"x"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":true,"method":"x"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":[1],"method":"x"}', -32600, None),
+        (b'[{"jsonrpc":"2.0","id":3,"method":"x"}]', -32600, None),
+    ],
+)
+def test_what_is_no_message_is_refused_with_its_code_and_id(sent: bytes, code: int, request_id: int | None) -> None:
+    assert refused(Peer().receive(sent)) == (code, request_id)
+
+
+def test_half_an_emoji_breaks_no_message() -> None:
+    event = Peer().receive(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"\\ud83d"}}')
+    assert isinstance(event, Called)
