@@ -34,6 +34,7 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.CannotFit: 1302,
     errors.ProviderError: 1400,
     errors.NoModelConfigured: 1401,
+    errors.AgentError: 1402,
     errors.Cancelled: REQUEST_CANCELLED,
 }
 

@@ -56,6 +56,15 @@ def _nothing(_: ArgumentParser) -> None:
 
 def _acp(parser: ArgumentParser) -> None:
     parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
+    parser.add_argument(
+        "--window", type=_tokens, metavar="TOKENS", help="the window of an agent that does not tell its own"
+    )
+    parser.add_argument(
+        "--hand-over",
+        action="store_true",
+        help="compact by a summary in a fresh session, though the agent has a command of its own",
+    )
+    parser.add_argument("--manual", action="store_true", help="compact only when asked to")
 
 
 def _file(parser: ArgumentParser) -> None:

@@ -23,7 +23,8 @@ UllageError
 │   ├── WindowUnknown             the model's window is not known and no setting gives it
 │   └── CannotFit                 even the smallest legal context is over the window
 ├── ProviderError
-│   └── NoModelConfigured
+│   ├── NoModelConfigured
+│   └── AgentError                an agent behind the proxy ended, or refused
 └── Cancelled                 the caller took the request back
 """
 
@@ -122,6 +123,10 @@ class ProviderError(UllageError):
 
 class NoModelConfigured(ProviderError):
     """No provider is configured."""
+
+
+class AgentError(ProviderError):
+    """An agent behind the proxy ended, or refused what was asked of it."""
 
 
 class Cancelled(UllageError):

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ullage.jsonrpc.envelope import ErrorResponse, Notification, Request, RequestId, Response
 from ullage.model.json_values import as_object, decode_json, encode_json
 
-FrameId = int | float | str | None
 _NOTHING = Raw(b"")
 
 
@@ -15,7 +15,7 @@ class Frame(Struct, frozen=True):
     """The outside of a JSON-RPC message; what is inside stays as it came until somebody asks."""
 
     method: str | UnsetType = UNSET
-    id: FrameId | UnsetType = UNSET
+    id: RequestId | UnsetType | None = UNSET
     params: Raw = _NOTHING
     result: Raw = _NOTHING
     error: Raw = _NOTHING
@@ -41,35 +41,15 @@ def fields(raw: Raw) -> dict[str, Any]:
         return {}
 
 
-def with_params(line: bytes, **changed: Any) -> bytes:
+def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
     """The line with some of its params set otherwise; every other value keeps the bytes it had."""
     whole = _raw_fields.decode(line)
     params = _raw_fields.decode(whole["params"])
-    params |= {name: Raw(encode_json(value)) for name, value in changed.items()}
+    params |= {name: Raw(encode_json(value)) for name, value in changes.items()}
     whole["params"] = Raw(msgspec.json.encode(params))
     return msgspec.json.encode(whole) + b"\n"
 
 
-def request(frame_id: FrameId, method: str, params: Any) -> bytes:
-    """A request of the proxy's own."""
-    return _line({"jsonrpc": "2.0", "id": frame_id, "method": method, "params": params})
-
-
-def notification(method: str, params: Any) -> bytes:
-    """A notification of the proxy's own."""
-    return _line({"jsonrpc": "2.0", "method": method, "params": params})
-
-
-def response(frame_id: FrameId, result: Any) -> bytes:
-    """An answer of the proxy's own."""
-    return _line({"jsonrpc": "2.0", "id": frame_id, "result": result})
-
-
-def refusal(frame_id: FrameId, code: int, message: str, kind: str) -> bytes:
-    """An error of the proxy's own; `kind` is a stable word for programs."""
-    error = {"code": code, "message": message, "data": {"kind": kind}}
-    return _line({"jsonrpc": "2.0", "id": frame_id, "error": error})
-
-
-def _line(message: dict[str, Any]) -> bytes:
+def line(message: Request | Notification | Response | ErrorResponse) -> bytes:
+    """A message of the proxy's own."""
     return encode_json(message) + b"\n"

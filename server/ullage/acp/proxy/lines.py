@@ -10,7 +10,7 @@ LONGEST = 1 << 25
 
 
 class Piece(Struct, frozen=True):
-    """Bytes to pass on. A `whole` line may be looked at; `ends` says that a line is over, so that another may follow."""
+    """Bytes to pass on. A `whole` line may be looked at; `ends` says that a line is over, so another may follow."""
 
     data: bytes
     whole: bool = True

@@ -1,20 +1,7 @@
 """The way out to the client or the agent: what came from the other side, and between its lines what is our own."""
 
-from typing import Protocol
-
 from ullage.acp.proxy.lines import Piece
-
-
-class Sink(Protocol):
-    """Takes bytes at once, and says when it has room again."""
-
-    def write(self, data: bytes) -> None:
-        """Takes all of it."""
-        ...
-
-    async def drain(self) -> None:
-        """Returns when there is room for more, or nobody reads any longer."""
-        ...
+from ullage.system.pipes import Sink
 
 
 class Outlet:
@@ -43,3 +30,7 @@ class Outlet:
     async def drain(self) -> None:
         """Waits for room: who passes on calls it after each piece, so that nobody is read faster than others read."""
         await self._sink.drain()
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._sink.close()

@@ -1,17 +1,44 @@
 """Descriptors as streams with backpressure: nothing more is read than the other side takes."""
 
 import asyncio
+import logging
 import os
 import stat
-import threading
+from typing import Protocol
+
+_log = logging.getLogger(__name__)
 
 # Bytes that may wait for a reader before writing pauses, and bytes read at once.
 _ROOM = 1 << 20
 CHUNK = 1 << 18
 
 
-class PipeSink(asyncio.BaseProtocol):
-    """A descriptor to write to. What is written once its reader has gone is dropped."""
+class Source(Protocol):
+    """Bytes to read."""
+
+    async def read(self, n: int, /) -> bytes:
+        """At most `n` bytes, as soon as there are some; none at the end."""
+        ...
+
+
+class Sink(Protocol):
+    """Takes bytes at once, and says when it has room again."""
+
+    def write(self, data: bytes) -> None:
+        """Takes all of it."""
+        ...
+
+    async def drain(self) -> None:
+        """Returns when there is room for more, or nobody reads any longer."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more comes; what waits is still written."""
+        ...
+
+
+class _PipeSink(asyncio.BaseProtocol):
+    """A descriptor that can be polled. What is written once its reader has gone is dropped."""
 
     def __init__(self) -> None:
         self._transport: asyncio.WriteTransport | None = None
@@ -19,84 +46,78 @@ class PipeSink(asyncio.BaseProtocol):
         self._room.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The event loop has the descriptor."""
         if isinstance(transport, asyncio.WriteTransport):
             transport.set_write_buffer_limits(high=_ROOM)
             self._transport = transport
 
     def pause_writing(self) -> None:
-        """Enough waits."""
         self._room.clear()
 
     def resume_writing(self) -> None:
-        """The reader goes on."""
         self._room.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody reads any longer."""
+        _log.debug("A reader has gone: %s", exc)
         self._transport = None
         self._room.set()
 
     def write(self, data: bytes) -> None:
-        """Takes all of it at once."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
     async def drain(self) -> None:
-        """Returns when there is room for more."""
         await self._room.wait()
 
     def close(self) -> None:
-        """Writes what waits, then closes the descriptor."""
         if self._transport is not None:
             self._transport.close()
 
 
-class FileSink:
-    """A file to write to, which always has room."""
+class _FileSink:
+    """A file, which always has room."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def write(self, data: bytes) -> None:
-        """Takes all of it at once."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
 
     async def drain(self) -> None:
-        """Returns at once."""
+        pass
 
     def close(self) -> None:
-        """Nothing waits."""
+        os.close(self._descriptor)
 
 
-async def open_sink(descriptor: int) -> PipeSink | FileSink:
+class _FileSource:
+    """A file, or what else cannot be polled."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def read(self, n: int, /) -> bytes:
+        return await asyncio.to_thread(os.read, self._descriptor, n)
+
+
+async def open_sink(descriptor: int) -> Sink:
     """A descriptor to write to, which is the sink's from here on."""
     if not _can_poll(descriptor):
-        return FileSink(descriptor)
-    sink = PipeSink()
+        return _FileSink(descriptor)
+    sink = _PipeSink()
     await asyncio.get_running_loop().connect_write_pipe(lambda: sink, os.fdopen(descriptor, "wb", buffering=0))
     return sink
 
 
-async def open_source(descriptor: int) -> asyncio.StreamReader:
-    """A descriptor to read from, which is the stream's from here on; reading pauses while much is unread."""
-    loop = asyncio.get_running_loop()
+async def open_source(descriptor: int) -> Source:
+    """A descriptor to read from, which is the source's from here on; reading pauses while much is unread."""
+    if not _can_poll(descriptor):
+        return _FileSource(descriptor)
     reader = asyncio.StreamReader(limit=CHUNK)
-    if _can_poll(descriptor):
-        protocol = asyncio.StreamReaderProtocol(reader)
-        await loop.connect_read_pipe(lambda: protocol, os.fdopen(descriptor, "rb", buffering=0))
-    else:
-        # Files and /dev/null cannot be polled.
-        threading.Thread(target=_read_file, args=(descriptor, reader, loop), daemon=True).start()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(descriptor, "rb", buffering=0))
     return reader
-
-
-def _read_file(descriptor: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
-    while data := os.read(descriptor, CHUNK):
-        loop.call_soon_threadsafe(reader.feed_data, data)
-    loop.call_soon_threadsafe(reader.feed_eof)
 
 
 def _can_poll(descriptor: int) -> bool:
