@@ -13,7 +13,6 @@ package_of() {
     opencode) echo opencode-ai@1.18.33 ;;
     gemini) echo @google/gemini-cli@0.61.0 ;;
     qwen) echo @qwen-code/qwen-code@0.24.4 ;;
-    acpx) echo acpx@0.19.1 ;;
     *) say "There is no rig for the agent $1." && return 2 ;;
   esac
 }

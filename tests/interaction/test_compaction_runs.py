@@ -140,6 +140,18 @@ async def test_what_is_appended_while_a_summary_is_written_survives() -> None:
     assert len(await client.entries(session_id, "transcript")) == 21
 
 
+async def test_a_message_is_taken_while_a_compaction_is_planned() -> None:
+    summarizer = PacedSummarizer(PIECES)
+    client = build_test_client(summarizer=summarizer)
+    session_id = await fill(client)
+    request = asyncio.create_task(client.call("context/compact", sessionId=session_id))
+    await asyncio.sleep(0)
+    late = await client.say(session_id, "One more thing: check the lexer too.")
+    summarizer.release()
+    await asyncio.wait_for(request, PATIENCE)
+    assert (await client.entries(session_id))[-1]["message"]["id"] == late["messageIds"][0]
+
+
 async def test_while_a_compaction_runs_another_edit_is_refused() -> None:
     summarizer = PacedSummarizer(PIECES)
     client = build_test_client(summarizer=summarizer)

@@ -1,1 +1,1 @@
-"""The Agent Client Protocol door."""
+"""The Agent Client Protocol door: JSON-RPC with one message per line."""

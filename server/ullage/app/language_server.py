@@ -1,21 +1,15 @@
 """The Language Server, put together and served on standard input and output."""
 
-import sys
-from importlib import import_module
 from pathlib import Path
 
 from ullage import __version__
 from ullage.api.methods import METHODS
+from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import WorkspaceHooks, build_server, serve
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
-from ullage.tokens.vocabulary import warm_up
-
-# A thread that counts or summarises hands the interpreter over after so many seconds. Python's own 5 ms are waited for
-# several times in an answer, and once for each thread that is at work.
-_SWITCH_INTERVAL = 0.0005
 
 
 def serve_language_server(store_path: Path | None) -> int:
@@ -31,13 +25,7 @@ def serve_language_server(store_path: Path | None) -> int:
         return workspace
 
     hooks = WorkspaceHooks(
-        open=open_workspace, warm_up=_warm_up, configure=configure, cancel_compaction=Workspace.cancel
+        open=open_workspace, warm_up=warm_up, configure=configure, cancel_compaction=Workspace.cancel
     )
-    sys.setswitchinterval(_SWITCH_INTERVAL)
+    share_the_interpreter()
     return serve(build_server(hooks, METHODS, COMMANDS, __version__))
-
-
-def _warm_up() -> None:
-    """Imports what opening a workspace imports, and loads the vocabulary that most models share."""
-    import_module("ullage.app.compose")
-    warm_up()

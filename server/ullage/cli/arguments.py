@@ -55,6 +55,8 @@ def _nothing(_: ArgumentParser) -> None:
 
 
 def _acp(parser: ArgumentParser) -> None:
+    parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
+    parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
     parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
     parser.add_argument(
         "--window", type=_tokens, metavar="TOKENS", help="the window of an agent that does not tell its own"
@@ -64,7 +66,6 @@ def _acp(parser: ArgumentParser) -> None:
         action="store_true",
         help="compact by a summary in a fresh session, though the agent has a command of its own",
     )
-    parser.add_argument("--manual", action="store_true", help="compact only when asked to")
 
 
 def _file(parser: ArgumentParser) -> None:
@@ -171,7 +172,7 @@ def _schema(parser: ArgumentParser) -> None:
 
 COMMANDS = (
     Command("lsp", "serve the Language Server on standard input and output", _nothing),
-    Command("acp", "serve the Agent Client Protocol (not there yet)", _acp),
+    Command("acp", "serve the Agent Client Protocol on standard input and output", _acp),
     Command("context", "show how full a context is, and of what", _context),
     Command("compact", "replace the older part of a context by a summary", _compact),
     Command("history", "list the edits of a context and what each saved", _history),

@@ -26,6 +26,8 @@ SUMMARY_CAP = 8_192
 SUMMARY_MIN = 400
 # The line that introduces a marker and a word of summary, in any tokenizer.
 MARKER_MIN = 64
+# What a marker's id adds to its compaction's.
+_MARKER = "-marker"
 # Of the room that is left, what the summary may take before the tail gives way.
 _SUMMARY_SHARE = 0.65
 
@@ -224,4 +226,9 @@ def finish_compaction(
 
 
 def _marker(stamp: Stamp, block: CompactionBlock) -> Message:
-    return Message(id=f"{stamp.id}-marker", role=Role.USER, content=(block,), timestamp=stamp.timestamp)
+    return Message(id=f"{stamp.id}{_MARKER}", role=Role.USER, content=(block,), timestamp=stamp.timestamp)
+
+
+def compaction_id(marker: Message) -> str:
+    """The id of the compaction that a marker stands for; an imported marker's own."""
+    return marker.id.removesuffix(_MARKER)

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from ullage.formats.provider import Provider, write_request
 from ullage.model.errors import ProviderError
+from ullage.service.offline import compose_aside
 from ullage.service.ports import SummaryStream
-from ullage.summary.compose import compose
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -39,7 +39,7 @@ class CallableSummarizer:
         return "custom"
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        composition = await asyncio.to_thread(compose, request, counter)
+        composition = await compose_aside(request, counter)
         task = SummaryTask(
             request=write_request(self._provider, request.messages),
             max_tokens=request.max_tokens,

@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-import msgspec
 from lsprotocol import types
 from msgspec import Struct
 from pygls.exceptions import JsonRpcException
 
+from ullage.api.settings_section import read_settings
 from ullage.lsp.client import Client
 from ullage.lsp.protocol import UllageProtocol
 from ullage.model.errors import InvalidRequest
@@ -99,20 +99,6 @@ class Configuration:
             self._apply(settings)
 
 
-def read_settings(section: Any) -> Settings:
-    """A client's `ullage` section as settings. Raises `InvalidRequest` that names the path and the remedy."""
-    try:
-        return msgspec.convert(_without_empty_lists(section), Settings)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"Ullage keeps its settings as they were: {_explain(str(error))}") from None
-
-
-def _explain(fault: str) -> str:
-    what, _, path = fault.partition(" - at ")
-    path = path.strip("`") or "$"
-    return f"{path} cannot be used ({what[:1].lower()}{what[1:]}). Correct it or remove it to get the default."
-
-
 def _section(options: Any) -> Any:
     """The `ullage` section of `{"settings": {"ullage": …}}`, `{"ullage": …}` or itself; None where there is none."""
     for key in ("settings", SECTION):
@@ -123,11 +109,3 @@ def _section(options: Any) -> Any:
     if not isinstance(options, dict):
         return options
     return {key: value for key, value in cast("dict[str, Any]", options).items() if key not in CLIENT_KEYS}
-
-
-def _without_empty_lists(value: Any) -> Any:
-    """Lua writes an empty table as `[]`. For every setting an empty list or object is the default, so it may go."""
-    if not isinstance(value, dict):
-        return value
-    items = cast("dict[str, Any]", value).items()
-    return {key: _without_empty_lists(item) for key, item in items if item != []}

@@ -1,5 +1,7 @@
 """A compaction as a person asks for it: all of the context, or from one message, or up to one."""
 
+from functools import partial
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -22,18 +24,19 @@ class Asked(Struct, frozen=True, kw_only=True):
     last_id: str | None = None
 
 
-def plan_asked(workspace: Workspace, session: Session, asked: Asked) -> Planned:
+async def plan_asked(workspace: Workspace, session: Session, asked: Asked) -> Planned:
     """Decides what goes. Raises `NothingToCompact`, `MessageNotFound`."""
     if asked.first_id is None and asked.last_id is None:
         limits = manual_limits(session.used, workspace.budget(session))
-        return plan(workspace, session, limits, EditTrigger.MANUAL)
+        return await plan(workspace, session, limits, EditTrigger.MANUAL)
     transcript, view = session.transcript, session.counted_view()
     stretch = find_stretch(view, _place(view, asked.first_id), _place(view, asked.last_id))
     first_user_id = transcript.first_user_id
-    found = plan_stretch(view, stretch, transcript.messages, transcript.pinned, first_user_id)
-    if found is None:
+    pinned = frozenset(transcript.pinned)
+    planning = partial(plan_stretch, view, stretch, transcript.messages, pinned, first_user_id)
+    planned = await planned_on(workspace, session, view, planning, EditTrigger.MANUAL)
+    if planned is None:
         raise NothingToCompact(words.nothing_in_stretch(stretch.note))
-    planned = planned_on(workspace, session, view, found, EditTrigger.MANUAL)
     return replace(planned, note=stretch.note)
 
 

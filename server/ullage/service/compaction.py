@@ -51,7 +51,7 @@ _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
-MakePlan = Callable[[], Planned]
+MakePlan = Callable[[], Awaitable[Planned]]
 _Write = Callable[[Workspace, Planned, SummaryRequest, Callable[[str], None]], Awaitable[Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
@@ -99,7 +99,7 @@ def keep_old(target: int) -> int:
     return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
 
 
-def plan(
+async def plan(
     workspace: Workspace,
     session: Session,
     limits: CompactionLimits,
@@ -113,24 +113,33 @@ def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    found = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id, worth)
-    if found is None:
+    planning = partial(plan_compaction, view, limits, frozenset(transcript.pinned), transcript.first_user_id, worth)
+    planned = await planned_on(workspace, session, view, planning, trigger)
+    if planned is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
-    planned = planned_on(workspace, session, view, found, trigger)
     return replace(planned, cuts=(replace(cut, part_of=planned.stamp.id),)) if cut else planned
 
 
-def planned_on(
-    workspace: Workspace, session: Session, view: CountedView, found: CompactionPlan, trigger: EditTrigger
-) -> Planned:
-    """A plan for the session as it is now."""
+async def planned_on(
+    workspace: Workspace,
+    session: Session,
+    view: CountedView,
+    planning: Callable[[], CompactionPlan | None],
+    trigger: EditTrigger,
+) -> Planned | None:
+    """A plan for the session as it is now; None if `planning` finds none. It reads every old message, so it runs in a
+    thread: a large context takes seconds, in which the event loop stays free."""
+    used, number, edits_seen = session.used, session.transcript.compactions + 1, session.edits_seen
+    found = await asyncio.to_thread(planning)
+    if found is None:
+        return None
     return Planned(
         session_id=session.id,
         view=view,
-        plan=replace(found, used_before=session.used),
+        plan=replace(found, used_before=used),
         stamp=new_stamp(workspace, trigger),
-        number=session.transcript.compactions + 1,
-        edits_seen=session.edits_seen,
+        number=number,
+        edits_seen=edits_seen,
         private=workspace.settings_of(session).private_patterns,
     )
 
@@ -154,7 +163,7 @@ async def attempt_compaction(
 
 async def _run(workspace: Workspace, session_id: str, make_plan: MakePlan, focus: str, write: _Write) -> Compacted:
     with _only_run(workspace, session_id):
-        planned, began = make_plan(), workspace.ports.clock.now()
+        planned, began = await make_plan(), workspace.ports.clock.now()
         teller = Teller(workspace, planned)
         teller.begun()
         try:

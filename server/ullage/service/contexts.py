@@ -108,7 +108,7 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
     """What `compact_by_hand` would do, with the summary written but nothing applied. Several may wait at once."""
     session = await settled(workspace, session_id)
     require_idle(workspace, session_id)
-    planned = plan_asked(workspace, session, asked)
+    planned = await plan_asked(workspace, session, asked)
     planned, request = await prepare(workspace, planned, asked.focus, dry_run=True)
     summary = await write_summary(workspace, planned, request)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))

@@ -88,7 +88,7 @@ async def _best(workspace: Workspace, session: Session, budget: int, focus: str)
 
 async def _try(workspace: Workspace, session: Session, attempt: _Attempt, focus: str) -> _Candidate | None:
     try:
-        planned = plan(workspace, session, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
+        planned = await plan(workspace, session, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
     except NothingToCompact:
         return None
     summary = await write_summary(workspace, planned, summary_request(workspace, planned, focus))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import ceil
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
@@ -77,7 +76,7 @@ class Session:
         self.id = session_id
         self.counter = counter
         self.transcript = Transcript()
-        self.tracker = ContextTracker(calibration)
+        self.tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
         self.counts: dict[str, Breakdown] = {}
         self.alarm = Alarm()
         self.breaker = Breaker()
@@ -102,11 +101,11 @@ class Session:
         """Takes in what the store holds: a snapshot, if there is one, and the records after it.
 
         The log's reports have taught the kept calibration already, so it is not taught again: they only tell what is
-        this session's own (its reminders), from the counter's prior on. A session that began with an already taught
-        calibration may thereby differ by a few tokens from what it was, until its next report.
+        this session's own.
         """
         kept = self.tracker.calibration
-        self.tracker = ContextTracker(Calibration.prior(self.counter.error_share))
+        prior = Calibration.prior(self.counter.error_share)
+        self.tracker = ContextTracker(prior, prior)
         if stored.snapshot is not None:
             state = decode_json(stored.snapshot, SessionState)
             self.transcript = Transcript(state.transcript)
@@ -119,8 +118,7 @@ class Session:
             self.alarm = state.alarm
         self.transcript.expect_reverts(stored.records)
         self._fold(stored.records)
-        own = self.tracker.state.calibration
-        self.tracker.trust(replace(kept, reminders=own.reminders, reminder=own.reminder))
+        self.tracker.trust(kept)
         self._rearm()
 
     def snapshot(self) -> bytes:
@@ -154,7 +152,7 @@ class Session:
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
         """Counts with another counter from here on: the model changed."""
         self.counter = counter
-        self.tracker.recalibrate(calibration)
+        self.tracker.recalibrate(calibration, Calibration.prior(counter.error_share))
         self.recount()
 
     def recount(self) -> None:
@@ -199,7 +197,7 @@ class Session:
                 self.tracker.report(usage, message_id, record.timestamp)
             case ModelChanged():
                 # What was reported before is another model's.
-                self.tracker.recalibrate(self.tracker.calibration)
+                self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
             case ContextEdited(edit=edit) if not self.transcript.is_reverted(edit.id):

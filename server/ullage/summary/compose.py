@@ -9,6 +9,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.summary.anchors import find_anchors
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.excerpts import clip
 from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
@@ -76,30 +77,32 @@ class Composition(Struct, frozen=True, kw_only=True):
         return "".join(self.pieces)
 
 
-def compose(request: SummaryRequest, counter: TokenCounter) -> Composition:
+def compose(request: SummaryRequest, counter: TokenCounter, check: Check = go_on) -> Composition:
     """Summary and ledger for `request`, at most `request.max_tokens` by `count(render_marker(...))`.
 
-    The smallest result is one line and an empty ledger; a budget below that is overrun by it.
+    The smallest result is one line and an empty ledger; a budget below that is overrun by it. `check` is asked every
+    few milliseconds, however long the history is; what it raises ends the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
-    sources = _read(request, focus)
+    sources = _read(request, focus, check)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * _LEDGER_SHARE), counter)
-    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, sources.verbatim)
-    _write(page, sources, focus)
+    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, sources.verbatim, check)
+    _write(page, sources, focus, check)
     return _fitted(page, ledger, request, counter)
 
 
-def _read(request: SummaryRequest, focus: frozenset[str]) -> _Sources:
-    history = read_history(request.messages, request.indices, request.kept)
-    tail = read_history(request.tail, range(history.end_index, history.end_index + len(request.tail)))
-    mentions = count_mentions(history.excerpts, tail.excerpts)
-    weights = weigh(mentions, focus)
+def _read(request: SummaryRequest, focus: frozenset[str], check: Check) -> _Sources:
+    history = read_history(request.messages, request.indices, request.kept, check)
+    behind = range(history.end_index, history.end_index + len(request.tail))
+    tail = read_history(request.tail, behind, check=check)
+    mentions = count_mentions(history.excerpts, tail.excerpts, check)
+    weights = weigh(mentions, focus, check)
     carried = read_previous(request.previous)
     for item in carried:
         for name in item.anchors:
             weights.setdefault(name, _FROZEN_WEIGHT)
-    ledger = collect_from(history, mentions)
+    ledger = collect_from(history, mentions, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
     return _Sources(
@@ -122,13 +125,14 @@ def _verbatim(history: History, tail: History) -> frozenset[str]:
     return frozenset(name for each in names for name in each)
 
 
-def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:
+def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check) -> None:
     """Chooses what goes on the page: what was asked and where the work stands in given shares, what matches the
     focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
     history = sources.history
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
-    findings, errors, details = list(findings_of(history)), list(errors_of(history)), list(details_of(history))
-    _write_task(page, sources)
+    findings, details = list(checked(findings_of(history), check)), list(checked(details_of(history), check))
+    errors = list(errors_of(history, check))
+    _write_task(page, sources, check)
     pool = [*findings, *errors, *details, *earlier]
     if focus:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * _FOCUS_SHARE))
@@ -141,7 +145,7 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str]) -> None:
     page.fill(list(hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
 
-def _write_task(page: Page, sources: _Sources) -> None:
+def _write_task(page: Page, sources: _Sources, check: Check) -> None:
     room, history = page.room, sources.history
     of = {section: [item for item in sources.carried if item.section is section] for section in _SHARES}
     share = {section: int(room * part) for section, part in _SHARES.items()}
@@ -151,7 +155,7 @@ def _write_task(page: Page, sources: _Sources) -> None:
         newest = [item for item in sources.current if item.section is section]
         page.place(newest or of[section], share[section])
     page.place([*list(requests_of(history))[::-1], *of[Section.REQUESTS][::-1]], share[Section.REQUESTS])
-    page.fill([*of[Section.CONSTRAINTS], *constraints_of(history)], share[Section.CONSTRAINTS])
+    page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(history), check)], share[Section.CONSTRAINTS])
     page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share[Section.INSTRUCTIONS])
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.anchors import find_anchors
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
@@ -50,10 +51,10 @@ def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
             yield excerpt
 
 
-def errors_of(history: History) -> Iterator[Item]:
+def errors_of(history: History, check: Check = go_on) -> Iterator[Item]:
     """Each command that failed, the last first, and what was done until it passed; a test that never did is open."""
     runs = history.runs
-    changes = _changes(history)
+    changes = _changes(history, check)
     passed: dict[str, Run] = {}
     seen: set[tuple[str, str]] = set()
     for run in reversed(runs):
@@ -79,10 +80,10 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
     )
 
 
-def _changes(history: History) -> list[tuple[int, str]]:
+def _changes(history: History, check: Check) -> list[tuple[int, str]]:
     return [
         (call.index, path)
-        for call in history.calls
+        for call in checked(history.calls, check)
         for path, action in touches_of(call)
         if action is not FileAction.READ
     ]

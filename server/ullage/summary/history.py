@@ -1,7 +1,7 @@
 """A stretch of conversation, read once: who said what, in pieces short enough to quote, and the tool calls."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall, tool_calls
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, clip, head_and_tail, prose
 from ullage.summary.redaction import clean
 from ullage.summary.runs import Run, runs_of
@@ -80,26 +81,31 @@ class History(Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...]
 
 
-def read_history(messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = ()) -> History:
-    """Reads messages in one pass; texts are cleaned of secrets."""
+def read_history(
+    messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = (), check: Check = go_on
+) -> History:
+    """Reads messages in one pass; texts are cleaned of secrets. Raises what `check` raises, asked at every text."""
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
-    shown = [piece for number, call in enumerate(calls) for piece in _of_call(call, number * _CALL_LIMIT)]
-    pieces = sorted((*_spoken(messages, indices), *shown), key=lambda piece: piece.index)
+    shown = [piece for number, call in enumerate(calls) for piece in _of_call(call, number * _CALL_LIMIT, check)]
+    spoken = _spoken(checked(messages, check), indices)
+    pieces = sorted((*spoken, *shown), key=lambda piece: piece.index)
     staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
     return History(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
-        requests=tuple(_requests(messages, indices, stays)),
+        requests=tuple(_requests(messages, indices, stays, check)),
         excerpts=tuple(piece for piece in pieces if piece.index not in staying),
         kept=tuple(piece for piece in pieces if piece.index in staying),
         calls=tuple(calls),
-        runs=tuple(runs_of(calls)),
+        runs=tuple(runs_of(checked(calls, check))),
     )
 
 
-def _requests(messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str]) -> Iterator[UserRequest]:
-    for position, message in enumerate(messages):
+def _requests(
+    messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str], check: Check
+) -> Iterator[UserRequest]:
+    for position, message in enumerate(checked(messages, check)):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = typed_text(message)
@@ -130,7 +136,7 @@ def _is_output(messages: Sequence[Message], position: int) -> bool:
     return position > 0 and bool(fenced_command(messages, position - 1))
 
 
-def _spoken(messages: Sequence[Message], indices: Sequence[int]) -> Iterator[Excerpt]:
+def _spoken(messages: Iterable[Message], indices: Sequence[int]) -> Iterator[Excerpt]:
     for position, message in enumerate(messages):
         index = indices[position]
         if message.role is Role.ASSISTANT:
@@ -148,16 +154,17 @@ def _prose(text: str, index: int, source: Source) -> Iterator[Excerpt]:
         yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
 
 
-def _of_call(call: ToolCall, first: int) -> Iterator[Excerpt]:
+def _of_call(call: ToolCall, first: int, check: Check) -> Iterator[Excerpt]:
     """The pieces of a call and of its result, numbered from `first`."""
     group = clean(group_of(call))
     order = first
-    for text in _written(call):
+    for text in checked(_written(call), check):
         for piece in _lines(text, _CALL_LIMIT):
             order += 1
             if len(piece) >= _SHORTEST and piece not in group:
                 yield _shown(piece, call.index, order, Source.CALL, group)
         order += _APART
+    check()
     if call.result:
         for place, piece in enumerate(_lines(call.result, RESULT_LIMIT), start=first):
             yield _shown(piece, call.result_index, place, Source.RESULT, group)

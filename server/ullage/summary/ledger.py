@@ -19,6 +19,7 @@ from ullage.model.artifacts import (
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
 from ullage.summary.anchors import is_path
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.excerpts import clip
 from ullage.summary.history import Excerpt, History, Source, read_history
 from ullage.summary.redaction import clean
@@ -40,12 +41,12 @@ def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedg
     return collect_from(history, count_mentions(history.excerpts))
 
 
-def collect_from(history: History, mentions: Mapping[str, Mention]) -> ArtifactLedger:
+def collect_from(history: History, mentions: Mapping[str, Mention], check: Check = go_on) -> ArtifactLedger:
     """As `collect`, for a history that was read already."""
     return _ranked(
-        _files(history),
+        _files(history, check),
         _commands(history),
-        _identifiers(history, mentions),
+        _identifiers(history, mentions, check),
     )
 
 
@@ -138,8 +139,8 @@ def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> Ident
     return replace(new, times=old.times + new.times, context=new.context or old.context)
 
 
-def _files(history: History) -> Iterator[FileArtifact]:
-    for call in history.calls:
+def _files(history: History, check: Check) -> Iterator[FileArtifact]:
+    for call in checked(history.calls, check):
         for path, action in touches_of(call):
             shown = clean(path).removeprefix("./")
             yield FileArtifact(path=shown, action=action, last_index=call.index)
@@ -157,11 +158,11 @@ def _commands(history: History) -> Iterator[CommandArtifact]:
             )
 
 
-def _identifiers(history: History, mentions: Mapping[str, Mention]) -> list[IdentifierArtifact]:
-    weights = weigh(mentions)
+def _identifiers(history: History, mentions: Mapping[str, Mention], check: Check) -> list[IdentifierArtifact]:
+    weights = weigh(mentions, check=check)
     spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
     best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
-    contexts = _contexts(history.excerpts, frozenset(best))
+    contexts = _contexts(history.excerpts, frozenset(best), check)
     return [
         IdentifierArtifact(
             name=name,
@@ -173,10 +174,11 @@ def _identifiers(history: History, mentions: Mapping[str, Mention]) -> list[Iden
     ]
 
 
-def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str]) -> dict[str, str]:
+def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
     """For each name the words it stood in last, prose before code."""
     contexts: dict[str, str] = {}
-    for excerpt in sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index)):
+    order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))
+    for excerpt in checked(order, check):
         for name in names.intersection(excerpt.anchors) - contexts.keys():
             contexts[name] = _around(excerpt.text, name)
     return contexts

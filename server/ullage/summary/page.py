@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.items import HEADINGS, Item, Section, write_group, write_item, write_section
 from ullage.tokens.counter import TokenCounter
 
@@ -20,11 +21,17 @@ class Page:
     beside the page."""
 
     def __init__(
-        self, room: int, weights: Mapping[str, float], counter: TokenCounter, covered: Iterable[str] = ()
+        self,
+        room: int,
+        weights: Mapping[str, float],
+        counter: TokenCounter,
+        covered: Iterable[str] = (),
+        check: Check = go_on,
     ) -> None:
         self.room = room
         self.used = 0
         self._counter = counter
+        self._check = check
         self._weights = weights
         self._items: list[Item] = []
         self._texts: set[str] = set()
@@ -53,10 +60,11 @@ class Page:
         """Adds the items worth most per token within `share` tokens. An item's worth falls as its anchors come to
         stand on the page, so it is ranked again when its turn comes."""
         limit = min(self.room, self.used + share)
-        heap = [(-self._density(item), position) for position, item in enumerate(items)]
+        heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check))]
         heapq.heapify(heap)
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY_COST:
+            self._check()
             stale, position = heapq.heappop(heap)
             now = -self._density(items[position])
             if heap and now > stale + 1e-9 and now > heap[0][0]:

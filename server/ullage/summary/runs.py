@@ -1,7 +1,7 @@
 """Commands that were run, and how they ended."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -31,7 +31,7 @@ class Run(Struct, frozen=True, kw_only=True):
     looks: bool
 
 
-def runs_of(calls: Sequence[ToolCall]) -> Iterator[Run]:
+def runs_of(calls: Iterable[ToolCall]) -> Iterator[Run]:
     """The shell commands among the calls, in order."""
     for call in calls:
         shown = _shown(call.command)

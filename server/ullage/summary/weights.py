@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.history import Excerpt, Source
 
 _CALLED = Source.CALL
@@ -35,11 +36,13 @@ class Mention(Struct):
         return bool(self.said or self.called)
 
 
-def count_mentions(excerpts: Sequence[Excerpt], behind: Sequence[Excerpt] = ()) -> dict[str, Mention]:
+def count_mentions(
+    excerpts: Sequence[Excerpt], behind: Sequence[Excerpt] = (), check: Check = go_on
+) -> dict[str, Mention]:
     """Every anchor of the excerpts; those `behind` them only tell how long ago that was."""
     mentions: dict[str, Mention] = {}
     characters = sum(len(excerpt.text) for excerpt in behind)
-    for excerpt in reversed(excerpts):
+    for excerpt in checked(reversed(excerpts), check):
         characters += len(excerpt.text)
         for name in excerpt.anchors:
             mention = mentions.get(name)
@@ -52,11 +55,13 @@ def count_mentions(excerpts: Sequence[Excerpt], behind: Sequence[Excerpt] = ()) 
     return mentions
 
 
-def weigh(mentions: Mapping[str, Mention], focus: frozenset[str] = frozenset()) -> dict[str, float]:
+def weigh(
+    mentions: Mapping[str, Mention], focus: frozenset[str] = frozenset(), check: Check = go_on
+) -> dict[str, float]:
     """A weight per anchor, 0 to 8; names that hold a focus word weigh three times as much."""
     return {
         name: weight_of(mention) * (_FOCUS_FACTOR if focus and mentions_focus(name, focus) else 1.0)
-        for name, mention in mentions.items()
+        for name, mention in checked(mentions.items(), check)
     }
 
 

@@ -13,6 +13,7 @@ from ullage.tokens.reading import Reading, apportion
 
 # Messages a late report may still belong to; older ones are only part of the sums.
 REMEMBERED = 256
+_UNTAUGHT = Calibration()
 
 
 class Counted(Struct, frozen=True, kw_only=True):
@@ -36,11 +37,13 @@ class Anchor(Struct, frozen=True, kw_only=True):
 
 
 class TrackerState(Struct, frozen=True, kw_only=True):
-    """All a tracker knows. `parts` and `tools` are local counts of the view; `smallest` is the report with the
-    smallest counted prompt, as (reported, counted): what it has too much is hidden from the session. `turn` counts
-    prompt turns; `answered` says that the last message is the assistant's, so that the next prompt begins one."""
+    """All a tracker knows. `own` is what this context's reports alone have taught. `parts` and `tools` are local counts
+    of the view; `smallest` is the report with the smallest counted prompt, as (reported, counted): what it has too much
+    is hidden from the session. `turn` counts prompt turns; `answered` says that the last message is the assistant's, so
+    that the next prompt begins one."""
 
     calibration: Calibration = Calibration()
+    own: Calibration = Calibration()
     parts: Breakdown = Breakdown()
     tools: int = 0
     messages: int = 0
@@ -53,10 +56,16 @@ class TrackerState(Struct, frozen=True, kw_only=True):
 
 
 class ContextTracker:
-    """Follows one context. Every method but `edited` costs the same however long the session is."""
+    """Follows one context. Every method but `edited` costs the same however long the session is.
 
-    def __init__(self, calibration: Calibration = Calibration()) -> None:  # noqa: B008  frozen
+    `calibration` is what is known about the model, `prior` what was to be believed of it before any report. What a
+    client adds to its prompts unseen is the context's own: it is learned from the prior on, so that a context that is
+    built again from its log knows the same.
+    """
+
+    def __init__(self, calibration: Calibration = _UNTAUGHT, prior: Calibration = _UNTAUGHT) -> None:
         self._calibration = calibration
+        self._own = prior
         self._parts = Breakdown()
         self._tools = 0
         self._messages = 0
@@ -70,7 +79,7 @@ class ContextTracker:
     @classmethod
     def restore(cls, state: TrackerState) -> "ContextTracker":
         """The tracker whose `state` that was."""
-        tracker = cls(state.calibration)
+        tracker = cls(state.calibration, state.own)
         tracker._parts, tracker._tools, tracker._messages = state.parts, state.tools, state.messages
         tracker._turn, tracker._answered = state.turn, state.answered
         tracker._recent = {counted.message_id: counted for counted in state.recent}
@@ -82,6 +91,7 @@ class ContextTracker:
         """Everything, as a value that `restore` takes."""
         return TrackerState(
             calibration=self._calibration,
+            own=self._own,
             parts=self._parts,
             tools=self._tools,
             messages=self._messages,
@@ -128,8 +138,8 @@ class ContextTracker:
         reasoning = 0.0
         if self._anchor:
             step = _step(self._anchor, answer.before, answer.turn)
-            self._calibration = self._calibration.learn(step, usage.prompt - self._anchor.usage.prompt)
-            reasoning = 0.0 if step.new_turn else self._calibration.unseen(step)
+            self._learn(step, usage.prompt - self._anchor.usage.prompt)
+            reasoning = 0.0 if step.new_turn else self._own.unseen(step)
         if self._smallest is None or answer.before <= self._smallest[1]:
             self._smallest = usage.prompt, answer.before
         self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
@@ -145,11 +155,11 @@ class ContextTracker:
             self._messages += 1
             self._parts += parts
 
-    def recalibrate(self, calibration: Calibration) -> None:
+    def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
         """Goes on with another model: what was reported before is another tokenizer's. The hidden part is taken to be
         as large as it was."""
         hidden = self.overhead
-        self._calibration = calibration
+        self._calibration, self._own = calibration, prior
         self._anchor = None
         if self._smallest:
             counted = self._smallest[1]
@@ -157,7 +167,7 @@ class ContextTracker:
 
     def trust(self, calibration: Calibration) -> None:
         """Goes on with what is known by now, which the reports taken in have taught already."""
-        self._calibration = calibration
+        self._calibration = _with_reminders(calibration, self._own)
 
     @property
     def calibration(self) -> Calibration:
@@ -213,6 +223,10 @@ class ContextTracker:
     def _hides_prompt(self) -> bool:
         return not self._parts.system_prompt and not self._tools
 
+    def _learn(self, step: Step, grown: int) -> None:
+        self._own = self._own.learn(step, grown)
+        self._calibration = _with_reminders(self._calibration.learn(step, grown), self._own)
+
     def _forget_before(self, answer: Counted) -> None:
         """Drops messages up to and including the answer: no report will speak of them any more."""
         first = next(iter(self._recent.values()))
@@ -229,6 +243,10 @@ def _step(anchor: Anchor, counted: int, turn: int) -> Step:
         reasoning=anchor.reasoning,
         new_turn=turn != anchor.answer.turn,
     )
+
+
+def _with_reminders(calibration: Calibration, own: Calibration) -> Calibration:
+    return replace(calibration, reminders=own.reminders, reminder=own.reminder)
 
 
 def _minus(whole: Usage, part: Usage) -> Usage:

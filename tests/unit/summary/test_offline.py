@@ -268,3 +268,32 @@ def test_a_million_characters_of_openings_are_done_within_seconds(part: str) -> 
     started = time.perf_counter()
     summary_of((user(text), *bash(text, text), agent(text)))
     assert time.perf_counter() - started < 10
+
+
+class GivenUp(Exception):
+    """What a check raises in these tests."""
+
+
+class Patience:
+    """A check that goes along with so many questions."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.asked = most, 0
+
+    def __call__(self) -> None:
+        self.asked += 1
+        if self.asked > self.most:
+            raise GivenUp
+
+
+def test_a_check_is_asked_from_the_first_message_to_the_page_and_ends_the_work_wherever_it_raises() -> None:
+    messages = tuple(agent(f"I found `unit_{number}` in src/unit_{number}.py.") for number in range(50))
+    request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=900)
+    patient = Patience(10**9)
+    assert compose(request, COUNTER, patient) == compose(request, COUNTER)
+    assert patient.asked >= 3 * len(messages)
+    for most in range(0, patient.asked, 7):
+        hasty = Patience(most)
+        with pytest.raises(GivenUp):
+            compose(request, COUNTER, hasty)
+        assert hasty.asked == most + 1

@@ -186,7 +186,7 @@ def test_hidden_part_is_not_expected_where_the_session_shows_its_system_prompt()
 
 def test_another_model_has_its_own_ratio_and_the_same_hidden_part() -> None:
     tracker = asked_and_answered()
-    tracker.recalibrate(Calibration(tokens=3_000, counted=2_000))
+    tracker.recalibrate(Calibration(tokens=3_000, counted=2_000), Calibration())
     assert (tracker.reading.used, tracker.reading.source) == (31_650, UsageSource.ESTIMATED)
     assert tracker.totals == prompt(31_000, 100)
 

@@ -30,7 +30,8 @@ before(async () => {
 beforeEach(async () => {
   failed = true;
   await vscode.run('Compact Context');
-  await vscode.reads(/Compacting… [\d,]+ messages/);
+  // It is planned first, and ten million tokens take a busy machine a while.
+  await vscode.reads(/Compacting… [\d,]+ messages/, START_PATIENCE);
 });
 after(async () => { await vscode.close(failed); });
 

@@ -5,12 +5,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.acp.context_text import context_text
 from ullage.acp.proxy import native
 from ullage.acp.proxy.commands import Command, compacting_command, is_ours, read_command
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.content import blocks_of, text_of
 from ullage.acp.proxy.frames import line, with_params
-from ullage.acp.proxy.handover import hand_over, recorded, undo
+from ullage.acp.proxy.handover import hand_over, prompt_agent, recorded, undo
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.recorder import add_messages
 from ullage.acp.proxy.recovery import bring_back
@@ -59,8 +60,19 @@ def start(connection: Connection, session: ProxiedSession, prompt: Prompt, piece
     return Message(id="", role=Role.USER, content=blocks_of(prompt.content))
 
 
-async def act(connection: Connection, session: ProxiedSession, prompt: Prompt) -> None:
+def begin(connection: Connection, session: ProxiedSession, prompt: Prompt) -> None:
     """Sees to a prompt that may not pass as it is. Whatever happens, it gets one answer."""
+
+    def ended(task: "asyncio.Task[None]") -> None:
+        # One that is cancelled before its first step can answer nothing itself.
+        if task.cancelled():
+            _answer(connection, prompt, "cancelled")
+
+    session.acting = connection.spawn(_see_to(connection, session, prompt))
+    session.acting.add_done_callback(ended)
+
+
+async def _see_to(connection: Connection, session: ProxiedSession, prompt: Prompt) -> None:
     async with session.order:
         try:
             await bring_back(connection, session)
@@ -68,8 +80,6 @@ async def act(connection: Connection, session: ProxiedSession, prompt: Prompt) -
         except UllageError as error:
             tell_held(connection, session)
             connection.client.insert(line(ErrorResponse(id=prompt.id, error=error_object(error))))
-        except asyncio.CancelledError:
-            _answer(connection, prompt, "cancelled")
 
 
 async def _act(connection: Connection, session: ProxiedSession, prompt: Prompt) -> None:
@@ -94,8 +104,7 @@ async def _carry_out(connection: Connection, session: ProxiedSession, command: C
             return await undo(connection, session)
         case _:
             workspace = await recorded(connection)
-            usage = usage_result(workspace, workspace.session(session.id))
-            return words.context_line(usage.used, usage.size, usage.meta.ullage.source)
+            return context_text(usage_result(workspace, workspace.session(session.id)))
 
 
 async def _compact_first(connection: Connection, session: ProxiedSession) -> None:
@@ -104,8 +113,7 @@ async def _compact_first(connection: Connection, session: ProxiedSession) -> Non
     try:
         if own := compacting_command(connection, session):
             await native.begin(connection, session)
-            text = [{"type": "text", "text": f"/{own}"}]
-            await connection.agent.request("session/prompt", {"sessionId": session.agent_id, "prompt": text})
+            await prompt_agent(connection, session.agent_id, f"/{own}")
             native.finish(connection, session, await recorded(connection))
         else:
             say(connection, session, await hand_over(connection, session, "", EditTrigger.AUTOMATIC) + "\n\n")
@@ -148,7 +156,7 @@ def _renamed(session: ProxiedSession, prompt: Prompt, own: str, rest: str) -> by
 def _is_full(connection: Connection, session: ProxiedSession) -> bool:
     """Whether the agent's context has reached the threshold, and making room has not just been tried in vain."""
     workspace, told = connection.recorder.workspace, session.occupancy
-    if not connection.options.automatic or workspace is None or told is None:
+    if workspace is None or told is None:
         return False
     open_session = workspace.session(session.id)
     budget = workspace.budget(open_session)

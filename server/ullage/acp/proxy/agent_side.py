@@ -55,12 +55,16 @@ async def _said(connection: Connection, piece: Piece, frame: Frame) -> None:
         if connection.opening and not opening.is_awaited(connection):
             return
         session = opening.early_session(connection, told.session_id)
-    if session is None or session.id == session.agent_id:
+    if session is None:
         connection.client.pass_on(piece)
-    else:
+        return
+    update = fields(told.update) if frame.method == UPDATE else {}
+    if session.id == session.agent_id:
+        connection.client.pass_on(piece)
+    elif not _is_title(update):
         connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
-    if session is not None and frame.method == UPDATE:
-        await learn_update(connection, session, fields(told.update))
+    if update:
+        await learn_update(connection, session, update)
 
 
 async def _answered(connection: Connection, piece: Piece, frame: Frame) -> None:
@@ -128,6 +132,11 @@ def _hear_muted(connection: Connection, frame: Frame, told: _Told) -> None:
         connection.agent.insert(line(Response(id=frame.id, result={"outcome": {"outcome": "cancelled"}})))
     elif frame.id is not UNSET:
         connection.agent.insert(line(ErrorResponse(id=frame.id, error=_NOT_NOW)))
+
+
+def _is_title(update: dict[str, Any]) -> bool:
+    """A title that an agent finds for a fresh session or a copy speaks of the hand-over, not of the conversation."""
+    return update.get("sessionUpdate") == "session_info_update" and "title" in update
 
 
 def _read(params: Raw) -> _Told:

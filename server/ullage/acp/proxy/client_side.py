@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.acp.proxy.acts import act, passes, read_prompt, record_prompt, start
+from ullage.acp.proxy.acts import begin, passes, read_prompt, record_prompt, start
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields, line, peek, with_params
 from ullage.acp.proxy.lines import Piece
@@ -58,7 +58,7 @@ async def _prompt(connection: Connection, piece: Piece, frame: Frame) -> None:
     if passes(connection, session, prompt):
         await record_prompt(connection, session, start(connection, session, prompt, _mapped(session, piece)))
     else:
-        session.acting = connection.spawn(act(connection, session, prompt))
+        begin(connection, session, prompt)
 
 
 async def _cancel(connection: Connection, piece: Piece, frame: Frame) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.acp.client import Client, read_client
 from ullage.acp.proxy.agent import Agent
 from ullage.acp.proxy.outlet import Outlet
 from ullage.acp.proxy.recorder import Recorder
@@ -16,11 +17,10 @@ from ullage.model.json_values import as_object, as_text
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
     """What a person may say: `window` in tokens where the agent tells none, `hand_over` to have contexts handed over
-    though the agent has a command of its own, `automatic` to have them compacted at the threshold."""
+    though the agent has a command of its own."""
 
     window: int | None = None
     hand_over: bool = False
-    automatic: bool = True
 
 
 class Pending(Struct, frozen=True):
@@ -64,10 +64,10 @@ class Connection:
             return session
         return next((other for other in self.sessions.values() if other.agent_id == agent_id), None)
 
-    def client_can(self, ability: str) -> bool:
-        """Whether the client has announced a session capability (`compaction`, `notices`)."""
-        capabilities = as_object(self.greeting.get("clientCapabilities"))
-        return isinstance(as_object(capabilities.get("session")).get(ability), dict)
+    @property
+    def shown(self) -> Client:
+        """What the client shows."""
+        return read_client(self.greeting.get("clientCapabilities"), None)
 
     def agent_can(self, ability: str) -> bool:
         """Whether the agent has announced a session capability (`resume`, `fork`, …), or `load`."""

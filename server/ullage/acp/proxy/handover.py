@@ -159,13 +159,22 @@ async def _ask(connection: Connection, session: ProxiedSession, focus: str) -> s
     """Asks for a summary, in a copy of the session where there can be one, so that the session itself stays clean."""
     asked = await fork(connection, session) or session.agent_id
     muted = connection.muted[asked] = Muted()
-    prompt = [{"type": "text", "text": summary_prompt(focus)}]
-    try:
-        await connection.agent.request("session/prompt", {"sessionId": asked, "prompt": prompt})
-    finally:
-        if asked == session.agent_id:
-            connection.muted.pop(asked, None)
+    turn = asyncio.ensure_future(prompt_agent(connection, asked, summary_prompt(focus)))
+    turn.add_done_callback(lambda _: connection.muted.pop(asked, None))
+    await turn
     return muted.text
+
+
+async def prompt_agent(connection: Connection, agent_id: str, text: str) -> None:
+    """A turn of the proxy's own. Cancelled, it is taken back and lasts until the agent has answered."""
+    params = {"sessionId": agent_id, "prompt": [{"type": "text", "text": text}]}
+    turn = asyncio.ensure_future(connection.agent.request("session/prompt", params))
+    try:
+        await asyncio.shield(turn)
+    except asyncio.CancelledError:
+        connection.agent.tell("session/cancel", {"sessionId": agent_id})
+        await asyncio.wait([turn])
+        raise
 
 
 @contextmanager

@@ -5,12 +5,16 @@ from typing import Any
 from ullage.acp.proxy.connection import Connection
 from ullage.acp.proxy.frames import line
 from ullage.acp.proxy.session import ProxiedSession
+from ullage.acp.replay import message_updates
 from ullage.api.notification import UPDATE
 from ullage.jsonrpc.envelope import Notification
 from ullage.model.updates import CompactionUpdate, Meta, Notice, NoticeMeta, Severity, Update
+from ullage.service.contexts import transcript_page
 from ullage.service.usage import usage_update
 from ullage.service.workspace import Workspace
 
+# Messages that are read and told at a time.
+_PAGE = 100
 _MARK: dict[str, Any] = {"ullage": {}}
 
 
@@ -41,7 +45,7 @@ def say(connection: Connection, session: ProxiedSession, text: str) -> None:
 
 def tell_notice(connection: Connection, session: ProxiedSession, notice: Notice) -> None:
     """A line for the person; words for a client that shows no notices, but never in the middle of an answer."""
-    if connection.client_can("notices"):
+    if connection.shown.shows_notices:
         tell(connection, session, notice)
     elif session.busy:
         session.held.append(notice.title)
@@ -63,7 +67,7 @@ def tell_usage(connection: Connection, session: ProxiedSession, workspace: Works
 
 def tell_compaction(connection: Connection, session: ProxiedSession, update: CompactionUpdate) -> None:
     """A compaction of ours begins or ends. A client without compactions is told the outcome in words by others."""
-    if connection.client_can("compaction"):
+    if connection.shown.shows_compactions:
         tell(connection, session, update)
 
 
@@ -76,4 +80,13 @@ def tell_unrecorded(connection: Connection, reason: str) -> None:
 
 
 async def tell_history(connection: Connection, session: ProxiedSession, workspace: Workspace) -> None:
-    """Everything that was ever said in a session, as it was recorded."""
+    """Everything that was ever said in a session, as it was recorded, with the compactions where they cut."""
+    shows = connection.shown.shows_compactions
+    start, total = 0, 1
+    while start < total:
+        page = transcript_page(workspace, session.id, start, _PAGE)
+        for entry in page.entries:
+            for update in message_updates(entry.message, shows_compactions=shows):
+                tell(connection, session, update)
+        await connection.client.drain()
+        start, total = start + _PAGE, page.total

@@ -1,0 +1,123 @@
+"""The agent: ACP's methods and our own on one connection."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.acp import handshake
+from ullage.acp import sessions as acp_sessions
+from ullage.acp.announce import Announcer
+from ullage.acp.connection import AcpConnection, Handler
+from ullage.acp.prompt import PromptHandlers
+from ullage.acp.sessions import SessionHandlers
+from ullage.api import session_methods as api
+from ullage.api.settings_section import read_settings
+from ullage.api.table import AnyMethod
+from ullage.model.errors import InvalidRequest
+from ullage.model.settings import Settings
+from ullage.service.ports import MemoryFiles
+from ullage.service.workspace import Workspace
+from ullage.system.stdio import claim_stdout, serve_descriptors
+
+PREFIX = "_ullage/"
+INITIALIZE = "initialize"
+
+
+class AgentHooks(Struct, frozen=True, kw_only=True):
+    """What the composition root puts in.
+
+    `open` is called once, at the first use, not before `initialize` is answered; `warm_up` in a thread after that;
+    `configure` when the client sends settings; `memory` gives a folder's memory; `check_model` raises
+    `NoModelConfigured` if no model would answer.
+    """
+
+    open: Callable[[Announcer], Workspace]
+    warm_up: Callable[[], object]
+    memory: Callable[[str], MemoryFiles]
+    check_model: Callable[[Workspace], object]
+    settings: Settings = Settings()
+
+
+class Agent:
+    """One client's agent; `connection` is the way in and out."""
+
+    def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str) -> None:
+        self._hooks = hooks
+        self._methods = methods
+        self._version = version
+        self._settings = hooks.settings
+        self._opened: Workspace | None = None
+        self.connection = AcpConnection(INITIALIZE)
+        self._announcer = Announcer(self.connection.tell)
+        self._install()
+
+    def workspace(self) -> Workspace:
+        """The workspace, opened at the first use."""
+        if self._opened is None:
+            self._opened = self._hooks.open(self._announcer)
+            self._opened.configure(self._settings)
+        return self._opened
+
+    def _install(self) -> None:
+        prompts = PromptHandlers(self.workspace, self._announcer, self._hooks.memory)
+        for method in self._methods:
+            self.connection.add_route(PREFIX + method.name, method.params, self._serve(method))
+        for name, params, handler in (
+            (INITIALIZE, handshake.InitializeParams, self._initialize),
+            ("authenticate", handshake.AuthenticateParams, self._authenticate),
+            *_session_routes(SessionHandlers(self.workspace, self._announcer)),
+            ("session/prompt", api.PromptParams, prompts.prompt),
+            ("session/cancel", api.SessionParams, prompts.cancel),
+        ):
+            self.connection.add_route(name, params, handler)
+
+    def _serve(self, method: AnyMethod) -> Handler:
+        def handle(params: Any) -> Coroutine[Any, Any, Any]:
+            return _call(method, self.workspace, params)
+
+        return handle
+
+    async def _initialize(self, params: handshake.InitializeParams) -> handshake.InitializeResult:
+        client = self._announcer.client = params.client
+        if client.settings is not None:
+            self._settings = read_settings(client.settings)
+        # A daemon, so that a client that leaves at once is not waited for.
+        threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
+        names = tuple(PREFIX + method.name for method in self._methods)
+        return handshake.introduce(self._version, names)
+
+    async def _authenticate(self, params: handshake.AuthenticateParams) -> api.Nothing:
+        if params.method_id != handshake.KEY_METHOD.id:
+            known = handshake.KEY_METHOD.id
+            raise InvalidRequest(f"there is no authentication method {params.method_id!r}; there is {known!r}")
+        self._hooks.check_model(self.workspace())
+        return api.Nothing()
+
+
+def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler], ...]:
+    return (
+        ("session/new", acp_sessions.NewSessionParams, handlers.new),
+        ("session/load", acp_sessions.OpenSessionParams, handlers.load),
+        ("session/resume", acp_sessions.OpenSessionParams, handlers.resume),
+        ("session/fork", acp_sessions.OpenSessionParams, handlers.fork),
+        ("session/list", api.ListSessionsParams, handlers.list),
+        ("session/close", api.SessionParams, handlers.close),
+        ("session/delete", api.SessionParams, handlers.delete),
+        ("session/set_config_option", acp_sessions.SetConfigOptionParams, handlers.set_config_option),
+    )
+
+
+def serve(agent: Agent) -> int:
+    """Serves standard input and output until the client is done; the process' exit status."""
+    stdout = claim_stdout()
+    try:
+        return asyncio.run(serve_descriptors(agent.connection, 0, stdout))
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _call(method: AnyMethod, workspace: Callable[[], Workspace], params: Any) -> Any:
+    return await method.handler(workspace(), params)

@@ -1,0 +1,110 @@
+"""What happens in sessions, told to the client: as the updates it understands, else in a form that every client shows.
+
+A client that shows no compactions gets each as a tool call of kind `think`; one that shows no notices gets them as
+text, but for those that repeat what is shown of a compaction.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from msgspec import UNSET, Struct
+
+from ullage.acp.client import Client
+from ullage.acp.updates import AgentMessageChunk, OwnUpdate, ToolCall, ToolCallUpdate, ToolContent
+from ullage.model import words
+from ullage.model.updates import (
+    CompactionStatus,
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    Notice,
+    TextContent,
+    Update,
+)
+
+UPDATE_METHOD = "session/update"
+_SAID_BY_COMPACTION = {"auto_compacting", "compaction_complete", "compaction_failed"}
+
+
+class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The params of `session/update`."""
+
+    session_id: str
+    update: Update | OwnUpdate
+
+
+class Announcer:
+    """The workspace's listener; `tell` sends a notification."""
+
+    def __init__(self, tell: Callable[[str, Struct], None]) -> None:
+        self._tell = tell
+        self._hushed = False
+        self.client = Client()
+
+    def session_updated(self, session_id: str, update: Update) -> None:
+        """Passes one update on."""
+        if self._hushed:
+            return
+        match update:
+            case CompactionUpdate() | CompactionSummaryChunk() if not self.client.shows_compactions:
+                self._show_compaction(session_id, update)
+            case Notice() if not self.client.shows_notices:
+                self._say_notice(session_id, update)
+            case _:
+                self.send(session_id, update)
+
+    def send(self, session_id: str, update: Update | OwnUpdate) -> None:
+        """Sends an update as it is."""
+        self._tell(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
+
+    def say(self, session_id: str, text: str) -> None:
+        """Sends text of the agent's own, which is no part of the transcript."""
+        self.send(session_id, AgentMessageChunk(content=TextContent(text=text)))
+
+    @contextmanager
+    def hushed(self) -> Generator[None]:
+        """While a session is opened: the client cannot know yet what it would be told of. Nothing may be awaited."""
+        self._hushed = True
+        try:
+            yield
+        finally:
+            self._hushed = False
+
+    def _show_compaction(self, session_id: str, update: CompactionUpdate | CompactionSummaryChunk) -> None:
+        if isinstance(update, CompactionUpdate):
+            self.send(session_id, compaction_as_tool_call(update))
+
+    def _say_notice(self, session_id: str, notice: Notice) -> None:
+        if notice.meta is not UNSET and notice.meta.ullage.kind in _SAID_BY_COMPACTION:
+            return
+        description = "" if notice.description is UNSET else f" {notice.description}"
+        self.say(session_id, f"_{notice.title}{description}_\n\n")
+
+
+def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpdate:
+    """A compaction for a client that has no place for one: begun, or ended with its summary or its error."""
+    match update.status:
+        case CompactionStatus.IN_PROGRESS:
+            return ToolCall(
+                tool_call_id=update.compaction_id, title="Compacting the context", kind="think", status="in_progress"
+            )
+        case CompactionStatus.COMPLETED:
+            return ToolCallUpdate(
+                tool_call_id=update.compaction_id,
+                status="completed",
+                title=_done(update),
+                content=() if update.summary is UNSET else tuple(ToolContent(content=text) for text in update.summary),
+            )
+        case CompactionStatus.FAILED | CompactionStatus.CANCELLED:
+            failed = words.compaction_failed("" if update.error is UNSET else update.error)
+            return ToolCallUpdate(
+                tool_call_id=update.compaction_id,
+                status="failed",
+                title=failed if update.status is CompactionStatus.FAILED else "Compaction cancelled",
+            )
+
+
+def _done(update: CompactionUpdate) -> str:
+    if update.meta is UNSET:
+        return "Compacted the context"
+    done = update.meta.ullage
+    return words.compacted(done.messages_archived, done.context_size_before, done.context_size_after)

@@ -1,0 +1,117 @@
+"""A session's config options: its model, and when its context is shrunk. Each is kept in the session's own log."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ullage.acp.client import Client
+from ullage.acp.updates import BooleanOption, ConfigChoice, ConfigOption, SelectOption
+from ullage.model.errors import InvalidRequest
+from ullage.service.session import Session
+from ullage.service.sessions import change_model, configure_session
+from ullage.service.workspace import Workspace
+
+MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "model", "warn_at", "compact_at", "auto_compact"
+# ACP's categories: the model's own, and what belongs to it, as the size of its context.
+_MODEL, _MODEL_CONFIG = "model", "model_config"
+# Shares of the usable window that are offered, percent. Below, a threshold would fire in every other turn.
+_SHARES = range(50, 100, 5)
+_ON, _OFF = "on", "off"
+_FIELDS = {WARN_AT: "warnAt", COMPACT_AT: "compactAt", AUTO_COMPACT: "enabled"}
+
+
+def config_options(workspace: Workspace, session: Session, client: Client) -> tuple[ConfigOption, ...]:
+    """Every option with its present value."""
+    settings = workspace.settings_of(session)
+    return (
+        *_model_option(workspace, session),
+        _switch(settings.enabled, client),
+        _share(WARN_AT, "Warn at", "How full the context may be before you are warned.", settings.warn_at),
+        _share(COMPACT_AT, "Compact at", "How full the context may be before it is compacted.", settings.compact_at),
+    )
+
+
+def set_option(workspace: Workspace, session: Session, config_id: str, value: str | bool, client: Client) -> None:
+    """Changes one option. Raises `InvalidRequest` for an option or a value that was not offered."""
+    known = {option.id: option for option in config_options(workspace, session, client)}
+    if config_id not in known:
+        raise InvalidRequest(f"there is no config option {config_id!r}; there are {', '.join(known)}")
+    option = known[config_id]
+    if not _fits(option, value):
+        raise InvalidRequest(f"{value!r} is no value of the config option {config_id!r}; {_values(option)}")
+    if config_id == MODEL:
+        change_model(workspace, session.id, str(value))
+    else:
+        own = {**session.transcript.context, _FIELDS[config_id]: _setting(value)}
+        configure_session(workspace, session.id, own)
+
+
+def _model_option(workspace: Workspace, session: Session) -> Iterator[ConfigOption]:
+    current = workspace.model(session)
+    names = [name for name in dict.fromkeys((current, *_known_models(workspace))) if name]
+    if not names:
+        return
+    choices = [ConfigChoice(value=name, name=name) for name in names]
+    if not current:
+        choices.insert(0, ConfigChoice(value="", name="not chosen yet"))
+    yield SelectOption(
+        id=MODEL,
+        name="Model",
+        description="The model whose window counts, and that answers.",
+        category=_MODEL,
+        current_value=current,
+        options=tuple(choices),
+    )
+
+
+def _known_models(workspace: Workspace) -> Iterator[str]:
+    """The models that the settings name."""
+    yield workspace.settings.model
+    yield from workspace.settings.models
+
+
+def _switch(enabled: bool, client: Client) -> ConfigOption:
+    name, description = "Automatic compaction", "Warn and compact without being asked."
+    if client.takes_booleans:
+        return BooleanOption(
+            id=AUTO_COMPACT, name=name, description=description, category=_MODEL_CONFIG, current_value=enabled
+        )
+    return SelectOption(
+        id=AUTO_COMPACT,
+        name=name,
+        description=description,
+        category=_MODEL_CONFIG,
+        current_value=_ON if enabled else _OFF,
+        options=(ConfigChoice(value=_ON, name="On"), ConfigChoice(value=_OFF, name="Off")),
+    )
+
+
+def _share(option_id: str, name: str, description: str, current: float) -> SelectOption:
+    percent = f"{100 * current:g}"
+    values = sorted({*map(str, _SHARES), percent}, key=float)
+    return SelectOption(
+        id=option_id,
+        name=name,
+        description=description,
+        category=_MODEL_CONFIG,
+        current_value=percent,
+        options=tuple(ConfigChoice(value=value, name=f"{value}%") for value in values),
+    )
+
+
+def _fits(option: ConfigOption, value: str | bool) -> bool:
+    if isinstance(option, BooleanOption):
+        return isinstance(value, bool)
+    return value in [choice.value for choice in option.options]
+
+
+def _values(option: ConfigOption) -> str:
+    if isinstance(option, BooleanOption):
+        return "it is true or false, with `type` `boolean`"
+    return f"there are {', '.join(choice.value for choice in option.options)}"
+
+
+def _setting(value: str | bool) -> Any:
+    """An option's value as the setting's."""
+    if isinstance(value, bool):
+        return value
+    return value == _ON if value in (_ON, _OFF) else float(value) / 100

@@ -1,0 +1,137 @@
+"""ACP's `session/*` methods but for prompts: params, results and handlers."""
+
+import logging
+from collections.abc import Callable
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.acp.announce import Announcer
+from ullage.acp.commands import available_commands
+from ullage.acp.connection import Reply
+from ullage.acp.options import config_options, set_option
+from ullage.acp.replay import replay
+from ullage.acp.updates import ConfigOption
+from ullage.api import session_methods as api
+from ullage.model.errors import InvalidRequest
+from ullage.model.events import SessionCreated
+from ullage.service import sessions
+from ullage.service.session import Session
+from ullage.service.usage import tell_usage
+from ullage.service.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+class _Place(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a session is at work."""
+
+    cwd: str
+    mcp_servers: tuple[dict[str, Any], ...] | None = None
+
+
+class NewSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `NewSessionRequest`."""
+
+
+class OpenSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `LoadSessionRequest`, `ResumeSessionRequest` and `ForkSessionRequest`."""
+
+    session_id: str
+
+
+class NewSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `NewSessionResponse`, and `ForkSessionResponse`."""
+
+    session_id: str
+    config_options: tuple[ConfigOption, ...]
+
+
+class ConfigOptionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `LoadSessionResponse`, `ResumeSessionResponse` and `SetSessionConfigOptionResponse`."""
+
+    config_options: tuple[ConfigOption, ...]
+
+
+class SetConfigOptionParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `SetSessionConfigOptionRequest`."""
+
+    session_id: str
+    config_id: str
+    value: str | bool
+
+
+class SessionHandlers:
+    """The handlers of one connection."""
+
+    def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer) -> None:
+        self._workspace = workspace
+        self._announcer = announcer
+
+    async def new(self, params: NewSessionParams) -> Reply:
+        """Starts a session."""
+        _check(params)
+        with self._announcer.hushed():
+            session = sessions.new_session(self._workspace(), SessionCreated(cwd=params.cwd))
+        return self._opened(session, NewSessionResult(session_id=session.id, config_options=self._options(session)))
+
+    async def load(self, params: OpenSessionParams) -> Reply:
+        """Opens a session and shows all of it."""
+        session = self._open(params)
+        await replay(self._workspace(), self._announcer, session.id)
+        return self._opened(session, ConfigOptionsResult(config_options=self._options(session)))
+
+    async def resume(self, params: OpenSessionParams) -> Reply:
+        """Opens a session that the client shows already."""
+        session = self._open(params)
+        return self._opened(session, ConfigOptionsResult(config_options=self._options(session)))
+
+    async def fork(self, params: OpenSessionParams) -> Reply:
+        """Starts a session that shares another's past."""
+        _check(params)
+        with self._announcer.hushed():
+            session = sessions.fork_session(self._workspace(), params.session_id, None, "")
+        return self._opened(session, NewSessionResult(session_id=session.id, config_options=self._options(session)))
+
+    async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
+        """Lists what is stored, by whichever door it came."""
+        return await api.list_sessions(self._workspace(), params)
+
+    async def close(self, params: api.SessionParams) -> api.Nothing:
+        """Stops work on a session and frees its memory."""
+        return await api.close_session(self._workspace(), params)
+
+    async def delete(self, params: api.SessionParams) -> api.Nothing:
+        """Takes a session off the list."""
+        return await api.delete_session(self._workspace(), params)
+
+    async def set_config_option(self, params: SetConfigOptionParams) -> ConfigOptionsResult:
+        """Changes one config option; the answer has all of them."""
+        workspace = self._workspace()
+        session = workspace.session(params.session_id)
+        set_option(workspace, session, params.config_id, params.value, self._announcer.client)
+        return ConfigOptionsResult(config_options=self._options(workspace.session(session.id)))
+
+    def _open(self, params: OpenSessionParams) -> Session:
+        _check(params)
+        return self._workspace().session(params.session_id)
+
+    def _options(self, session: Session) -> tuple[ConfigOption, ...]:
+        return config_options(self._workspace(), session, self._announcer.client)
+
+    def _opened(self, session: Session, result: Any) -> Reply:
+        """The result, and once the client knows the session by it, what there is to know of it."""
+
+        def then() -> None:
+            self._announcer.send(session.id, available_commands())
+            tell_usage(self._workspace(), session)
+
+        return Reply(result, then)
+
+
+def _check(place: _Place) -> None:
+    if not (PurePosixPath(place.cwd).is_absolute() or PureWindowsPath(place.cwd).is_absolute()):
+        raise InvalidRequest(f"cwd must be an absolute path, not {place.cwd!r}")
+    if place.mcp_servers:
+        log.warning("Ullage's agent uses no MCP servers; %d were offered.", len(place.mcp_servers))

@@ -1,0 +1,160 @@
+"""Session updates that this door alone sends: a transcript replayed, the commands there are, the config options."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ullage.model.updates import TextContent
+
+
+class ImageContent(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="image"):
+    """A picture, base64."""
+
+    data: str
+    mime_type: str
+
+
+class ResourceLink(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="resource_link"):
+    """A file or other resource, by name."""
+
+    uri: str
+    name: str
+    mime_type: str | UnsetType = UNSET
+
+
+class TextResource(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A resource's text."""
+
+    uri: str
+    text: str
+    mime_type: str | UnsetType = UNSET
+
+
+class ResourceContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource"):
+    """A resource with its text."""
+
+    resource: TextResource
+
+
+Content = TextContent | ImageContent | ResourceLink | ResourceContent
+
+
+class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rename="camel"):
+    """The tag is ACP's `sessionUpdate`."""
+
+
+class UserMessageChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
+    """A block of what the person said."""
+
+    content: Content
+    message_id: str
+
+
+class AgentMessageChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
+    """A block of what the agent said; without a message id it is no part of the transcript."""
+
+    content: Content
+    message_id: str | UnsetType = UNSET
+
+
+class AgentThoughtChunk(_Update, frozen=True, kw_only=True, tag="agent_thought_chunk"):
+    """A block of the model's reasoning."""
+
+    content: Content
+    message_id: str
+
+
+class ToolContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="content"):
+    """A block of what a tool returned."""
+
+    content: Content
+
+
+ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
+
+
+class ToolCall(_Update, frozen=True, kw_only=True, tag="tool_call"):
+    """A tool call begins."""
+
+    tool_call_id: str
+    title: str
+    kind: Literal["think", "other"] = "other"
+    status: ToolStatus
+    raw_input: dict[str, Any] | UnsetType = UNSET
+
+
+class ToolCallUpdate(_Update, frozen=True, kw_only=True, tag="tool_call_update"):
+    """A tool call goes on or ends."""
+
+    tool_call_id: str
+    status: ToolStatus
+    title: str | UnsetType = UNSET
+    content: tuple[ToolContent, ...] | UnsetType = UNSET
+
+
+class CommandInput(Struct, frozen=True, kw_only=True):
+    """What may follow a command's name, as a hint."""
+
+    hint: str
+
+
+class AvailableCommand(Struct, frozen=True, kw_only=True):
+    """A command by its name, without slash."""
+
+    name: str
+    description: str
+    input: CommandInput | UnsetType = UNSET
+
+
+class AvailableCommandsUpdate(_Update, frozen=True, kw_only=True, tag="available_commands_update"):
+    """Every command there is."""
+
+    available_commands: tuple[AvailableCommand, ...]
+
+
+class ConfigChoice(Struct, frozen=True, kw_only=True):
+    """One value of a select option."""
+
+    value: str
+    name: str
+
+
+class SelectOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="select"):
+    """A config option with a list of values."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    current_value: str
+    options: tuple[ConfigChoice, ...]
+
+
+class BooleanOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="boolean"):
+    """A config option that is on or off."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    current_value: bool
+
+
+ConfigOption = SelectOption | BooleanOption
+
+
+class ConfigOptionUpdate(_Update, frozen=True, kw_only=True, tag="config_option_update"):
+    """Every config option, as it is now."""
+
+    config_options: tuple[ConfigOption, ...]
+
+
+OwnUpdate = (
+    UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCall
+    | ToolCallUpdate
+    | AvailableCommandsUpdate
+    | ConfigOptionUpdate
+)

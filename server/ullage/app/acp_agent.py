@@ -1,0 +1,44 @@
+"""The ACP agent, put together and served on standard input and output."""
+
+from pathlib import Path
+
+from ullage import __version__
+from ullage.acp.agent import Agent, AgentHooks, serve
+from ullage.acp.announce import Announcer
+from ullage.api.methods import METHODS
+from ullage.app.process import share_the_interpreter, warm_up
+from ullage.model import words
+from ullage.model.errors import NoModelConfigured
+from ullage.model.settings import Settings
+from ullage.service.ports import MemoryFiles
+from ullage.service.workspace import Workspace
+
+
+def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
+    """Serves one client until it is done; the exit status."""
+    share_the_interpreter()
+    return serve(make_agent(store_path, settings))
+
+
+def make_agent(store_path: Path | None, settings: Settings) -> Agent:
+    """The agent, not yet connected; its sessions are those of the Language Server."""
+
+    def open_workspace(announcer: Announcer) -> Workspace:
+        # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
+        from ullage.app.compose import build_workspace  # noqa: PLC0415
+
+        workspace = build_workspace(store_path)
+        workspace.bus.listen(announcer)
+        return workspace
+
+    def memory(cwd: str) -> MemoryFiles:
+        from ullage.app.memories import project_memory  # noqa: PLC0415
+
+        return project_memory(cwd, store_path)
+
+    hooks = AgentHooks(open=open_workspace, warm_up=warm_up, memory=memory, check_model=_check_model, settings=settings)
+    return Agent(hooks, METHODS, __version__)
+
+
+def _check_model(_: Workspace) -> None:
+    raise NoModelConfigured(words.no_model())

@@ -1,0 +1,123 @@
+"""The agent in process: messages in by `send`, messages out in `sent`, each held against the official schema."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from support.acp_schema import faults_in_error, faults_in_params, faults_in_result, has_schema
+from support.lsp_client import PATIENCE, RpcFailure
+from ullage.app.acp_agent import make_agent
+from ullage.model.settings import Settings
+
+Json = dict[str, Any]
+ALL_CAPABILITIES: Json = {"session": {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}}}
+
+
+class AcpRig:
+    """A client's end of one in-process agent on the store at `store`. `answers` are given to the agent's requests."""
+
+    def __init__(self, store: Path, settings: Settings | None = None) -> None:
+        self.agent = make_agent(store, settings or Settings())
+        self.connection = self.agent.connection
+        self.sent: list[Json] = []
+        self.faults: list[str] = []
+        self.answers: dict[str, Callable[[Any], Any]] = {}
+        self._methods: dict[Any, str] = {}
+        self._asked = 0
+        self.connection.connect(self)
+
+    def write(self, data: bytes) -> None:
+        """Takes what the agent sends; a line must be one message."""
+        assert data.count(b"\n") == 1
+        assert data.endswith(b"\n")
+        message: Json = msgspec.json.decode(data)
+        if has_schema():
+            self.faults += self._judge(message)
+        self.sent.append(message)
+        if "id" in message and message.get("method") in self.answers:
+            result = self.answers[message["method"]](message["params"])
+            asyncio.get_running_loop().call_soon(self.send, {"id": message["id"], "result": result})
+
+    def send(self, message: Json) -> None:
+        if "method" in message and "id" in message:
+            self._methods[message["id"]] = message["method"]
+        self.send_line(msgspec.json.encode({"jsonrpc": "2.0", **message}))
+
+    def send_line(self, line: bytes) -> None:
+        self.connection.feed(line + b"\n")
+
+    def start(self, method: str, **params: Any) -> int:
+        """Sends a request, and gives its id."""
+        self._asked += 1
+        self.send({"id": self._asked, "method": method, "params": params})
+        return self._asked
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """The result of a request; raises `RpcFailure` for an error."""
+        return await self.answer(self.start(method, **params))
+
+    async def answer(self, request_id: int | str | None) -> Any:
+        message = await self.until(lambda message: "method" not in message and message["id"] == request_id)
+        self.sent.remove(message)
+        if "error" in message:
+            raise RpcFailure(message["error"])
+        return message["result"]
+
+    def notify(self, method: str, **params: Any) -> None:
+        self.send({"method": method, "params": params})
+
+    async def until(self, fits: Callable[[Json], bool]) -> Json:
+        """The first sent message that fits, now or soon."""
+        async with asyncio.timeout(PATIENCE):
+            while not (found := [message for message in self.sent if fits(message)]):
+                await asyncio.sleep(0)
+        return found[0]
+
+    async def initialize(self, capabilities: Json | None = None, **meta: Any) -> Json:
+        return await self.ask(
+            "initialize", protocolVersion=1, clientCapabilities=capabilities or {}, _meta=meta or None
+        )
+
+    async def new_session(self, cwd: str = "/project") -> str:
+        """A new session's id, once the client has been told all that it is told of a new one."""
+        session_id: str = (await self.ask("session/new", cwd=cwd, mcpServers=[]))["sessionId"]
+        await self.update(session_id, "usage_update", "session_info_update")
+        return session_id
+
+    async def prompt(self, session_id: str, text: str) -> Any:
+        return await self.ask("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
+
+    async def say(self, session_id: str, *texts: str) -> None:
+        """Hands a conversation in, the person's and the model's words by turns."""
+        roles = ("user", "assistant")
+        messages = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
+        await self.ask("_ullage/session/append", sessionId=session_id, messages=messages)
+
+    async def update(self, session_id: str, *kinds: str) -> Json:
+        """The first update of one of these kinds, now or soon."""
+
+        def fits(message: Json) -> bool:
+            params = message.get("params", {})
+            return params.get("sessionId") == session_id and params["update"]["sessionUpdate"] in kinds
+
+        return (await self.until(fits))["params"]["update"]
+
+    def updates(self, *kinds: str) -> list[Json]:
+        """The updates that came so far, all or of these kinds."""
+        told = [message["params"]["update"] for message in self.sent if message.get("method") == "session/update"]
+        return [update for update in told if not kinds or update["sessionUpdate"] in kinds]
+
+    def text(self) -> str:
+        """What the agent has said."""
+        return "".join(update["content"]["text"] for update in self.updates("agent_message_chunk"))
+
+    def _judge(self, message: Json) -> list[str]:
+        if "error" in message:
+            return faults_in_error(message["error"])
+        if "method" in message:
+            return faults_in_params(message["method"], message["params"])
+        method = self._methods.pop(message["id"])
+        return [] if method.startswith("_ullage/") else faults_in_result(method, message["result"])

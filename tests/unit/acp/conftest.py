@@ -1,0 +1,23 @@
+"""An agent with a store of its own, whose every message must be as the official schema has it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.acp_rig import AcpRig
+from ullage.model.settings import Settings
+
+MODEL = "claude-sonnet-4-5"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"
+
+
+@pytest.fixture
+def rig(store: Path) -> Iterator[AcpRig]:
+    rig = AcpRig(store, Settings(model=MODEL))
+    yield rig
+    assert rig.faults == []

@@ -1,0 +1,145 @@
+"""Slash commands: prompts that need no model."""
+
+from typing import Any
+
+import pytest
+
+from support.acp_rig import ALL_CAPABILITIES, AcpRig
+from support.lsp_client import RpcFailure
+from ullage.acp.commands import find_command
+
+TALK = ["Fix the login page in src/login.py " + "please " * 300, "I changed src/login.py. " * 150] * 6
+
+
+@pytest.fixture
+async def session_id(rig: AcpRig) -> str:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, *TALK)
+    rig.sent.clear()
+    return session_id
+
+
+def named(text: Any) -> tuple[str, str] | None:
+    found = find_command([{"type": "text", "text": text}])
+    return (found.command.name, found.argument) if found else None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/context", ("context", "")),
+        ("  /context \n", ("context", "")),
+        ("/compact the login page", ("compact", "the login page")),
+        ("/compact\nline one\nline two", ("compact", "line one\nline two")),
+        ("/compacted", None),
+        ("/context/x", None),
+        ("compact", None),
+        ("see /context", None),
+        ("/unknown x", None),
+        ("/", None),
+        (7, None),
+    ],
+)
+def test_a_command_is_a_known_name_after_a_slash_at_the_very_beginning(text: Any, expected: Any) -> None:
+    assert named(text) == expected
+
+
+def test_a_prompt_that_does_not_begin_with_text_is_no_command() -> None:
+    assert find_command([]) is None
+    assert find_command([{"type": "resource_link", "uri": "x", "name": "/context"}]) is None
+
+
+async def test_every_command_is_offered_and_known(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    offered = (await rig.update(session_id, "available_commands_update"))["availableCommands"]
+    names = [command["name"] for command in offered]
+    assert names == ["context", "compact", "undo", "memory", "recall"]
+    assert all(named(f"/{name}") == (name, "") for name in names)
+
+
+async def test_context_says_how_full_it_is_and_of_what(rig: AcpRig, session_id: str) -> None:
+    assert await rig.prompt(session_id, "/context") == {"stopReason": "end_turn"}
+    assert rig.text().startswith("**Context: ")
+    assert "- Messages: " in rig.text()
+    assert "12 messages in the context, 0 archived" in rig.text()
+
+
+async def test_compact_makes_room_and_undo_takes_it_back(rig: AcpRig, session_id: str) -> None:
+    before = (await rig.ask("_ullage/context/get", sessionId=session_id))["used"]
+    assert await rig.prompt(session_id, "/compact src/login.py") == {"stopReason": "end_turn"}
+    assert rig.text().startswith("Compacted ")
+    assert rig.updates("usage_update")[-1]["used"] < before
+    rig.sent.clear()
+    await rig.prompt(session_id, "/undo")
+    assert rig.text().startswith("Undone: ")
+    assert rig.updates("usage_update")[-1]["used"] == before
+
+
+async def test_what_cannot_be_done_is_said_where_an_answer_would_stand(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    assert await rig.prompt(session_id, "/compact") == {"stopReason": "end_turn"}
+    assert "Nothing to compact" in rig.text()
+    rig.sent.clear()
+    assert await rig.prompt(session_id, "/undo") == {"stopReason": "end_turn"}
+    assert rig.text() != ""
+
+
+async def test_recall_finds_archived_words_and_reads_a_message_by_its_id(rig: AcpRig, session_id: str) -> None:
+    await rig.prompt(session_id, "/compact")
+    rig.sent.clear()
+    await rig.prompt(session_id, "/recall src/login.py")
+    assert "login" in rig.text()
+    assert "archived" in rig.text()
+    entries = (await rig.ask("_ullage/context/messages", sessionId=session_id, scope="transcript", limit=1))["entries"]
+    rig.sent.clear()
+    await rig.prompt(session_id, f"/recall {entries[0]['message']['id']}")
+    assert "Page 1 of 1." in rig.text()
+    rig.sent.clear()
+    await rig.prompt(session_id, "/recall")
+    assert "Say what to look for" in rig.text()
+
+
+async def test_memory_shows_what_is_kept(rig: AcpRig, session_id: str) -> None:
+    await rig.prompt(session_id, "/memory")
+    assert "/memories" in rig.text()
+    rig.sent.clear()
+    await rig.prompt(session_id, "/memory /memories/nothing.md")
+    assert "nothing.md" in rig.text()
+
+
+async def test_commands_leave_the_transcript_as_it_is(rig: AcpRig, session_id: str) -> None:
+    for command in ("/context", "/memory", "/recall login"):
+        await rig.prompt(session_id, command)
+    assert (await rig.ask("_ullage/context/messages", sessionId=session_id))["total"] == len(TALK)
+
+
+async def test_a_slash_that_is_no_command_of_ours_is_for_the_model(rig: AcpRig, session_id: str) -> None:
+    with pytest.raises(RpcFailure) as failure:
+        await rig.prompt(session_id, "/init")
+    assert failure.value.data == {"kind": "NoModelConfigured"}
+
+
+async def test_cancelling_a_command_answers_cancelled_and_changes_nothing(rig: AcpRig, session_id: str) -> None:
+    rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}])
+    rig.notify("session/cancel", sessionId=session_id)
+    answer = await rig.until(lambda message: "result" in message)
+    assert answer["result"] == {"stopReason": "cancelled"}
+    assert (await rig.ask("_ullage/context/messages", sessionId=session_id))["total"] == len(TALK)
+    assert rig.connection.unfinished() == 0
+
+
+async def test_a_compaction_is_shown_as_such_to_a_client_that_has_a_place_for_it(rig: AcpRig) -> None:
+    await rig.initialize(ALL_CAPABILITIES)
+    session_id = await rig.new_session()
+    await rig.say(session_id, *TALK)
+    rig.sent.clear()
+    await rig.prompt(session_id, "/compact")
+    told = rig.updates("compaction_update", "compaction_summary_chunk", "usage_update", "notice")
+    kinds = [update["sessionUpdate"] for update in told]
+    assert kinds[0] == "compaction_update"
+    assert kinds[-3:] == ["compaction_update", "usage_update", "notice"]
+    assert set(kinds[1:-3]) == {"compaction_summary_chunk"}
+    assert rig.updates("tool_call", "tool_call_update") == []

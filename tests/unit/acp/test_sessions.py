@@ -1,0 +1,196 @@
+"""Sessions by ACP's methods: new, load, resume, list, fork, close, delete."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.acp_rig import ALL_CAPABILITIES, AcpRig
+from support.lsp_client import RpcFailure
+from ullage.app.compose import open_workspace
+from ullage.model.settings import Settings
+
+TALK = ["Fix the login page " + "please " * 300, "I read src/login.py. " * 150] * 6
+
+
+async def test_a_new_session_is_told_of_its_commands_and_its_size_after_the_answer(rig: AcpRig) -> None:
+    await rig.initialize()
+    rig.sent.clear()
+    request_id = rig.start("session/new", cwd="/project", mcpServers=[])
+    await rig.until(lambda message: message.get("id") == request_id)
+    order = [message["params"]["update"]["sessionUpdate"] if "method" in message else "answer" for message in rig.sent]
+    assert order == ["answer", "available_commands_update", "usage_update"]
+
+
+async def test_a_window_that_is_not_known_is_not_guessed(store: Path) -> None:
+    rig = AcpRig(store, Settings(model="nobody-knows-this"))
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, "hello", "hi")
+    assert rig.updates("usage_update") == []
+    assert (await rig.update(session_id, "session_info_update"))["_meta"]["ullage"]["usable"] is None
+    assert rig.faults == []
+
+
+@pytest.mark.parametrize("cwd", ["", "project", "./x", "~"])
+async def test_a_session_is_at_work_in_an_absolute_folder(rig: AcpRig, cwd: str) -> None:
+    await rig.initialize()
+    with pytest.raises(RpcFailure) as failure:
+        await rig.ask("session/new", cwd=cwd, mcpServers=[])
+    assert failure.value.code == -32602
+
+
+@pytest.mark.parametrize("method", ["load", "resume", "fork", "close", "delete", "prompt"])
+async def test_a_session_that_is_unknown_is_not_found(rig: AcpRig, method: str) -> None:
+    await rig.initialize()
+    with pytest.raises(RpcFailure) as failure:
+        await rig.ask(f"session/{method}", sessionId="s_none", cwd="/", mcpServers=[], prompt=[])
+    assert failure.value.code == -32002
+
+
+async def test_loading_shows_everything_in_order_and_answers_after_it(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, "one", "two", "three")
+    rig.sent.clear()
+    request_id = rig.start("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    await rig.until(lambda message: message.get("id") == request_id)
+    kinds = [message["params"]["update"]["sessionUpdate"] if "method" in message else "answer" for message in rig.sent]
+    chunk = "_message_chunk"
+    assert kinds[:4] == [f"user{chunk}", f"agent{chunk}", f"user{chunk}", "answer"]
+    assert kinds[4:] == ["available_commands_update", "usage_update"]
+    assert [update["content"]["text"] for update in rig.updates("user_message_chunk")] == ["one", "three"]
+
+
+async def test_a_compaction_is_loaded_as_one_ended_update_where_it_cut(rig: AcpRig) -> None:
+    await rig.initialize(ALL_CAPABILITIES)
+    session_id = await rig.new_session()
+    await rig.say(session_id, *TALK)
+    await rig.prompt(session_id, "/compact")
+    live = rig.updates("compaction_update")
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    (loaded,) = rig.updates("compaction_update")
+    assert (loaded["status"], loaded["compactionId"]) == ("completed", live[0]["compactionId"])
+    assert loaded["summary"] == live[-1]["summary"]
+    place = rig.updates("user_message_chunk", "agent_message_chunk", "compaction_update").index(loaded)
+    assert 0 < place < len(TALK)
+    assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == len(TALK)
+
+
+async def test_a_client_without_compactions_loads_a_tool_call_with_the_summary(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, *TALK)
+    await rig.prompt(session_id, "/compact")
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    begun, ended = rig.updates("tool_call", "tool_call_update")
+    assert (begun["kind"], ended["status"]) == ("think", "completed")
+    assert ended["content"][0]["content"]["text"]
+
+
+async def test_tool_calls_pictures_and_resources_are_loaded_as_what_they_are(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    refused = [{"type": "text", "text": "no"}]
+    messages: list[Any] = [
+        {"role": "system", "content": "be brief"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "look"},
+                {"type": "image", "data": "QUJD"},
+                {"type": "resource", "uri": "file:///a/b.py", "text": "x = 1"},
+                {"type": "resource", "uri": "file:///a/c.py"},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": refused, "is_error": True},
+            ],
+        },
+    ]
+    await rig.ask("_ullage/session/append", sessionId=session_id, messages=messages)
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    assert [update["content"]["type"] for update in rig.updates("user_message_chunk")] == [
+        "text",
+        "image",
+        "resource",
+        "resource_link",
+    ]
+    assert [update["content"]["text"] for update in rig.updates("agent_thought_chunk")] == ["hm"]
+    (called,), (ended,) = rig.updates("tool_call"), rig.updates("tool_call_update")
+    assert (called["title"], called["rawInput"], ended["status"]) == ("read_file", {"path": "a"}, "failed")
+
+
+async def test_resuming_shows_nothing_again(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, "one", "two")
+    rig.sent.clear()
+    await rig.ask("session/resume", sessionId=session_id, cwd="/project")
+    await rig.update(session_id, "usage_update")
+    assert rig.updates("user_message_chunk", "agent_message_chunk") == []
+
+
+async def test_a_long_session_is_loaded_whole(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, *(f"message {number}" for number in range(450)))
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    texts = [update["content"]["text"] for update in rig.updates("user_message_chunk", "agent_message_chunk")]
+    assert texts == [f"message {number}" for number in range(450)]
+
+
+async def test_a_fork_has_the_past_and_another_id(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, "one", "two")
+    fork = (await rig.ask("session/fork", sessionId=session_id, cwd="/project"))["sessionId"]
+    assert fork != session_id
+    await rig.update(fork, "usage_update")
+    await rig.say(session_id, "only here")
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=fork, cwd="/project", mcpServers=[])
+    texts = [update["content"]["text"] for update in rig.updates("user_message_chunk", "agent_message_chunk")]
+    assert texts == ["one", "two"]
+
+
+async def test_sessions_are_listed_by_folder_and_gone_when_deleted(rig: AcpRig) -> None:
+    await rig.initialize()
+    here, there = await rig.new_session("/here"), await rig.new_session("/there")
+    await rig.say(here, "Rename the parser")
+    listed = (await rig.ask("session/list", cwd="/here"))["sessions"]
+    assert [(entry["sessionId"], entry["title"]) for entry in listed] == [(here, "Rename the parser")]
+    await rig.ask("session/close", sessionId=here)
+    await rig.ask("session/delete", sessionId=here)
+    assert [entry["sessionId"] for entry in (await rig.ask("session/list"))["sessions"]] == [there]
+
+
+async def test_what_is_said_here_is_in_the_store_that_every_door_reads(rig: AcpRig, store: Path) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, "one", "two")
+    with open_workspace(store) as elsewhere:
+        assert [message.text for message in elsewhere.session(session_id).transcript.view] == ["one", "two"]
+        await rig.say(session_id, "three")
+        assert elsewhere.session(session_id).transcript.messages == 3
+
+
+async def test_nothing_is_kept_of_what_is_answered(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.prompt(session_id, "/context")
+    await rig.ask("session/close", sessionId=session_id)
+    assert rig.connection.unfinished() == 0
