@@ -1,0 +1,75 @@
+"""Providers of ours, with their real SDKs, in front of a server on the loopback."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager
+
+from support.wire.anthropic_wire import AnthropicWire
+from support.wire.chat_wire import ChatWire
+from support.wire.dialect import Dialect
+from support.wire.replies import Reply
+from support.wire.responses_wire import ResponsesWire
+from support.wire.server import Replier, WireServer, replies
+from ullage.model.answer import Fragment, ModelRequest
+from ullage.model.blocks import TextBlock
+from ullage.model.message import Message, Role
+from ullage.model.settings import ProviderSettings
+from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.anthropic_messages import make_client as make_anthropic_client
+from ullage.providers.openai_chat import OpenAIChatProvider
+from ullage.providers.openai_client import make_client as make_openai_client
+from ullage.providers.openai_responses import OpenAIResponsesProvider
+from ullage.service.model_ports import Provider
+
+DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "anthropic": AnthropicWire,
+    "openai": ResponsesWire,
+    "openai_chat": ChatWire,
+}
+# A key that must appear nowhere but in the request's head.
+KEY = "sk-test-never-to-be-seen-0123456789"
+
+
+def settings_of(server: WireServer, timeout: float = 5.0) -> ProviderSettings:
+    """How the settings would name the server."""
+    match server.dialect.name:
+        case "anthropic":
+            return ProviderSettings(kind="anthropic", base_url=server.base_url, timeout=timeout)
+        case "openai":
+            return ProviderSettings(kind="openai", base_url=server.base_url, timeout=timeout)
+        case _:
+            return ProviderSettings(kind="openai_chat", base_url=server.base_url, timeout=timeout)
+
+
+@asynccontextmanager
+async def connected(server: WireServer, timeout: float = 5.0) -> AsyncGenerator[Provider]:
+    """The provider for a server; `timeout` in seconds. Its connections are closed when the block ends."""
+    settings, kind = settings_of(server, timeout), server.dialect.name
+    if kind == "anthropic":
+        async with make_anthropic_client(settings, KEY) as client:
+            yield AnthropicProvider(kind, client)
+        return
+    async with make_openai_client(settings, KEY) as client:
+        chat = kind == "openai_chat"
+        yield OpenAIChatProvider(kind, settings, client) if chat else OpenAIResponsesProvider(kind, client)
+
+
+@asynccontextmanager
+async def served(
+    kind: str, *given: Reply, replier: Replier | None = None, window: int | None = None, timeout: float = 5.0
+) -> AsyncGenerator[tuple[WireServer, Provider]]:
+    """A server that replies as given, and its provider."""
+    server = WireServer(DIALECTS[kind](), replier or replies(*given), window=window)
+    async with server.serving(), connected(server, timeout) as provider:
+        yield server, provider
+
+
+def ask(text: str = "Hello") -> ModelRequest:
+    """A request of one prompt."""
+    message = Message(id="m1", role=Role.USER, content=(TextBlock(text=text),))
+    return ModelRequest(model="test-model", messages=(message,), max_tokens=100)
+
+
+async def collect(provider: Provider, request: ModelRequest | None = None) -> list[Fragment]:
+    """The whole answer."""
+    async with aclosing(provider.stream(request or ask())) as fragments:
+        return [fragment async for fragment in fragments]

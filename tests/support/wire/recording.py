@@ -1,0 +1,101 @@
+"""A recorded conversation as a provider and a person would play it again: prompts, answers, and what tools returned."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from support.wire.replies import Call, Part, Reply, Say, Think
+from support.workspace import NoTools
+from ullage.formats import read
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.events import MessageAppended
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.service.model_ports import ToolOutcome
+
+GO_ON = "Go on."
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """`prompts[i]` is what the person said before answer `i`, if anything; `results` are by the call's id."""
+
+    system: str
+    prompts: tuple[str, ...]
+    answers: tuple[Reply, ...]
+    results: Mapping[str, ToolOutcome]
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools that are called in it."""
+        calls = (part for answer in self.answers for part in answer.parts if isinstance(part, Call))
+        names = dict.fromkeys(call.name for call in calls)
+        return tuple(ToolDefinition(name=name, description=f"The recorded {name}.") for name in names)
+
+
+def read_recording(path: Path, answers: int | None = None) -> Recording:
+    """The first so many answers of a recorded conversation, all unless said. Assistant messages in a row are one."""
+    system: list[str] = []
+    prompts: list[str] = []
+    said: list[list[Part]] = []
+    results: dict[str, ToolOutcome] = {}
+    waiting: list[str] = []
+    last = Role.USER
+    for event in read(path.read_bytes(), path.name).events:
+        if not isinstance(event, MessageAppended) or event.message.compaction:
+            continue
+        message = event.message
+        if message.role is Role.SYSTEM:
+            system.append(message.text)
+        elif message.role is Role.USER:
+            waiting += [message.text] if message.text.strip() else []
+            results |= _results(message)
+        elif parts := [part for block in message.content for part in _parts(block)]:
+            if last is Role.ASSISTANT and said:
+                said[-1] += parts
+            else:
+                prompts.append("\n".join(waiting))
+                said.append(parts)
+                waiting.clear()
+        last = message.role
+    replies = tuple(Reply(parts=tuple(parts)) for parts in said)
+    return Recording(
+        system="\n\n".join(system), prompts=tuple(prompts[:answers]), answers=replies[:answers], results=results
+    )
+
+
+class RecordedTools(NoTools):
+    """Tools that return what they returned then."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return self._recording.tools
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        return self._recording.results.get(use.id, ToolOutcome(text="", is_error=True))
+
+
+def _parts(block: Block) -> list[Part]:
+    match block:
+        case TextBlock(text=text) if text.strip():
+            return [Say(text)]
+        case ThinkingBlock(thinking=text) if text.strip():
+            return [Think(text)]
+        case ToolUseBlock():
+            return [Call(block.id, block.name, msgspec.json.encode(block.input).decode())]
+        case _:
+            return []
+
+
+def _results(message: Message) -> dict[str, ToolOutcome]:
+    blocks = (block for block in message.content if isinstance(block, ToolResultBlock))
+    return {
+        block.tool_use_id: ToolOutcome(
+            text="\n".join(part.text for part in block.content if isinstance(part, TextBlock)),
+            is_error=block.is_error,
+        )
+        for block in blocks
+    }

@@ -1,0 +1,136 @@
+"""A recorded conversation played again through the real program's parts and a real SDK, with a window far too small."""
+
+from collections import Counter
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from support.wire.clients import DIALECTS, settings_of
+from support.wire.recording import GO_ON, RecordedTools, Recording
+from support.wire.replies import Reply, say
+from support.wire.server import Received, WireServer
+from support.workspace import CountingIds, FixedClock, TestClient
+from ullage.app.summary_prompts import read_summary_prompts
+from ullage.catalog.limits import ContextLimits
+from ullage.catalog.prices import price_of
+from ullage.model.blocks import TextBlock
+from ullage.model.settings import ModelSettings, Settings
+from ullage.model.updates import CompactionUpdate
+from ullage.model.usage import UsageSource
+from ullage.providers.registry import ProviderRegistry
+from ullage.service import turns
+from ullage.service.offline import OfflineSummarizer
+from ullage.service.ports import Ports
+from ullage.service.workspace import Workspace
+from ullage.store.sqlite_store import open_store
+from ullage.system.commands import SubprocessRunner
+from ullage.system.project_files import LocalProjectFiles
+
+MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
+# The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
+# left, and the provider refuses a request that leaves too little.
+MAX_OUTPUT = 8_192
+
+
+class Guess(Struct, frozen=True, kw_only=True):
+    """What the prompt was taken for before it was sent, how that was known, and what the provider counted."""
+
+    predicted: int
+    source: UsageSource
+    counted: int
+
+    @property
+    def error(self) -> float:
+        """The error's share of what was counted."""
+        return abs(self.predicted - self.counted) / self.counted
+
+
+class Replayed(Struct, kw_only=True):
+    """What happened."""
+
+    turns: int = 0
+    answers: int = 0
+    requests: int = 0
+    over_window: int = 0
+    violations: list[str] = []
+    largest: int = 0
+    compactions: int = 0
+    edits: Counter[str] = field(default_factory=Counter[str])
+    guesses: list[Guess] = []
+
+
+class _Player:
+    """Gives the answers in order, and notes what was expected of each request."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.played = 0
+        self.guesses: list[Guess] = []
+        self.session_id = ""
+        self.workspace: Workspace | None = None
+        self._recording = recording
+
+    @property
+    def waiting(self) -> bool:
+        return self.played < len(self._recording.answers)
+
+    def prompt(self) -> str:
+        """What the person says next."""
+        return self._recording.prompts[self.played] or GO_ON
+
+    def reply(self, received: Received) -> Reply:
+        assert self.workspace is not None
+        reading = self.workspace.session(self.session_id).tracker.reading
+        self.guesses.append(Guess(predicted=reading.used, source=reading.source, counted=received.tokens))
+        if not self.waiting:
+            return say("That is all.")
+        self.played += 1
+        return self._recording.answers[self.played - 1]
+
+
+async def replay(recording: Recording, kind: str, folder: Path, window: int) -> Replayed:
+    """Plays all of it with one kind of provider. Raises what a prompt turn raises."""
+    player = _Player(recording)
+    server = WireServer(DIALECTS[kind](), player.reply, window=window)
+    model = MODELS[kind]
+    async with server.serving():
+        settings = Settings(
+            provider=kind,
+            providers={kind: settings_of(server)},
+            models={model: ModelSettings(window=window, max_output=MAX_OUTPUT)},
+        )
+        with open_store(folder / f"{kind}.db") as store:
+            clock, ids = FixedClock(), CountingIds()
+            ports = Ports(
+                store=store,
+                catalog=ContextLimits.for_model,
+                clock=clock,
+                ids=ids,
+                summarizer=OfflineSummarizer(),
+                providers=ProviderRegistry(),
+                prices=price_of,
+                prompts=read_summary_prompts,
+                commands=SubprocessRunner(),
+                project_files=LocalProjectFiles(),
+                toolbox=RecordedTools(recording),
+            )
+            client = TestClient(Workspace(ports, settings), clock, ids)
+            return await _play(client, player, server, model, recording.system)
+
+
+async def _play(client: TestClient, player: _Player, server: WireServer, model: str, system: str) -> Replayed:
+    session = await client.call("session/new", model=model, system=system)
+    player.session_id, player.workspace = session["sessionId"], client.workspace
+    replayed = Replayed()
+    while player.waiting:
+        replayed.turns += 1
+        await turns.prompt(client.workspace, player.session_id, [TextBlock(text=player.prompt())])
+    history = await client.call("context/history", sessionId=player.session_id)
+    replayed.edits = Counter(edit["kind"] for edit in history["edits"])
+    updates = [notification.update for notification in client.recorder.notifications]
+    replayed.compactions = len({u.compaction_id for u in updates if isinstance(u, CompactionUpdate)})
+    replayed.answers, replayed.guesses = player.played, player.guesses
+    replayed.requests = len(server.asked)
+    replayed.over_window = sum(received.over_window for received in server.asked)
+    replayed.violations = [wrong for received in server.asked for wrong in received.violations]
+    replayed.largest = max(received.tokens for received in server.asked)
+    return replayed
