@@ -13,7 +13,7 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module.
-BENCHES = {name: name for name in ("accuracy", "speed", "quality", "load", "protocol", "editors")} | {
+BENCHES = {name: name for name in ("accuracy", "speed", "quality", "load", "protocol", "proxy", "editors")} | {
     "search": "archive_search",
     "edits": "cheap_edits",
 }

@@ -1,22 +1,16 @@
 """The proxy in front of an agent: what passes, what is recorded, and what the client is told beside."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from support.proxy_rig import SHOWS_ALL, ProxyRig, proxy_rig
+from support.acp_end import SHOWS_ALL
+from support.proxy_rig import ProxyRig, proxy_rig
 from ullage.acp.proxy.connection import ProxyOptions
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message
 
 # An agent that has everything itself, so that the proxy adds nothing.
 COMPLETE = {"usage": True, "window": 8_000, "commands": ["context", "compact", "undo"]}
-
-
-def is_ours(line: bytes) -> bool:
-    """Whether the proxy has made an update itself."""
-    update = json.loads(line).get("params", {}).get("update", {})
-    return "ullage" in update.get("_meta", {})
 
 
 async def view_of(rig: ProxyRig, session_id: str) -> tuple[Message, ...]:
@@ -28,7 +22,7 @@ async def test_every_line_of_either_side_reaches_the_other_byte_for_byte_and_in_
     async with proxy_rig(tmp_path, {**COMPLETE, "log": str(log)}) as rig:
         session_id = await rig.open()
         odd = b'{"method":"_zed/unknown", "x" : [1.50, "\\u00e9"],"params":{"sessionId":"?"},"jsonrpc":"2.0"}\r\n'
-        rig.give(odd)
+        rig.send_line(odd)
         await rig.prompt(session_id, "Grüße 🍷")
         await rig.prompt(session_id, "read src/cask.py")
     kept = log.read_bytes().splitlines(keepends=True)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from support.acp_end import SHOWS_ALL
 from support.lsp_client import RpcFailure
-from support.proxy_rig import SHOWS_ALL, proxy_rig
+from support.proxy_rig import proxy_rig
 from ullage.acp.proxy.connection import ProxyOptions
 
 LACKING = {"usage": True, "window": 8_000}

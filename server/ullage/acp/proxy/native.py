@@ -35,7 +35,7 @@ def watch(session: ProxiedSession, update: dict[str, Any]) -> None:
         native.completed = native.completed or update.get("status") == "completed"
     elif kind == "compaction_summary_chunk":
         _watched(session).summary += as_text(as_object(update.get("content")).get("text"))
-    elif as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "completed":
+    elif as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done":
         # Qwen Code's word for it.
         _watched(session).completed = True
 

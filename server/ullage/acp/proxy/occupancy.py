@@ -26,8 +26,10 @@ def from_update(update: Mapping[str, Any]) -> Occupancy | None:
         used, size = _tokens(update.get("used")), _tokens(update.get("size"))
         model = as_text(as_object(update.get("_meta")).get("_claude/model"))
         return None if used is None else Occupancy(used=used, size=size or None, model=model)
-    # Qwen Code's account of each request.
-    return _account(as_object(as_object(update.get("_meta")).get("usage")))
+    # Qwen Code's account of each request, and of what its own compaction left.
+    meta = as_object(update.get("_meta"))
+    left = _tokens(as_object(meta.get("contextCompression")).get("newTokenCount"))
+    return Occupancy(used=left) if left is not None else _account(as_object(meta.get("usage")))
 
 
 def from_response(result: Mapping[str, Any]) -> Occupancy | None:

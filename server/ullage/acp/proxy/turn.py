@@ -9,29 +9,73 @@ from ullage.model.blocks import Block, TextBlock, ThinkingBlock
 from ullage.model.json_values import as_object, as_text
 from ullage.model.message import Message, Role
 
+# Characters after which what is said becomes a message though more of it may come: what the proxy holds is bounded.
+_LONGEST = 1 << 20
+
+
+class _Said:
+    """Blocks on their way; pieces of one text are put together once."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._blocks: list[Block] = []
+        self._pieces: list[str] = []
+        self._thinks = False
+
+    def add(self, block: Block) -> None:
+        match block:
+            case TextBlock(text=text):
+                self._add_text(text, thinks=False)
+            case ThinkingBlock(thinking=text):
+                self._add_text(text, thinks=True)
+            case _:
+                self._join()
+                self._blocks.append(block)
+                self.length += 1
+
+    def take(self) -> tuple[Block, ...]:
+        """The blocks; nothing is left."""
+        self._join()
+        blocks = tuple(self._blocks)
+        self._blocks.clear()
+        self.length = 0
+        return blocks
+
+    def _add_text(self, text: str, *, thinks: bool) -> None:
+        if thinks != self._thinks:
+            self._join()
+        self._thinks = thinks
+        self._pieces.append(text)
+        self.length += len(text)
+
+    def _join(self) -> None:
+        text = "".join(self._pieces)
+        if text:
+            self._blocks.append(ThinkingBlock(thinking=text) if self._thinks else TextBlock(text=text))
+        self._pieces.clear()
+
 
 class Turn:
     """Messages come out, without ids, as soon as they are whole: an answer with its tool calls, then their results, as
     providers want them. What a turn says is kept only until then."""
 
     def __init__(self) -> None:
-        self._asked: list[Block] = []
-        self._said: list[Block] = []
+        self._asked = _Said()
+        self._said = _Said()
         self._calls: dict[str, CallState] = {}
 
     def take(self, update: dict[str, Any]) -> Iterator[Message]:
         """Takes an update in; the messages that it completes."""
         match update.get("sessionUpdate"):
             case "user_message_chunk":
-                yield from self.end() if self._said or self._calls else ()
-                _join(self._asked, block_of(as_object(update.get("content"))))
+                if self._said.length or self._calls:
+                    yield from self.end()
+                self._asked.add(block_of(as_object(update.get("content"))))
             case "agent_message_chunk":
-                yield from self._answer()
-                _join(self._said, block_of(as_object(update.get("content"))))
+                yield from self._answer(block_of(as_object(update.get("content"))))
             case "agent_thought_chunk":
-                yield from self._answer()
                 thought = as_text(as_object(update.get("content")).get("text"))
-                _join(self._said, ThinkingBlock(thinking=thought))
+                yield from self._answer(ThinkingBlock(thinking=thought))
             case "tool_call" | "tool_call_update":
                 yield from self._question()
                 call_id = as_text(update.get("toolCallId"))
@@ -43,33 +87,22 @@ class Turn:
     def end(self) -> Iterator[Message]:
         """The turn is over; whatever is left of it."""
         yield from self._question()
-        if self._said or self._calls:
-            uses = tuple(call.use() for call in self._calls.values())
-            yield Message(id="", role=Role.ASSISTANT, content=(*self._said, *uses))
-        if self._calls:
+        uses = tuple(call.use() for call in self._calls.values())
+        if content := (*self._said.take(), *uses):
+            yield Message(id="", role=Role.ASSISTANT, content=content)
+        if uses:
             results = tuple(call.result() for call in self._calls.values())
             yield Message(id="", role=Role.USER, content=results)
-        self._said.clear()
         self._calls.clear()
 
     def _question(self) -> Iterator[Message]:
-        if self._asked:
-            yield Message(id="", role=Role.USER, content=tuple(self._asked))
-            self._asked.clear()
+        if content := self._asked.take():
+            yield Message(id="", role=Role.USER, content=content)
 
-    def _answer(self) -> Iterator[Message]:
+    def _answer(self, block: Block) -> Iterator[Message]:
         """What comes now is said after the results of all calls so far."""
         yield from self._question()
-        if self._calls and all(call.ended for call in self._calls.values()):
+        over = self._calls and all(call.ended for call in self._calls.values())
+        if over or (self._said.length > _LONGEST and not self._calls):
             yield from self.end()
-
-
-def _join(blocks: list[Block], block: Block) -> None:
-    """Adds a block; a piece of text goes on with the text before it."""
-    match (blocks[-1] if blocks else None), block:
-        case TextBlock(text=before), TextBlock(text=text):
-            blocks[-1] = TextBlock(text=before + text)
-        case ThinkingBlock(thinking=before), ThinkingBlock(thinking=text):
-            blocks[-1] = ThinkingBlock(thinking=before + text)
-        case _:
-            blocks.append(block)
+        self._said.add(block)
