@@ -35,6 +35,7 @@ def readme() -> str:
     methods = methods_document()
     text = README.read_text()
     text = with_region(text, "methods", methods_table(methods["methods"]))
+    text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
     text = with_region(text, "errors", errors_table(methods["errors"]))
     return with_region(text, "settings", settings_table(settings_schema()["properties"]))
@@ -56,6 +57,12 @@ def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
         (f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`" if m["result"] else "–", m["doc"]) for m in methods
     ]
     return table(("method", "params", "result", "what it does"), rows)
+
+
+def client_methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
+    """One row a request that the server makes."""
+    rows = [(f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`", m["doc"]) for m in methods]
+    return table(("method", "params", "result", "what it asks"), rows)
 
 
 def updates_table(updates: Sequence[Mapping[str, Any]]) -> str:

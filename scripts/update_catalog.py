@@ -1,19 +1,27 @@
 #!/usr/bin/env python3
-"""Builds `server/ullage/catalog/data/models.json` from FILE, a JSON object {name: [provider, max_input, max_output]}.
+"""Builds `server/ullage/catalog/data/models.json` from FILE, a JSON object {name: [provider, max_input, max_output]},
+and with --prices `prices.json` beside it from litellm's model table itself.
 
-Such a file is drawn from litellm's model table (MIT). The table mixes two meanings of `max_input` and fills in outputs
-nobody published; this script settles both.
+FILE is drawn from that table (MIT; `litellm/model_prices_and_context_window_backup.json` in its wheel), too. The table
+mixes two meanings of `max_input` and fills in outputs nobody published; this script settles both. Of prices it takes
+the list price of plain requests: not of batches or priority, and of caches the shortest-lived.
 """
 
 import argparse
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-TARGET = Path(__file__).resolve().parents[1] / "server" / "ullage" / "catalog" / "data" / "models.json"
+DATA = Path(__file__).resolve().parents[1] / "server" / "ullage" / "catalog" / "data"
+TARGET = DATA / "models.json"
+PRICES = DATA / "prices.json"
 
 Listed = tuple[str, int, int]
 Entry = tuple[int, int, int | None]
+# [above, input, cache read, cache write, output]: prompts of more tokens than that, and US dollars a million tokens.
+Tier = tuple[int, float, float, float, float]
 
 # Of OpenAI's models these are listed with the whole window, of which the output is a part...
 _LISTED_AS_TOTAL = re.compile(
@@ -21,6 +29,7 @@ _LISTED_AS_TOTAL = re.compile(
 )
 # ...and those with one of these figures with the input part alone (400,000 and 1,050,000 less 128,000 of output).
 _INPUT_PARTS = {272_000, 922_000}
+_STEP = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 
 
 def settle(name: str, provider: str, max_input: int, max_output: int) -> Entry:
@@ -34,14 +43,56 @@ def settle(name: str, provider: str, max_input: int, max_output: int) -> Entry:
     return max_input, max_input, output
 
 
+def tiers(entry: Mapping[str, Any]) -> list[Tier]:
+    """A model's prices, none where the table has not both of input and output, or tells tiers in another way. Without a
+    price of its own, what is read from or written to a cache costs what input does."""
+    if "tiered_pricing" in entry:
+        return []
+    steps = sorted({0, *(int(match[1]) * 1_000 for key in entry if (match := _STEP.fullmatch(key)))})
+    found = [_tier(entry, step) for step in steps]
+    return found if all(tier[1] and tier[4] for tier in found) else []
+
+
+def _names_its_provider(name: str, entry: Mapping[str, Any]) -> bool:
+    """Whether nobody else serves a model of that name: an open model costs what whoever serves it asks."""
+    return "/" in name or entry.get("litellm_provider") in ("anthropic", "openai")
+
+
+def _tier(entry: Mapping[str, Any], above: int) -> Tier:
+    suffix = f"_above_{above // 1_000}k_tokens" if above else ""
+
+    def dollars(key: str, otherwise: float = 0.0) -> float:
+        plain: float = entry.get(key) or 0.0
+        price = entry.get(key + suffix) or plain
+        return round(price * 1_000_000, 6) or otherwise
+
+    paid = dollars("input_cost_per_token")
+    read, written = dollars("cache_read_input_token_cost", paid), dollars("cache_creation_input_token_cost", paid)
+    return above, paid, read, written, dollars("output_cost_per_token")
+
+
+def write(target: Path, entries: Mapping[str, object]) -> None:
+    """One line a model."""
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
+    target.write_text(f"{{\n{lines}\n}}\n")
+    print(f"{len(entries)} models in {target.name}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, metavar="FILE")
-    listed: dict[str, Listed] = json.loads(parser.parse_args().file.read_text())
-    entries = {name: settle(name, *facts) for name, facts in sorted(listed.items())}
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
-    TARGET.write_text(f"{{\n{lines}\n}}\n")
-    print(f"{len(entries)} models in {TARGET.name}")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE")
+    parser.add_argument("--prices", type=Path, metavar="TABLE")
+    given = parser.parse_args()
+    if given.file:
+        listed: dict[str, Listed] = json.loads(given.file.read_text())
+        write(TARGET, {name: settle(name, *facts) for name, facts in sorted(listed.items())})
+    if given.prices:
+        table: dict[str, dict[str, Any]] = json.loads(given.prices.read_text())
+        known = json.loads(TARGET.read_text())
+        priced = {
+            name: tiers(table[name]) for name in known if name in table and _names_its_provider(name, table[name])
+        }
+        write(PRICES, {name: found for name, found in priced.items() if found})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 
 from generators import wire
 from generators.names import constant
+from ullage.api.asking import CLIENT_METHODS
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.notification import UPDATE
@@ -34,7 +35,8 @@ def types() -> str:
 
 def values() -> str:
     """Method names, error codes, the settings' defaults (nested, as they are sent) and their schema (flat)."""
-    methods = {constant(name): PREFIXES["lsp"] + name for name in (*(method.name for method in METHODS), UPDATE)}
+    names = (*(method.name for method in (*METHODS, *CLIENT_METHODS)), UPDATE)
+    methods = {constant(name): PREFIXES["lsp"] + name for name in names}
     return "\n".join(
         (
             f"{_HEAD}\nlocal M = {{}}\n",

@@ -10,7 +10,7 @@ from typing import Any, cast
 from ullage.api.schema import settings_schema
 
 _SPACE = "ullage."
-# What the server never hears of. What names a program to run is also in the manifest's `restrictedConfigurations`.
+# What the server never hears of. What names a program to run is restricted, too.
 _CLIENT: Mapping[str, Mapping[str, Any]] = {
     "server.path": {
         "markdownDescription": "The `ullage` program to run. Empty: `ULLAGE_SERVER`, then `ullage` of the active "

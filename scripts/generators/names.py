@@ -2,5 +2,5 @@
 
 
 def constant(method: str) -> str:
-    """`session/append` as `SessionAppend`."""
-    return "".join(part.capitalize() for part in method.split("/"))
+    """`session/append` as `SessionAppend`, `session/request_permission` as `SessionRequestPermission`."""
+    return "".join(part.capitalize() for part in method.replace("_", "/").split("/"))

@@ -8,6 +8,7 @@ from msgspec import inspect as kinds
 
 from generators import wire
 from generators.names import constant
+from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.notification import UPDATE, SessionNotification
@@ -44,7 +45,8 @@ export interface NotificationMethod<P> {
 
 def typescript() -> str:
     """The whole file."""
-    parts = [_HEAD, *map(_declaration, wire.declarations()), *map(_method, METHODS), _update(), _errors()]
+    methods = (*map(_method, METHODS), *map(_client_method, CLIENT_METHODS))
+    parts = [_HEAD, *map(_declaration, wire.declarations()), *methods, _update(), _errors()]
     return "\n".join(parts)
 
 
@@ -110,6 +112,17 @@ def _method(method: AnyMethod) -> str:
     name, params = json.dumps(PREFIXES["lsp"] + method.name), method.params.__name__
     kind = f"NotificationMethod<{params}>" if method.notification else f"Method<{params}, {method.result.__name__}>"
     return _comment(method.doc) + f"export const {constant(method.name)}: {kind} = {{ name: {name} }};\n"
+
+
+def _client_method(method: ClientMethod) -> str:
+    name, kind = (
+        json.dumps(PREFIXES["lsp"] + method.name),
+        f"Method<{method.params.__name__}, {method.result.__name__}>",
+    )
+    return (
+        _comment(f"{method.doc} Sent by the server.")
+        + f"export const {constant(method.name)}: {kind} = {{ name: {name} }};\n"
+    )
 
 
 def _update() -> str:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Struct
 from msgspec import inspect as kinds
 
+from ullage.api.asking import CLIENT_METHODS
 from ullage.api.methods import METHODS
 from ullage.api.schema import wire_types
 from ullage.model.blocks import Block, ResultPart
@@ -105,7 +106,7 @@ def alternatives(union: kinds.UnionType) -> tuple[kinds.Type | str, ...]:
 
 
 def _sent_by_clients() -> tuple[type, ...]:
-    return (*(method.params for method in METHODS), Settings)
+    return (*(method.params for method in METHODS), *(method.result for method in CLIENT_METHODS), Settings)
 
 
 def _named(types: Iterable[type]) -> Iterator[kinds.StructType | kinds.EnumType]:

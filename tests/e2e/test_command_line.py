@@ -10,6 +10,9 @@ from support.provider_rules import anthropic_violations, openai_violations
 
 KEYS = {"messages", "used", "size", "source", "edits", "compaction"}
 RULES = {"anthropic": anthropic_violations, "openai": openai_violations}
+# Port 9 is for discarding, and nobody listens there.
+NOWHERE = "http://127.0.0.1:9"
+NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 
 
 @pytest.fixture
@@ -200,11 +203,38 @@ def test_encoding_without_box_characters_gets_ascii(transcript: Path) -> None:
     assert ran.out.isascii()
 
 
-def test_doctor_finds_nothing_wrong_and_tells_no_key(store: Path) -> None:
-    ran = ullage("doctor", "--store", store, env={"ANTHROPIC_API_KEY": "very-secret"})
+def test_doctor_finds_nothing_wrong_where_no_key_is_set(store: Path) -> None:
+    ran = ullage("doctor", "--store", store, env=NO_KEYS)
     assert ran.status == 0, ran.out
-    assert "very-secret" not in ran.out
-    assert "ANTHROPIC_API_KEY is set" in ran.out
+    assert "set ANTHROPIC_API_KEY" in ran.out
+
+
+def test_doctor_says_which_provider_does_not_answer_and_tells_no_key(store: Path) -> None:
+    nowhere = {"ANTHROPIC_API_KEY": "very-secret", "ANTHROPIC_BASE_URL": NOWHERE}
+    ran = ullage("doctor", "--store", store, "--json", env={**NO_KEYS, **nowhere})
+    assert ran.status == 1
+    assert "very-secret" not in ran.out + ran.err
+    failed = [check for check in ran.json["checks"] if check["remedy"]]
+    assert [check["what"] for check in failed] == ["anthropic"]
+    assert "ANTHROPIC_API_KEY" in failed[0]["found"]
+    assert not ran.json["ok"]
+
+
+def test_doctor_checks_a_provider_described_on_the_command_line(store: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.txt"
+    script.write_text("say: Hello.")
+    ran = ullage("doctor", "--store", store, "--provider", "mine", "--kind", "scripted", "--file", script)
+    assert ran.status == 0, ran.out
+    assert "mine" in ran.out
+    assert "plays a script of 1 answers" in ran.out
+
+    ran = ullage("doctor", "--store", store, "--provider", "mine", "--base-url", NOWHERE)
+    assert ran.status == 1
+    assert f"correct its address {NOWHERE}" in ran.out
+
+    ran = ullage("doctor", "--store", store, "--provider", "mine")
+    assert ran.status == 2
+    assert "--base-url" in ran.err
 
 
 def test_doctor_says_what_to_fix(tmp_path: Path) -> None:

@@ -27,8 +27,9 @@ def nvim(request: pytest.FixtureRequest, lacking: Callable[[str], Never]) -> Pat
     return neovim(request.param) or lacking(f"Neovim {request.param}")
 
 
-def test_the_story_in_lua_passes(nvim: Path, tmp_path: Path) -> None:
-    options = ("--clean", "--headless", "-u", TESTS / "init.lua", "-l", TESTS / "run.lua", "test_story.lua")
+@pytest.mark.parametrize("story", ["test_story.lua", "test_chat.lua"])
+def test_the_story_in_lua_passes(nvim: Path, story: str, tmp_path: Path) -> None:
+    options = ("--clean", "--headless", "-u", TESTS / "init.lua", "-l", TESTS / "run.lua", story)
     done = subprocess.run(
         [nvim, *options],
         env=neovim_environment(tmp_path),

@@ -12,6 +12,7 @@ from ullage.model.errors import CompactionVetoed
 from ullage.model.settings import HookSettings, Settings
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import CommandOutcome, SummaryStream
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -24,9 +25,9 @@ class Listening(OfflineSummarizer):
     def __init__(self) -> None:
         self.focuses: list[str] = []
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         self.focuses.append(request.focus)
-        return await super().summarize(request, counter)
+        return await super().summarize(request, counter, reader)
 
 
 def hooked(hooks: HookSettings = HOOKS, **outcomes: CommandOutcome) -> tuple[TestClient, ScriptedCommands, Listening]:

@@ -15,6 +15,7 @@ from ullage.model.settings import ContextSettings, Settings
 from ullage.service.ports import SummaryStream
 from ullage.service.session import Session
 from ullage.service.shrink import look_after, settled
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -116,7 +117,7 @@ class FailingSummarizer:
     def name(self) -> str:
         return "failing"
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         self.read.append(len(request.messages))
         if len(self.read) <= self._failures:
             raise ProviderError("the request is too long.")
@@ -144,9 +145,12 @@ async def test_a_failed_summary_is_tried_with_less_to_read_and_then_offline(fail
     (marker,) = [message.compaction for message in session.transcript.view if message.compaction]
     assert marker.summarizer == writers
     assert summarizer.read == [summarizer.read[0], summarizer.read[0] - 1][: min(failures + 1, 2)]
-    retried = [title for kind, title in notices(client) if kind == "compaction_retried"]
-    assert len(retried) == failures
-    assert all(title.startswith("Compaction failed: the request is too long. Trying ") for title in retried)
+    told = [notice for notice in notices(client) if notice[0] in ("compaction_retried", "offline_summary_used")]
+    assert [kind for kind, _ in told] == ["compaction_retried", "offline_summary_used"][:failures]
+    if failures:
+        assert told[0][1].startswith("Compaction failed: the request is too long. Trying a summary without the oldest")
+    if failures == 2:
+        assert told[1][1].startswith("The model's summary failed (the request is too long). Used the offline summary")
 
 
 async def fill_again(client: TestClient, number: int) -> Session:

@@ -8,7 +8,7 @@ import pytest
 from support.coding_session import SYSTEM, TOOLS, first_turn, thinking_turn
 from support.fill import exchange, fill, fill_until_compacted, start
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
-from ullage.model.errors import MessageNotFound, NoModelConfigured, SessionNotFound
+from ullage.model.errors import MessageNotFound, SessionNotFound
 
 
 def another_process(client: TestClient) -> TestClient:
@@ -136,10 +136,3 @@ async def test_a_closed_session_opens_again_as_it_was() -> None:
     before = await client.entries(session_id)
     await client.call("session/close", sessionId=session_id)
     assert await client.entries(session_id) == before
-
-
-async def test_a_prompt_without_a_model_is_refused_with_what_to_do_instead() -> None:
-    client = build_test_client()
-    session_id = await start(client)
-    with pytest.raises(NoModelConfigured, match="session/append"):
-        await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Hello"}])

@@ -22,7 +22,7 @@ async def test_an_append_tells_the_new_usage_and_returns_the_same_figures() -> N
     session_id = await start(client)
     client.recorder.take()
     appended = await client.say(session_id, "What is a ullage?", "The room left in a cask.")
-    (told,) = client.recorder.take()
+    told = usage_of(client)
     assert {key: told[key] for key in ("used", "size", "_meta")} == appended["usage"]
     assert told["size"] == 8_192
     assert told["_meta"]["ullage"]["source"] == "estimated"

@@ -1,11 +1,12 @@
 """The laws of shrinking: never over budget, never a parted tool pair, always smaller, pins stay, undo is exact."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.build import STAMP, append, counted, log
+from support.judges import judging
 from support.views import conversations
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS, ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
@@ -21,12 +22,6 @@ from ullage.transcript.cut_points import cut_points, groups
 from ullage.transcript.fold import fold, project
 from ullage.transcript.reads import file_reads
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
-
-
-def worth(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
-    """Any value will do."""
-    return lambda group: float(group.start % 3)
-
 
 SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test")
 
@@ -64,7 +59,7 @@ def assert_reverting_is_exact(messages: Sequence[Message], edit: Edit) -> None:
 def compact(view: CountedView, target: int, tail: int, pinned: Sequence[str] = (), old: int = 0) -> Edit | None:
     first = next((message.id for message in view.messages if is_pure_prompt(message)), None)
     limits = CompactionLimits(target=target, keep_tail=tail, keep_old=old)
-    plan = plan_compaction(view, limits, pinned, first, worth)
+    plan = plan_compaction(view, limits, pinned, first, judging(lambda _, place: float(place % 3)))
     return finish_compaction(plan, view, STAMP, SUMMARY, 1) if plan else None
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from support.build import append, counted, log, results, user, uses, words
 from support.chains import chains
+from support.judges import judging
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
@@ -206,7 +207,7 @@ def test_no_notice_outlives_what_it_points_to(
         shrunk = edits[0] if edits else None
     else:
         limits = CompactionLimits(target=limit, keep_tail=limit // 2, keep_old=data.draw(st.integers(0, limit // 2)))
-        plan = plan_compaction(after, limits, pinned, first, lambda _, __: lambda group: float(group.start % 3))
+        plan = plan_compaction(after, limits, pinned, first, judging(lambda _, place: float(place % 3)))
         shrunk = finish_compaction(plan, after, Stamp(id="f", timestamp=2), SUMMARY, 1) if plan else None
     left = after.after(shrunk).messages if shrunk else after.messages
     originals = {message.id: message for message in messages}

@@ -9,6 +9,7 @@ import msgspec
 
 from support.acp_schema import faults_in_error, faults_in_params, faults_in_result, has_schema
 from support.lsp_client import PATIENCE, RpcFailure
+from ullage.acp.agent import Agent
 from ullage.app.acp_agent import make_agent
 from ullage.model.settings import Settings
 
@@ -16,13 +17,19 @@ Json = dict[str, Any]
 ALL_CAPABILITIES: Json = {"session": {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}}}
 
 
-class AcpRig:
-    """A client's end of one in-process agent on the store at `store`. `answers` are given to the agent's requests."""
+def stored_rig(store: Path, settings: Settings | None = None) -> "AcpRig":
+    """A rig whose agent keeps its sessions at `store`."""
+    return AcpRig(make_agent(store, settings or Settings()))
 
-    def __init__(self, store: Path, settings: Settings | None = None) -> None:
-        self.agent = make_agent(store, settings or Settings())
-        self.connection = self.agent.connection
+
+class AcpRig:
+    """A client's end of one in-process agent. `answers` are given to the agent's requests; `wire` is all that was said,
+    by `client` and `agent`."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.connection = agent.connection
         self.sent: list[Json] = []
+        self.wire: list[tuple[str, Json]] = []
         self.faults: list[str] = []
         self.answers: dict[str, Callable[[Any], Any]] = {}
         self._methods: dict[Any, str] = {}
@@ -37,14 +44,20 @@ class AcpRig:
         if has_schema():
             self.faults += self._judge(message)
         self.sent.append(message)
+        self.wire.append(("agent", message))
         if "id" in message and message.get("method") in self.answers:
             result = self.answers[message["method"]](message["params"])
             asyncio.get_running_loop().call_soon(self.send, {"id": message["id"], "result": result})
 
+    def close(self) -> None:
+        """Nothing is kept open."""
+
     def send(self, message: Json) -> None:
         if "method" in message and "id" in message:
             self._methods[message["id"]] = message["method"]
-        self.send_line(msgspec.json.encode({"jsonrpc": "2.0", **message}))
+        message = {"jsonrpc": "2.0", **message}
+        self.wire.append(("client", message))
+        self.send_line(msgspec.json.encode(message))
 
     def send_line(self, line: bytes) -> None:
         self.connection.feed(line + b"\n")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from ullage.api.asking import CLIENT_METHODS
 from ullage.api.methods import METHODS
 from ullage.api.notification import SessionNotification
 from ullage.jsonrpc.errors import ErrorObject
@@ -16,5 +17,7 @@ def type_of(name: str) -> Any:
     first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
     if first in ("update", "error", "settings"):
         return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]
-    method = next(method for method in METHODS if name.startswith(f"{method.name.replace('/', '.')}."))
+    method = next(
+        method for method in (*METHODS, *CLIENT_METHODS) if name.startswith(f"{method.name.replace('/', '.')}.")
+    )
     return {"params": method.params, "result": method.result}[last]

@@ -1,18 +1,40 @@
 """The settings example: every one at something else than its default."""
 
 from support.workspace import LARGE_MODEL
-from ullage.model.settings import ContextSettings, HookSettings, ModelSettings, Settings
+from ullage.model.settings import (
+    ContextSettings,
+    HookSettings,
+    ModelSettings,
+    ProviderSettings,
+    Settings,
+    SummarySettings,
+)
 from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 
 # Where the person of the examples works.
 PROJECT = "/home/ada/weather"
+
+_MODEL = ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base", summary_prompt="Write in French.")
+_PROVIDER = ProviderSettings(
+    kind="openai_chat",
+    base_url="http://127.0.0.1:11434/v1",
+    key_env="HOME_MODEL_KEY",
+    models=("homemade-*",),
+    native_tools=False,
+)
+_SUMMARY = SummarySettings(
+    writer="model", model="claude-haiku-4-5", prompt_file="~/summary.md", prepare_at=0.6, confirm=True
+)
 
 
 def other_settings() -> Settings:
     """Every setting at something else than its default."""
     return Settings(
         model=LARGE_MODEL,
-        models={"homemade-model": ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base")},
+        models={"homemade-model": _MODEL},
+        provider="home",
+        providers={"home": _PROVIDER},
+        summary=_SUMMARY,
         context=ContextSettings(
             enabled=False,
             warn_at=0.7,

@@ -5,41 +5,37 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET
-
+from support.asked import Asked
 from support.coding_session import SYSTEM, TOOLS, first_turn, reading_turn, thinking_turn, user
+from support.example_messages import Examples
 from support.example_settings import PROJECT, other_settings
+from support.failing_stores import ContestedStore, FullDisk
 from support.memory_store import MemoryStore
 from support.workspace import (
     LARGE_MODEL,
     SMALL_MODEL,
     START,
+    OneFile,
     PacedSummarizer,
     ScriptedCommands,
     TestClient,
     as_json,
     build_test_client,
+    play,
 )
-from ullage.api.error_object import error_object
-from ullage.api.notification import SessionNotification
 from ullage.model.errors import (
     Cancelled,
     CannotFit,
-    ConcurrentAppend,
     NotFound,
     ProviderError,
-    StoreUnavailable,
     UllageError,
 )
-from ullage.model.events import ContextEdited, Record
-from ullage.model.settings import HookSettings, Settings
-from ullage.model.updates import CompactionUpdate, Notice, UsageUpdate
-from ullage.model.usage import UsageSource
+from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.service.fitting import fit_budget
 from ullage.service.ports import CommandOutcome
 from ullage.store.schema import VERSION
@@ -50,59 +46,6 @@ _TRANSCRIPT = (
     '[{"role":"user","content":"Rename the flag --verbose to --loud."},'
     '{"role":"assistant","content":"Done: the flag and its two tests are renamed."}]'
 )
-
-
-class Examples:
-    """Messages by file name without `.json`; the first of each name stays."""
-
-    def __init__(self) -> None:
-        self.messages: dict[str, Any] = {}
-
-    async def call(self, client: TestClient, method: str, variant: str = "", **params: Any) -> Any:
-        """Calls a method and keeps params and result."""
-        result = await client.call(method, **params)
-        name = ".".join(filter(None, [method.replace("/", "."), variant]))
-        self._keep(f"{name}.params", params)
-        self._keep(f"{name}.result", result)
-        client.clock.advance(seconds=20)
-        return result
-
-    async def refusal(self, client: TestClient, method: str, **params: Any) -> None:
-        """Calls a method that refuses, and keeps the error."""
-        try:
-            await client.call(method, **params)
-        except UllageError as error:
-            self.error(error)
-            return
-        raise AssertionError(f"{method} was expected to refuse")
-
-    def error(self, error: UllageError) -> None:
-        """Keeps an error."""
-        made = error_object(error)
-        self._keep(f"error.{type(error).__name__}", as_json(made))
-
-    def keep_updates(self, client: TestClient) -> None:
-        """Keeps what the client was told since the last call."""
-        for notification in client.recorder.notifications:
-            self._keep(update_name(notification), as_json(notification))
-        client.recorder.notifications.clear()
-
-    def _keep(self, name: str, message: Any) -> None:
-        self.messages.setdefault(name, message)
-
-
-def update_name(notification: SessionNotification) -> str:
-    """The name of a notification's example."""
-    update = notification.update
-    words = ["update", str(update.__struct_config__.tag)]
-    if isinstance(update, CompactionUpdate):
-        words.append(update.status.value)
-    if isinstance(update, Notice) and update.meta is not UNSET:
-        words.append(update.meta.ullage.kind)
-    if isinstance(update, UsageUpdate) and update.meta is not UNSET:
-        source = update.meta.ullage.source
-        words += [source.value] if source is not UsageSource.REPORTED else []
-    return ".".join(words)
 
 
 async def record_examples(folder: Path) -> dict[str, Any]:
@@ -121,6 +64,8 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _break_down(examples)
     await _overfill(examples)
     await _cancel(examples)
+    await _prompt(examples)
+    await _ask_first(examples)
     await _hook(examples)
     await _refuse(examples, client, session_id)
     await _configure(examples)
@@ -279,18 +224,9 @@ async def _fail(examples: Examples) -> None:
     examples.keep_updates(client)
 
 
-class _FullDisk(MemoryStore):
-    """Has room for messages, but for no edit."""
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        if any(isinstance(record.event, ContextEdited) for record in records):
-            raise StoreUnavailable("the session store cannot be written: the disk is full")
-        super().append(session_id, records)
-
-
 async def _break_down(examples: Examples) -> None:
     """What an automatic compaction made cannot be kept."""
-    client = build_test_client(store=_FullDisk())
+    client = build_test_client(store=FullDisk())
     session_id = await _fill(client)
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
     await client.entries(session_id)
@@ -321,6 +257,30 @@ async def _cancel(examples: Examples) -> None:
     examples.keep_updates(client)
 
 
+async def _prompt(examples: Examples) -> None:
+    """A turn with a model: it thinks, calls a tool, is busy for a moment, and answers."""
+    client = build_test_client(live=play(_SCRIPT, OneFile("units.py", "def to_kelvin(celsius): ...")))
+    session_id = await _start(client, LARGE_MODEL)
+    client.recorder.notifications.clear()
+    prompt = [{"type": "text", "text": "Where is frost converted?"}]
+    client.workspace.permissions = Asked(examples.keep)
+    await examples.call(client, "session/prompt", sessionId=session_id, prompt=prompt)
+    examples.keep_updates(client)
+    for script in _FAILURES:
+        failing = build_test_client(live=play(script))
+        session_id = await _start(failing, LARGE_MODEL)
+        await examples.refusal(failing, "session/prompt", sessionId=session_id, prompt=prompt)
+
+
+async def _ask_first(examples: Examples) -> None:
+    """The person wants to compact by hand."""
+    client = build_test_client(settings=Settings(summary=SummarySettings(confirm=True)))
+    session_id = await _start(client, SMALL_MODEL)
+    await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 1_900)])
+    await client.entries(session_id)
+    examples.keep_updates(client)
+
+
 async def _refuse(examples: Examples, client: TestClient, session_id: str) -> None:
     """Requests that cannot be served."""
     await examples.refusal(client, "context/get", sessionId="s_99")
@@ -329,9 +289,8 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     await examples.refusal(client, "session/import", text="Dear diary, …")
     await examples.refusal(client, "session/import", text="{}\n", format="claude-code")
     await examples.refusal(client, "context/commit", sessionId=session_id, previewId="e_99")
-    params = {"sessionId": session_id, "prompt": [{"type": "text", "text": "Go on."}]}
-    examples.messages["session.prompt.params"] = params
-    await examples.refusal(client, "session/prompt", **params)
+    prompt = [{"type": "text", "text": "Go on."}]
+    await examples.refusal(client, "session/prompt", sessionId=session_id, prompt=prompt)
     try:
         await fit_budget(client.workspace, client.workspace.session(session_id), 50)
     except CannotFit as error:
@@ -340,15 +299,8 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     await examples.refusal(client, "context/compact", sessionId=empty["sessionId"])
 
 
-class _ContestedStore(MemoryStore):
-    """Another process always appends first."""
-
-    def append(self, session_id: str, records: Sequence[Record]) -> None:
-        raise ConcurrentAppend(f"session {session_id} has a newer record")
-
-
 async def _contend(examples: Examples) -> None:
-    client = build_test_client(store=_ContestedStore())
+    client = build_test_client(store=ContestedStore())
     new = await client.call("session/new", model=LARGE_MODEL)
     await examples.refusal(client, "session/append", sessionId=new["sessionId"], messages=[user("Hello")])
 
@@ -376,6 +328,28 @@ def _refuse_store(examples: Examples, path: Path, prepare: Callable[[Path], obje
         examples.error(type(error)(str(error).replace(str(path.parent), "/home/ada/.local/share/ullage")))
         return
     raise AssertionError(f"{path} was expected to be refused")
+
+
+_SCRIPT = """
+think: units.py has it, most likely.
+say: I'll look into units.py.
+tool: read_file {"path": "units.py"}
+usage: 420 40
+---
+fail: rate_limited 0
+---
+say: In to_kelvin, in units.py.
+usage: 480 12 cached=400
+"""
+# Each ends a turn at once; a provider that is only busy is not waited for longer than a minute.
+_FAILURES = (
+    "say: In\nfail: unavailable",
+    "fail: authentication",
+    "fail: too_long\n---\nfail: too_long",
+    "fail: refused",
+    "fail: broken",
+    "fail: rate_limited 600",
+)
 
 
 async def _start(client: TestClient, model: str) -> str:

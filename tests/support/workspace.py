@@ -12,10 +12,17 @@ from msgspec.structs import replace
 from support.memory_store import MemoryStore
 from ullage.api.methods import METHODS
 from ullage.api.notification import SessionNotification
+from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.errors import InvalidRequest
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.message import ToolDefinition
+from ullage.model.price import Price, PriceTier
 from ullage.model.settings import ModelSettings, Settings
-from ullage.model.updates import Update
+from ullage.model.updates import ToolKind, ToolLocation, Update
+from ullage.providers.script import parse_script
+from ullage.providers.scripted import ScriptedProvider
+from ullage.service.model_ports import Provider, Providers, ToolAbout, Toolbox, ToolOutcome
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import (
     CommandOutcome,
@@ -25,9 +32,11 @@ from ullage.service.ports import (
     ProjectFiles,
     SessionStore,
     Summarizer,
+    SummaryPrompts,
     SummaryStream,
 )
 from ullage.service.workspace import Workspace
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -87,6 +96,12 @@ def find_limits(model: str, overrides: Mapping[str, ModelSettings]) -> SomeLimit
     return SomeLimits(input=own.window or _WINDOWS.get(model), max_output=own.max_output)
 
 
+def find_price(model: str, /) -> Price | None:
+    """The large model costs 2 dollars a million tokens in, half a dollar from the cache, 10 out; of others nothing is
+    known."""
+    return Price((PriceTier(0, 2.0, 0.5, 2.0, 10.0),)) if model == LARGE_MODEL else None
+
+
 class Recorder:
     """Keeps every update, as the notification a client would get."""
 
@@ -122,7 +137,7 @@ class PacedSummarizer:
         for _ in range(len(self._pieces) if count is None else count):
             self._allowed.release()
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         self.started.set()
         return SummaryStream(ledger=ArtifactLedger(), pieces=self._write())
 
@@ -132,6 +147,82 @@ class PacedSummarizer:
             yield piece
         if self._fault is not None:
             raise self._fault
+
+
+class NoTools:
+    """A toolbox with nothing in it."""
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return ()
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        return ToolAbout(title=use.name, kind=ToolKind.OTHER)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        return ToolOutcome(text=f"There is no tool {use.name!r}.", is_error=True)
+
+
+class OneFile(NoTools):
+    """A toolbox with `read_file`, and one file to read."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+        return (ToolDefinition(name="read_file", description="Reads a file.", input_schema=schema),)
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        locations = (ToolLocation(path=self._path),)
+        return ToolAbout(title=f"Read {self._path}", kind=ToolKind.READ, locations=locations, needs_permission=True)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        return ToolOutcome(text=self._text)
+
+
+class NoProviders:
+    """Nobody to talk to."""
+
+    def __call__(self, _model: str, _settings: Settings, /) -> Provider:
+        raise NoModelConfigured(words.no_model())
+
+    def name(self, _model: str, _settings: Settings, /) -> str:
+        raise NoModelConfigured(words.no_model())
+
+
+class OneProvider:
+    """The same for every model."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    def __call__(self, _model: str, _settings: Settings, /) -> Provider:
+        return self._provider
+
+    def name(self, _model: str, _settings: Settings, /) -> str:
+        return self._provider.name
+
+
+def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:
+    """Nobody has instructions of their own."""
+    return ()
+
+
+class Live(Struct, frozen=True, kw_only=True):
+    """What a workspace needs to talk to a model."""
+
+    providers: Providers = NoProviders()
+    toolbox: Toolbox = NoTools()
+    prompts: SummaryPrompts = no_prompts
+
+
+def play(script: str, toolbox: Toolbox | None = None) -> Live:
+    """A model that plays a script."""
+    provider = ScriptedProvider("scripted", parse_script(script))
+    return Live(providers=OneProvider(provider), toolbox=toolbox or NoTools())
 
 
 class ScriptedCommands:
@@ -200,12 +291,13 @@ def build_test_client(
     summarizer: Summarizer | None = None,
     ids: CountingIds | None = None,
     *,
+    live: Live | None = None,
     commands: CommandRunner | None = None,
     project_files: ProjectFiles | None = None,
 ) -> TestClient:
     """A client of a new workspace; give two of them one store and one `ids` for two processes on it."""
     clock, ids = FixedClock(), ids or CountingIds()
-    workspace = build_test_workspace(clock, ids, store, settings, summarizer)
+    workspace = build_test_workspace(clock, ids, store=store, settings=settings, summarizer=summarizer, live=live)
     workspace.ports = replace(
         workspace.ports,
         commands=commands or ScriptedCommands(),
@@ -217,17 +309,24 @@ def build_test_client(
 def build_test_workspace(
     clock: FixedClock,
     ids: CountingIds,
+    *,
     store: SessionStore | None = None,
     settings: Settings | None = None,
     summarizer: Summarizer | None = None,
+    live: Live | None = None,
 ) -> Workspace:
     """A workspace in memory: the same calls give the same bytes, always."""
+    live = live or Live()
     ports = Ports(
         store=store if store is not None else MemoryStore(),
         catalog=find_limits,
         clock=clock,
         ids=ids,
         summarizer=summarizer or OfflineSummarizer(),
+        providers=live.providers,
+        toolbox=live.toolbox,
+        prices=find_price,
+        prompts=live.prompts,
         commands=ScriptedCommands(),
         project_files=KnownFiles(),
     )

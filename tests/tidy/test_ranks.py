@@ -12,7 +12,7 @@ RANKS = [
     {"tokens", "transcript"},
     {"policy", "edits", "summary", "memory", "formats"},
     {"service"},
-    {"store", "providers", "catalog", "system"},
+    {"store", "providers", "catalog", "tools", "system"},
     {"api"},
     {"lsp", "acp"},
     {"app"},

@@ -6,13 +6,17 @@ M.PATIENCE = 15000
 
 local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
 M.ROOT = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here)))
+-- A conversation that a model plays, and the files that it reads.
+M.CHAT = M.ROOT .. '/tests/data/chat'
 M.SAMPLE = M.ROOT .. '/server/ullage/cli/data/sample.jsonl'
 
----@param options? { window?: integer, bare?: boolean } the model's window in tokens; without a statusline
+---@param options? { window?: integer, bare?: boolean, script?: string } the model's window in tokens; without a
+---statusline; the script that a model plays
 function M.start(options)
   options = options or {}
   local child = MiniTest.new_child_neovim()
   vim.env.ULLAGE_BARE = options.bare and '1' or nil
+  vim.env.ULLAGE_SCRIPT = options.script
   vim.env.ULLAGE_STORE = vim.fn.tempname() .. '.db'
   vim.env.ULLAGE_WINDOW = options.window and tostring(options.window) or nil
   child.start({ '--clean', '-u', here .. '/init.lua' })

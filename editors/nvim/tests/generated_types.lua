@@ -17,7 +17,8 @@ end
 ---Class of every example by its name, from `methods.json`.
 local function class_names()
   local names = { settings = 'Settings' }
-  for _, method in ipairs(read(ROOT .. '/protocol/methods.json').methods) do
+  local document = read(ROOT .. '/protocol/methods.json')
+  for _, method in ipairs(vim.list_extend(document.methods, document.clientMethods)) do
     names[method.name:gsub('/', '.') .. '.params'] = method.params
     names[method.name:gsub('/', '.') .. '.result'] = method.result
   end
@@ -34,7 +35,7 @@ local function class_of(name)
     return 'ErrorObject'
   end
   -- `context.compact.preview.params` is a variant of `context.compact.params`.
-  return CLASS_NAMES[name] or CLASS_NAMES[name:gsub('^(%a+%.%a+)%..*%.(%a+)$', '%1.%2')]
+  return CLASS_NAMES[name] or CLASS_NAMES[name:gsub('^(%a+%.[%a_]+)%..*%.(%a+)$', '%1.%2')]
 end
 
 local function examples(pattern, options)

@@ -1,5 +1,5 @@
 -- The editor the tests drive: this plugin, and what a user's own init would hold. Environment: ULLAGE_SERVER is the
--- real server, ULLAGE_STORE the file it keeps sessions in, ULLAGE_PLUGINS where mini.test and lualine are.
+-- real server, ULLAGE_STORE the file it keeps sessions in, ULLAGE_PLUGINS where mini.test and lualine are, ULLAGE_SCRIPT what a model plays.
 local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
 vim.opt.runtimepath:prepend(vim.fs.dirname(here))
 vim.opt.runtimepath:append(vim.env.ULLAGE_PLUGINS .. '/neovim-mini.test')
@@ -10,11 +10,16 @@ if not vim.env.ULLAGE_BARE then
 end
 vim.o.swapfile = false
 local window = tonumber(vim.env.ULLAGE_WINDOW)
+local script = vim.env.ULLAGE_SCRIPT
 vim.g.ullage = {
   store = vim.env.ULLAGE_STORE,
   settings = {
     -- By itself the sample stays just above the warning, where cheap edits would make room before it is looked at.
-    context = window == nil and { clearAt = 0.95 } or nil,
+    context = (window == nil or script) and { clearAt = script and 0.89 or 0.95 } or nil,
+    model = script and 'claude-sonnet-4-5' or nil,
+    provider = script and 'story' or nil,
+    providers = script and { story = { kind = 'scripted', file = script } } or nil,
+    summary = script and { writer = 'offline' } or nil,
     models = { ['claude-sonnet-4-5'] = { window = window or 63000 } },
   },
 }

@@ -34,7 +34,8 @@ T['no example is passed over'] = function()
 end
 
 set('updates', '^update%.', function(name)
-  local session = require('ullage.session')
+  local session, chat = require('ullage.session'), require('ullage.chat')
+  chat.speeches, chat.calls = {}, {}
   local params = read(name)
   session.active, session.figures, session.done = { id = params.sessionId, title = '' }, nil, nil
   session.running =
@@ -49,6 +50,8 @@ set('updates', '^update%.', function(name)
   if update.sessionUpdate == 'usage_update' then
     eq(session.figures.used, update.used)
     eq(session.figures.percent, math.floor(100 * update.used / update.size + 0.5))
+  elseif update.sessionUpdate == 'session_info_update' and update.title then
+    eq(session.active.title, update.title)
   elseif update.sessionUpdate == 'session_info_update' then
     eq(session.figures.size, nil)
     eq(session.figures.used, 7)
@@ -57,6 +60,13 @@ set('updates', '^update%.', function(name)
   elseif update.sessionUpdate == 'compaction_update' then
     eq(session.running ~= nil, update.status == 'in_progress')
     eq(session.done ~= nil, update.status == 'completed')
+  elseif update.toolCallId then
+    eq(chat.calls[update.toolCallId].status, update.status)
+  elseif update.messageId then
+    local speech = chat.speeches[#chat.speeches]
+    eq(speech.id, update.messageId)
+    eq(update.sessionUpdate == 'agent_thought_chunk' and speech.thinking or speech.text, update.content.text)
+    eq(speech.role, update.sessionUpdate == 'user_message_chunk' and 'user' or 'assistant')
   else
     eq(noticed.text, update.title)
     eq(noticed.kind, update._meta.ullage.kind)
@@ -71,7 +81,7 @@ set('errors', '^error%.', function(name)
 end)
 
 set('params', '%.params%.', function(name)
-  local method = 'ullage/' .. name:match('^(%w+%.%w+)'):gsub('%.', '/')
+  local method = 'ullage/' .. name:match('^(%w+%.[%w_]+)'):gsub('%.', '/')
   eq(vim.tbl_contains(vim.tbl_values(require('ullage.generated').methods), method), true)
   eq(type(read(name)), 'table')
 end)
@@ -112,7 +122,7 @@ local CHECKS = {
 }
 
 set('results', '%.result%.', function(name)
-  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.%w+)')]]
+  local result, check = read(name), CHECKS[RESULTS[name:match('^(%w+%.[%w_]+)')]]
   eq(type(result), 'table')
   if check then
     check(result)

@@ -41,7 +41,7 @@ end
 T['subcommands are completed'] = function()
   child = editor.start()
   eq(child.fn.getcompletion('Ullage re', 'cmdline'), { 'restart', 'restore' })
-  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 16)
+  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 18)
   eq(child.fn.getcompletion('Ullage export an', 'cmdline'), { 'anthropic' })
   eq(
     child.fn.getcompletion('Ullage import ' .. editor.ROOT .. '/protocol/met', 'cmdline'),

@@ -30,6 +30,23 @@ T['thousands are grouped'] = function()
   eq({ words.grouped(7), words.grouped(1234), words.grouped(1234567) }, { '7', '1,234', '1,234,567' })
 end
 
+T['a cost has its currency'] = function()
+  eq(words.money({ amount = 0.0421, currency = 'USD' }), '$0.042')
+  eq(words.money({ amount = 12.3, currency = 'USD' }), '$12.30')
+  eq(words.money({ amount = 2, currency = 'EUR' }), '2.00 EUR')
+end
+
+T['the head tells the cost where it is known'] = function()
+  local figures =
+    { used = 9, breakdown = {}, model = '', active = 2, archived = 0, source = 'stale', pending = 1, level = 'off' }
+  local function last()
+    return require('ullage.context.head').rows({ id = 's', title = '' }, figures)[4].text
+  end
+  eq(last(), '2 active messages · 1 message since the last report · ? for help')
+  figures.cost = { amount = 0.004, currency = 'USD' }
+  eq(last(), '2 active messages · 1 message since the last report · $0.004 · ? for help')
+end
+
 T['times are relative'] = function()
   local now = 1000000
   local function ago(seconds)
@@ -44,6 +61,34 @@ end
 T['a text too long for the command line is cut'] = function()
   eq(words.fit('a longer text', 8), 'a longe…')
   eq(words.fit('short', 8), 'short')
+end
+
+T['a notice offers'] = MiniTest.new_set({
+  parametrize = {
+    { 'compaction_due', { 'Compact now', 'Preview', 'Not now' } },
+    { 'offline_summary_used', { 'Show', 'Undo' } },
+    { 'compaction_complete', { 'Show', 'Undo' } },
+  },
+})
+T['a notice offers']['what can be done'] = function(kind, labels)
+  local notices, notify, ran = require('ullage.notices'), vim.notify, nil
+  vim.notify = function() end
+  notices.setup()
+  notices.offer = nil
+  require('ullage.events').emit('notice', { text = 'News.', severity = 'warning', kind = kind, edit_id = 'e_9' })
+  vim.wait(1000, function()
+    return notices.offer ~= nil
+  end)
+  local offered = vim.tbl_map(function(choice)
+    return choice.label
+  end, notices.offer.choices)
+  eq(offered, labels)
+  vim.api.nvim_create_user_command('Ullage', function(command)
+    ran = command.args
+  end, { nargs = '*', force = true })
+  notices.offer.choices[#labels].run()
+  eq(ran, labels[#labels] == 'Undo' and 'undo e_9' or nil)
+  vim.notify = notify
 end
 
 T['prose is broken at blanks and keeps its indent'] = function()
@@ -258,6 +303,64 @@ T['a summary streams into its marker line by line'] = function()
     vim.list_slice(shown(view), 4),
     { '◈ Compacting #1 · writing the summary… · x cancels', '    ## Task', '    - one', 'assistant  c' }
   )
+end
+
+local function speech(id, role, words_)
+  return { id = id, role = role, text = words_, thinking = '' }
+end
+
+T['an answer grows on its line, and opens below it when it outgrows that'] = function()
+  local view = view_of({ text('1', 'user', 'task') })
+  view:say(speech('a', 'assistant', 'One'), 'One')
+  view:say(speech('a', 'assistant', 'One two'), ' two')
+  eq(shown(view), { 'you        task', 'assistant  One two' })
+  view:say(speech('a', 'assistant', 'One two\nthree'), '\nthree')
+  local touched = watch(view)
+  view:say(speech('a', 'assistant', 'One two\nthree four'), ' four')
+  eq(touched, { { 1, 1 } })
+  eq(shown(view), { 'you        task', 'assistant  One two', '    One two', '    three four' })
+end
+
+T['thinking is a line that counts, until the answer begins'] = function()
+  local view = view_of({ text('1', 'user', 'task') })
+  view:say({ id = 'a', role = 'assistant', text = '', thinking = 'well then' }, '')
+  eq(shown(view)[2], 'assistant  ✻ thinking… 2 words')
+  view:say({ id = 'a', role = 'assistant', text = 'Yes', thinking = 'well then' }, 'Yes')
+  eq(shown(view)[2], 'assistant  Yes')
+end
+
+T['the message that joins the transcript takes the place of its pieces, open as they were'] = function()
+  local view = view_of({ text('1', 'user', 'task') })
+  view:say(speech('a', 'assistant', 'One\ntwo'), 'One\ntwo')
+  view:say(speech('b', 'user', 'next'), 'next')
+  local builder = items.builder()
+  local touched = builder:add(entry('a', 'assistant', {
+    { type = 'thinking', thinking = 'Hm' },
+    { type = 'text', text = 'One\ntwo' },
+    { type = 'tool_use', id = 'c', name = 'run', input = { command = 'ls' } },
+  }))
+  vim.list_extend(touched, builder:add(text('b', 'user', 'next')))
+  view:join('a')
+  view:join('b')
+  view:add(touched)
+  eq(shown(view), {
+    'you        task',
+    '  ✻ Hm',
+    'assistant  One',
+    '    One',
+    '    two',
+    '  ⚒ run  ls',
+    'you        next',
+  })
+  eq(builder.by_message.a.kind, 'message')
+end
+
+T['a call says what it does until its result is there'] = function()
+  local builder = build({ call('c1', 'run', { command = 'ls' }) })
+  builder.items[1].state = 'in_progress'
+  eq(rows.of(builder.items[1]).text, '  ⚒ run  ls  runs…')
+  builder:add(result('c1', 'a.py'))
+  eq(rows.of(builder.items[1]).text, '  ⚒ run  ls')
 end
 
 return T

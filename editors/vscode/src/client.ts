@@ -108,10 +108,10 @@ class ServerProgram {
   }
 }
 
-/** Tells the server that this client understands its updates. */
+/** Tells the server that this client understands its updates, and asks the person for permissions. */
 class Announcement implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
-    capabilities.experimental = { ullage: true };
+    capabilities.experimental = { ullage: { permissions: true } };
   }
   initialize(): void {
     // Nothing depends on what the server can do.

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 
 import * as archive from './commands/archive';
+import * as chat from './commands/chat';
 import * as compaction from './commands/compaction';
 import { guarded, type Command } from './commands/guard';
 import * as messages from './commands/messages';
@@ -21,6 +22,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.restoreCheckpoint': archive.restore,
   'ullage.searchArchive': archive.search,
   'ullage.showContext': sessions.showContext,
+  'ullage.ask': chat.ask,
+  'ullage.stopAnswer': chat.stop,
   'ullage.newSession': sessions.create,
   'ullage.switchSession': sessions.switchTo,
   'ullage.forkSession': sessions.fork,

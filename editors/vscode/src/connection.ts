@@ -5,7 +5,15 @@ import { settings, UllageClient } from './client';
 import { errorText, NotConnected } from './errors';
 import { describe, type Health } from './health';
 import { isFound, type Found } from './locate';
-import { SessionUpdate, type Method, type NotificationMethod, type SessionNotification } from './protocol.gen';
+import type { Permissions } from './permissions';
+import {
+  SessionRequestPermission,
+  SessionUpdate,
+  type Method,
+  type NotificationMethod,
+  type RequestPermissionParams,
+  type SessionNotification,
+} from './protocol.gen';
 import type { ServerLocator } from './server';
 
 /** A server that dies more often than this within `CRASH_PERIOD` ms is left alone, until somebody asks. */
@@ -22,6 +30,7 @@ export class Connection implements vscode.Disposable {
 
   readonly #locator: ServerLocator;
   readonly #log: vscode.LogOutputChannel;
+  readonly #permissions: Permissions;
   #client: UllageClient | undefined;
   #place: Found | undefined;
   #state: Health = { kind: 'starting' };
@@ -29,9 +38,10 @@ export class Connection implements vscode.Disposable {
   #queue: Promise<void> = Promise.resolve();
   #waitingRestart: Promise<void> | undefined;
 
-  constructor(locator: ServerLocator, log: vscode.LogOutputChannel) {
+  constructor(locator: ServerLocator, log: vscode.LogOutputChannel, permissions: Permissions) {
     this.#locator = locator;
     this.#log = log;
+    this.#permissions = permissions;
   }
 
   get health(): Health {
@@ -112,6 +122,7 @@ export class Connection implements vscode.Disposable {
     this.#place = place;
     const client = new UllageClient(place.command, this.#log, (dead) => { this.#onDeath(dead); });
     client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
+    client.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => this.#permissions.ask(params, token));
     try {
       await within(START_TIMEOUT, client.start());
       this.#client = client;

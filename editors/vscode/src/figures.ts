@@ -1,5 +1,7 @@
 /** Figures as people read them; the same forms as the server's own words. */
 
+import type { Cost } from './protocol.gen';
+
 /** Tokens for tight places: `950`, `4.2K`, `58K`, `1.2M`. */
 export function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
@@ -16,6 +18,12 @@ export function full(tokens: number): string {
 /** A share in whole per cent; a whole of nothing is empty. */
 export function percent(part: number, whole: number): number {
   return whole > 0 ? Math.round((100 * part) / whole) : 0;
+}
+
+/** A cost: `$0.042`, `$12.30`; other currencies by their names. */
+export function money({ amount, currency }: Cost): string {
+  const digits = amount.toFixed(amount < 1 ? 3 : 2);
+  return currency === 'USD' ? `$${digits}` : `${digits} ${currency}`;
 }
 
 /** What an edit did to the context's size: `164K → 31K`. */

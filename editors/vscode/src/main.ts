@@ -16,7 +16,7 @@ export interface Api {
 /** Returns at once: the server starts on its own time, and a failure to start takes no command away. */
 export function activate(context: vscode.ExtensionContext): Api {
   const own = (ullage = new Ullage(context));
-  const view = registerContextView(context, own.sessions);
+  const view = registerContextView(context, own.sessions, own.chat);
   context.subscriptions.push(own, registerCommands(own), view, own.pinsChanged.event(() => { view.refresh(); }));
   own.run(own.connection.restart());
   return { request: (method, params) => own.connection.request(method, params) };

@@ -52,7 +52,13 @@ export class Notices implements vscode.Disposable {
         command('Preview', 'ullage.previewCompaction'),
         { title: 'Not for this session', run: (sessionId) => this.#mute(sessionId) },
       ],
+      compaction_due: [
+        command('Compact now', 'ullage.compactContext'),
+        command('Preview', 'ullage.previewCompaction'),
+        { title: 'Not now', run: () => undefined },
+      ],
       compaction_complete: [SHOW, undo],
+      offline_summary_used: [SHOW, undo],
       context_cleared: [SHOW, undo],
       compaction_failed: [command('Retry', 'ullage.compactContext'), command('Show log', 'ullage.showLogs')],
       breaker_opened: [SHOW, command('Preview', 'ullage.previewCompaction')],

@@ -14,6 +14,20 @@ export interface NotificationMethod<P> {
   readonly types?: (params: P) => void;
 }
 
+/** A piece of the model's answer; `message_id` is the transcript's, once appended. */
+export interface AgentMessageChunk {
+  readonly sessionUpdate: "agent_message_chunk";
+  readonly content: TextContent;
+  readonly messageId: string;
+}
+
+/** A piece of the model's reasoning. */
+export interface AgentThoughtChunk {
+  readonly sessionUpdate: "agent_thought_chunk";
+  readonly content: TextContent;
+  readonly messageId: string;
+}
+
 /** Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names). */
 export interface AppendParams {
   readonly sessionId: string;
@@ -247,6 +261,12 @@ export interface ContextSettings {
   readonly bringBack?: "contents" | "off" | "references";
   /** Folders whose instruction files' contents a compaction may bring back. */
   readonly trustedFolders?: readonly string[];
+}
+
+/** What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217. */
+export interface Cost {
+  readonly amount: number;
+  readonly currency: string;
 }
 
 /**
@@ -488,6 +508,8 @@ export interface ModelSettings {
   readonly maxOutput?: number | null;
   /** How to count this model's tokens. */
   readonly encoding?: "approximate" | "cl100k_base" | "o200k_base" | null;
+  /** Further instructions for summaries of this model's sessions. */
+  readonly summaryPrompt?: string;
 }
 
 /** A new session; everything may be left out. */
@@ -522,6 +544,35 @@ export interface NoticeMeta {
 /** How a command ended, as far as its output tells. */
 export type Outcome = "passed" | "failed" | "unknown";
 
+/** ACP's kinds of options, those that are offered. */
+export type PermissionKind = "allow_once" | "allow_always" | "reject_once";
+
+/** One way to answer. */
+export interface PermissionOption {
+  readonly optionId: string;
+  readonly name: string;
+  readonly kind: PermissionKind;
+}
+
+/** What the person did; `optionId` is there if an option was selected. */
+export interface PermissionOutcome {
+  readonly outcome: PermissionOutcomeKind;
+  readonly optionId?: string;
+}
+
+/** Whether the person chose an option, or the turn was stopped meanwhile. */
+export type PermissionOutcomeKind = "selected" | "cancelled";
+
+/** The tool call in question, as `tool_call` told of it. */
+export interface PermissionToolCall {
+  readonly toolCallId: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: ToolStatus;
+  readonly locations: readonly ToolLocation[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
 /** Pins a message of the context, or unpins it. */
 export interface PinParams {
   readonly sessionId: string;
@@ -542,11 +593,57 @@ export interface PromptParams {
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** How the turn ended: ACP's stop reason. */
+export interface PromptResult {
+  readonly stopReason: TurnEnd;
+}
+
+/**
+ * Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
+ * words for the person.
+ */
+export interface Prompting {
+  readonly provider: string | null;
+  readonly remedy: string;
+}
+
 /** Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses. */
 export type Provider = "anthropic" | "openai" | "openai-responses";
 
+/** How to reach one provider. Keys are never settings: they come from the environment or the system's keyring. */
+export interface ProviderSettings {
+  /** What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file. */
+  readonly kind: "anthropic" | "openai" | "openai_chat" | "replay" | "scripted";
+  /** The server's address. Unset: the provider's own. */
+  readonly baseUrl?: string;
+  /** Environment variable that holds the key. Unset: the provider's own. */
+  readonly keyEnv?: string;
+  /** The script or transcript that a scripted or replay provider plays. */
+  readonly file?: string;
+  /** Models it serves; names may end in `*`. */
+  readonly models?: readonly string[];
+  /** The server understands tool calls. @default true */
+  readonly nativeTools?: boolean;
+  /** Seconds without a word from the server after which it is given up. @default 120.0 */
+  readonly timeout?: number;
+  /** Let the provider itself clear or compact, where its API offers that. @default false */
+  readonly contextEditing?: boolean;
+}
+
 /** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
+
+/** The server asks the client whether a tool call may be made. */
+export interface RequestPermissionParams {
+  readonly sessionId: string;
+  readonly toolCall: PermissionToolCall;
+  readonly options: readonly PermissionOption[];
+}
+
+/** The client's answer. */
+export interface RequestPermissionResult {
+  readonly outcome: PermissionOutcome;
+}
 
 /** A file or other resource put into the conversation; without `text` it is only a link. */
 export interface ResourceBlock {
@@ -638,12 +735,13 @@ export interface SessionParams {
   readonly sessionId: string;
 }
 
-/** A session and how full it is. */
+/** A session, how full it is, and whether it can be prompted. */
 export interface SessionResult {
   readonly sessionId: string;
   readonly title: string;
   readonly cwd: string;
   readonly usage: UsageResult;
+  readonly prompting: Prompting;
 }
 
 /** All settings of Ullage. */
@@ -652,7 +750,12 @@ export interface Settings {
   readonly model?: string;
   /** Overrides per model name, for example its window. */
   readonly models?: Readonly<Record<string, ModelSettings>>;
+  /** Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key. */
+  readonly provider?: string;
+  /** Providers by name. */
+  readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly context?: ContextSettings;
+  readonly summary?: SummarySettings;
   readonly hooks?: HookSettings;
 }
 
@@ -691,6 +794,23 @@ export type Speaker = "tool" | "assistant" | "user";
 
 export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;
 
+/** Who writes the summary of a compaction, and how. */
+export interface SummarySettings {
+  /** auto: a model where one is configured, else offline. @default "auto" */
+  readonly writer?: "auto" | "model" | "offline";
+  /** Model that writes summaries. Unset: the session's own. */
+  readonly model?: string;
+  /**
+   * File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after
+   * them.
+   */
+  readonly promptFile?: string;
+  /** Share of the usable window from which a summary is prepared in the background. @default 0.75 */
+  readonly prepareAt?: number;
+  /** Ask instead of compacting by itself, as long as the context is not over its usable window. @default false */
+  readonly confirm?: boolean;
+}
+
 /** Plain text. */
 export interface TextBlock {
   readonly type: "text";
@@ -719,11 +839,47 @@ export interface TokenBudget {
   readonly type: "token_budget";
 }
 
+/** The model calls a tool. */
+export interface ToolCall {
+  readonly sessionUpdate: "tool_call";
+  readonly toolCallId: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: ToolStatus;
+  readonly locations: readonly ToolLocation[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
+/** A tool call goes on or ends; fields left out keep what they were. */
+export interface ToolCallUpdate {
+  readonly sessionUpdate: "tool_call_update";
+  readonly toolCallId: string;
+  readonly status: ToolStatus;
+  readonly title?: string;
+  readonly content?: readonly ToolContent[];
+  readonly rawInput?: Readonly<Record<string, unknown>>;
+}
+
+/** ACP's tool call content: what the tool returned, as text. */
+export interface ToolContent {
+  readonly type: "content";
+  readonly content: TextContent;
+}
+
 /** A tool offered to the model; `input_schema` is JSON Schema. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description?: string;
   readonly input_schema?: Readonly<Record<string, unknown>>;
+}
+
+/** ACP's kinds of tool calls, those that our tools have. */
+export type ToolKind = "read" | "search" | "edit" | "think" | "other";
+
+/** A file that a tool call touches; `line` counts from 1. */
+export interface ToolLocation {
+  readonly path: string;
+  readonly line?: number;
 }
 
 /** What the tool call `tool_use_id` returned. */
@@ -734,6 +890,9 @@ export interface ToolResultBlock {
   /** @default false */
   readonly is_error?: boolean;
 }
+
+/** A tool call's life. */
+export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
 /** A model's call of the tool `name`; the result carries the same `id`. */
 export interface ToolUseBlock {
@@ -753,6 +912,9 @@ export interface TruncateRange {
 /** What happens when the context is full: whole messages go by one of the strategies, or a summary is made. */
 export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summarize";
 
+/** Why a prompt turn ended: ACP's closed set of stop reasons. */
+export type TurnEnd = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
+
 /**
  * Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would
  * bring back.
@@ -764,11 +926,22 @@ export interface UndoParams {
   readonly dryRun?: boolean;
 }
 
-export type Update = UsageUpdate | CompactionUpdate | CompactionSummaryChunk | Notice | SessionInfoUpdate;
+export type Update =
+  | UsageUpdate
+  | CompactionUpdate
+  | CompactionSummaryChunk
+  | Notice
+  | SessionInfoUpdate
+  | UserMessageChunk
+  | AgentMessageChunk
+  | AgentThoughtChunk
+  | ToolCall
+  | ToolCallUpdate;
 
 /**
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read
- * from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+ * from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the
+ * other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */
@@ -779,6 +952,8 @@ export interface Usage {
   readonly cache_read_input_tokens?: number;
   /** @default 0 */
   readonly cache_creation_input_tokens?: number;
+  /** @default 0 */
+  readonly reasoning_tokens?: number;
 }
 
 /** What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown. */
@@ -801,10 +976,14 @@ export interface UsageMeta {
   readonly shares: BudgetShares | null;
 }
 
-/** How full a context is: tokens used, the model's window (null while unknown), and all that is known beside. */
+/**
+ * How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every
+ * request's price is known, and all that is known beside.
+ */
 export interface UsageResult {
   readonly used: number;
   readonly size: number | null;
+  readonly cost?: Cost;
   readonly _meta: { readonly ullage: UsageMeta };
 }
 
@@ -815,12 +994,23 @@ export interface UsageResult {
  */
 export type UsageSource = "reported" | "estimated" | "stale";
 
-/** Tokens in context and the window in effect. Never sent with a guessed `size`. */
+/**
+ * Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
+ * Never sent with a guessed `size`.
+ */
 export interface UsageUpdate {
   readonly sessionUpdate: "usage_update";
   readonly used: number;
   readonly size: number;
+  readonly cost?: Cost;
   readonly _meta?: { readonly ullage: UsageMeta };
+}
+
+/** The person's prompt as it enters the transcript, so that every client of the session shows it. */
+export interface UserMessageChunk {
+  readonly sessionUpdate: "user_message_chunk";
+  readonly content: TextContent;
+  readonly messageId: string;
 }
 
 /** Starts a session. */
@@ -844,8 +1034,8 @@ export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/sess
 /** Takes a session off the list. */
 export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
 
-/** Asks the model. Without one, says so. */
-export const SessionPrompt: Method<PromptParams, Nothing> = { name: "ullage/session/prompt" };
+/** Asks the model, and answers when its turn is over. */
+export const SessionPrompt: Method<PromptParams, PromptResult> = { name: "ullage/session/prompt" };
 
 /** Hands in messages and the provider's usage, for a client that runs its own model. */
 export const SessionAppend: Method<AppendParams, AppendResult> = { name: "ullage/session/append" };
@@ -886,6 +1076,9 @@ export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage
 /** Lists every edit ever made. */
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
 
+/** Asks the person whether a tool call may be made. Sent by the server. */
+export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
+
 /** What happens in a session, sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };
 
@@ -915,6 +1108,12 @@ export const errorCodes = {
   CannotFit: 1302,
   ProviderError: 1400,
   NoModelConfigured: 1401,
+  ProviderUnavailable: 1402,
+  RateLimited: 1403,
+  AuthenticationFailed: 1404,
+  ContextTooLong: 1405,
+  RequestRefused: 1406,
+  AnswerBroken: 1407,
   Cancelled: -32800,
 } as const;
 

@@ -1,7 +1,7 @@
 /** What every surface of the extension shows, as one interface: the status bar, the Context view, the commands. */
 import type * as vscode from 'vscode';
 
-import type { Method, SessionNotification, UsageMeta } from './protocol.gen';
+import type { Cost, Method, Prompting, SessionNotification, UsageMeta } from './protocol.gen';
 
 /** How full a session's context is, as last told by the server. Tokens; `size` is null while the window is unknown. */
 export interface UsageState {
@@ -10,6 +10,8 @@ export interface UsageState {
   readonly used: number;
   readonly size: number | null;
   readonly meta: UsageMeta;
+  /** What the session has cost, where that is known. */
+  readonly cost?: Cost | undefined;
   /** When it came, Unix milliseconds. */
   readonly at: number;
 }
@@ -34,6 +36,8 @@ export interface SessionModel {
   readonly usage: UsageState | undefined;
   /** The active session's compaction while one runs. */
   readonly compaction: CompactionState | undefined;
+  /** Whether the active session's prompts would be answered; undefined until that is known. */
+  readonly prompting: Prompting | undefined;
   readonly onDidChangeUsage: vscode.Event<UsageState>;
   readonly onDidChangeSession: vscode.Event<string | undefined>;
   /** Every `ullage/session/update`, raw, of every session. */

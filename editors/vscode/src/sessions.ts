@@ -3,15 +3,16 @@ import * as vscode from 'vscode';
 
 import { errorKind } from './errors';
 import {
-  ContextGet,
   ContextHistory,
   SessionLoad,
   type CompactionUpdate,
   type EditInfo,
   type Method,
+  type Prompting,
   type SessionNotification,
   type SessionResult,
   type UsageMeta,
+  type UsageResult,
 } from './protocol.gen';
 import type { CompactionState, SessionModel, UsageState } from './session';
 
@@ -33,6 +34,7 @@ export interface Door {
 interface Known {
   title: string;
   usage?: UsageState;
+  prompting?: Prompting;
   compaction?: CompactionState | undefined;
   lastEdit?: EditInfo | undefined;
 }
@@ -74,6 +76,10 @@ export class Sessions implements SessionModel, vscode.Disposable {
     return this.#active?.compaction;
   }
 
+  get prompting(): Prompting | undefined {
+    return this.#active?.prompting;
+  }
+
   get title(): string {
     return this.#active?.title ?? '';
   }
@@ -90,9 +96,10 @@ export class Sessions implements SessionModel, vscode.Disposable {
   /** Makes a session the one that is shown, and remembers it for this workspace. */
   async activate(session: SessionResult): Promise<void> {
     this.#activeId = session.sessionId;
+    this.#entry(session.sessionId).prompting = session.prompting;
     this.#learn(session.sessionId, session.title);
     this.#sessionChanged.fire(session.sessionId);
-    this.#setUsage(session.sessionId, session.usage.used, session.usage.size, session.usage._meta.ullage);
+    this.#setUsage(session.sessionId, session.usage);
     await this.#memory.update(REMEMBERED, session.sessionId);
     await this.refreshEdits(session.sessionId);
   }
@@ -113,12 +120,12 @@ export class Sessions implements SessionModel, vscode.Disposable {
     }
   }
 
-  /** Asks for the figures again, for example after a change of settings. */
-  async refreshUsage(): Promise<void> {
-    const id = this.#activeId;
-    if (!id) return;
-    const usage = await this.request(ContextGet, { sessionId: id });
-    this.#setUsage(id, usage.used, usage.size, usage._meta.ullage);
+  /** Asks for the figures again, and who would answer prompts, for example after a change of settings. */
+  async refresh(): Promise<void> {
+    if (!this.#activeId) return;
+    const { sessionId, usage, prompting } = await this.request(SessionLoad, { sessionId: this.#activeId });
+    this.#entry(sessionId).prompting = prompting;
+    this.#setUsage(sessionId, usage);
   }
 
   async refreshEdits(sessionId: string): Promise<void> {
@@ -141,11 +148,11 @@ export class Sessions implements SessionModel, vscode.Disposable {
   #take({ sessionId, update }: SessionNotification): void {
     switch (update.sessionUpdate) {
       case 'usage_update':
-        if (update._meta) this.#setUsage(sessionId, update.used, update.size, update._meta.ullage);
+        if (update._meta) this.#setUsage(sessionId, { ...update, _meta: update._meta });
         break;
       case 'session_info_update':
         if (update.title !== undefined) this.#learn(sessionId, update.title);
-        if (update._meta) this.#setUsage(sessionId, total(update._meta.ullage), null, update._meta.ullage);
+        if (update._meta) this.#setUsage(sessionId, { used: total(update._meta.ullage), size: null, _meta: update._meta });
         break;
       case 'compaction_update':
         this.#takeCompaction(sessionId, update);
@@ -188,9 +195,9 @@ export class Sessions implements SessionModel, vscode.Disposable {
     if (sessionId === this.#activeId) this.#compactionChanged.fire(compaction);
   }
 
-  #setUsage(sessionId: string, used: number, size: number | null, meta: UsageMeta): void {
+  #setUsage(sessionId: string, { used, size, cost, _meta }: UsageResult): void {
     const known = this.#entry(sessionId);
-    known.usage = { sessionId, title: known.title, used, size, meta, at: Date.now() };
+    known.usage = { sessionId, title: known.title, used, size, cost, meta: _meta.ullage, at: Date.now() };
     if (sessionId === this.#activeId) this.#usageChanged.fire(known.usage);
   }
 

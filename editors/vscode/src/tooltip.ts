@@ -1,6 +1,6 @@
 /** The status item's tooltip as Markdown: a pure function of the figures. */
 import { bar } from './bar';
-import { ago, full, messages, percent, short } from './figures';
+import { ago, full, messages, money, percent, short } from './figures';
 import type { EditInfo } from './protocol.gen';
 import type { UsageState } from './session';
 
@@ -27,7 +27,7 @@ export function tooltipMarkdown(usage: UsageState, lastEdit: EditInfo | undefine
     `**${escapeMarkdown(usage.title || 'Untitled session')}** · ${escapeMarkdown(usage.meta.model || 'model unknown')}`,
     gauge(usage),
     breakdown(usage),
-    [sourceLine(usage, now), lastEditLine(lastEdit, now)].filter(Boolean).join('  \n'),
+    [sourceLine(usage, now), lastEditLine(lastEdit, now), costLine(usage)].filter(Boolean).join('  \n'),
     links(usage),
   ].join('\n\n');
 }
@@ -63,6 +63,11 @@ function lastEditLine(edit: EditInfo | undefined, now: number): string {
   if (!edit) return '';
   const what = edit.kind === 'compaction' ? 'Compacted' : 'Cleared';
   return `${what} ${ago(edit.timestamp, now)} (${edit.trigger}), saved ${short(edit.tokensSaved)}`;
+}
+
+/** Markdown reads two dollar signs as the edges of a formula or of an icon's name. */
+function costLine({ cost }: UsageState): string {
+  return cost ? `Cost so far ${escapeMarkdown(money(cost))}, by list prices` : '';
 }
 
 function links(usage: UsageState): string {

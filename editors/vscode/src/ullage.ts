@@ -1,12 +1,15 @@
 /** The one object that owns everything: the connection, the sessions, what is on screen. */
 import * as vscode from 'vscode';
 
+import { Chat } from './chat';
 import { Connection } from './connection';
 import { errorText } from './errors';
 import { HealthItem } from './healthItem';
 import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
+import { Permissions } from './permissions';
 import { Preview } from './preview';
+import { SessionCancel } from './protocol.gen';
 import { ServerLocator } from './server';
 import { Sessions } from './sessions';
 import { StatusBar } from './statusBar';
@@ -19,6 +22,7 @@ export class Ullage implements vscode.Disposable {
   readonly messages = new MessageDocuments();
   readonly connection: Connection;
   readonly sessions: Sessions;
+  readonly chat: Chat;
   readonly notices: Notices;
   readonly version: string;
   readonly #disposables: vscode.Disposable;
@@ -27,8 +31,9 @@ export class Ullage implements vscode.Disposable {
   constructor(context: vscode.ExtensionContext) {
     const packageJson = context.extension.packageJSON as { readonly version: string };
     this.version = packageJson.version;
-    this.connection = new Connection(new ServerLocator(context, this.log), this.log);
+    this.connection = new Connection(new ServerLocator(context, this.log), this.log, new Permissions());
     this.sessions = new Sessions(this.connection, context.workspaceState);
+    this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }));
     this.notices = new Notices(this.sessions, context.workspaceState);
     this.#disposables = vscode.Disposable.from(
       new StatusBar(this.connection, this.sessions),
@@ -43,6 +48,7 @@ export class Ullage implements vscode.Disposable {
       this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.connection.restart()); }),
+      this.chat,
       this.sessions,
       this.connection,
       this.preview,
@@ -77,7 +83,7 @@ export class Ullage implements vscode.Disposable {
 
   async #pushSettings(): Promise<void> {
     await this.connection.pushSettings();
-    await this.sessions.refreshUsage();
+    await this.sessions.refresh();
   }
 }
 

@@ -11,11 +11,14 @@ from ullage.acp import handshake
 from ullage.acp import sessions as acp_sessions
 from ullage.acp.announce import Announcer
 from ullage.acp.connection import AcpConnection, Handler
+from ullage.acp.editor_files import ClientFiles
+from ullage.acp.permissions import AcpPermissions
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
 from ullage.api import session_methods as api
 from ullage.api.settings_section import read_settings
 from ullage.api.table import AnyMethod
+from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
 from ullage.service.ports import MemoryFiles
@@ -44,22 +47,28 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
 class Agent:
     """One client's agent; `connection` is the way in and out."""
 
-    def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str) -> None:
+    def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str, max_line: int = MAX_LINE) -> None:
         self._hooks = hooks
         self._methods = methods
         self._version = version
         self._settings = hooks.settings
         self._opened: Workspace | None = None
-        self.connection = AcpConnection(INITIALIZE)
-        self._announcer = Announcer(self.connection.tell)
+        self.connection = AcpConnection(INITIALIZE, max_line)
+        self._announcer = Announcer(self.connection.tell, self._folder)
         self._install()
 
     def workspace(self) -> Workspace:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
+            self._opened.permissions = AcpPermissions(self.connection.ask, self._folder)
+            if self._announcer.client.reads_files:
+                self._opened.editor_files = ClientFiles(self.connection.ask)
             self._opened.configure(self._settings)
         return self._opened
+
+    def _folder(self, session_id: str) -> str:
+        return self.workspace().session(session_id).transcript.cwd
 
     def _install(self) -> None:
         prompts = PromptHandlers(self.workspace, self._announcer, self._hooks.memory)
@@ -93,7 +102,7 @@ class Agent:
         if params.method_id != handshake.KEY_METHOD.id:
             known = handshake.KEY_METHOD.id
             raise InvalidRequest(f"there is no authentication method {params.method_id!r}; there is {known!r}")
-        self._hooks.check_model(self.workspace())
+        await asyncio.to_thread(self._hooks.check_model, self.workspace())
         return api.Nothing()
 
 

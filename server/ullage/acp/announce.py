@@ -6,11 +6,13 @@ text, but for those that repeat what is shown of a compaction.
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import PurePath
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from ullage.acp.client import Client
-from ullage.acp.updates import AgentMessageChunk, OwnUpdate, ToolCall, ToolCallUpdate, ToolContent
+from ullage.acp.updates import AgentContentChunk, OwnUpdate
 from ullage.model import words
 from ullage.model.updates import (
     CompactionStatus,
@@ -18,7 +20,13 @@ from ullage.model.updates import (
     CompactionUpdate,
     Notice,
     TextContent,
+    ToolCall,
+    ToolCallUpdate,
+    ToolContent,
+    ToolKind,
+    ToolStatus,
     Update,
+    UserMessageChunk,
 )
 
 UPDATE_METHOD = "session/update"
@@ -33,10 +41,11 @@ class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Announcer:
-    """The workspace's listener; `tell` sends a notification."""
+    """The workspace's listener; `tell` sends a notification, `folder` gives a session's."""
 
-    def __init__(self, tell: Callable[[str, Struct], None]) -> None:
+    def __init__(self, tell: Callable[[str, Struct], None], folder: Callable[[str], str]) -> None:
         self._tell = tell
+        self._folder = folder
         self._hushed = False
         self.client = Client()
 
@@ -49,6 +58,11 @@ class Announcer:
                 self._show_compaction(session_id, update)
             case Notice() if not self.client.shows_notices:
                 self._say_notice(session_id, update)
+            case UserMessageChunk():
+                # The client that asked shows its prompt already.
+                pass
+            case ToolCall():
+                self.send(session_id, with_whole_paths(update, self._folder(session_id)))
             case _:
                 self.send(session_id, update)
 
@@ -56,9 +70,21 @@ class Announcer:
         """Sends an update as it is."""
         self._tell(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
 
+    def show_again(self, session_id: str, update: Update | OwnUpdate) -> None:
+        """Sends a piece of a stored transcript, which has no notices and only compactions that ended."""
+        match update:
+            case CompactionUpdate() if not self.client.shows_compactions:
+                begun = replace(update, status=CompactionStatus.IN_PROGRESS)
+                self._show_compaction(session_id, begun)
+                self._show_compaction(session_id, update)
+            case ToolCall():
+                self.send(session_id, with_whole_paths(update, self._folder(session_id)))
+            case _:
+                self.send(session_id, update)
+
     def say(self, session_id: str, text: str) -> None:
         """Sends text of the agent's own, which is no part of the transcript."""
-        self.send(session_id, AgentMessageChunk(content=TextContent(text=text)))
+        self.send(session_id, AgentContentChunk(content=TextContent(text=text)))
 
     @contextmanager
     def hushed(self) -> Generator[None]:
@@ -80,17 +106,25 @@ class Announcer:
         self.say(session_id, f"_{notice.title}{description}_\n\n")
 
 
+def with_whole_paths(call: ToolCall, folder: str) -> ToolCall:
+    """The call with its locations as ACP wants them, absolute."""
+    return replace(call, locations=tuple(replace(at, path=str(PurePath(folder, at.path))) for at in call.locations))
+
+
 def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpdate:
     """A compaction for a client that has no place for one: begun, or ended with its summary or its error."""
     match update.status:
         case CompactionStatus.IN_PROGRESS:
             return ToolCall(
-                tool_call_id=update.compaction_id, title="Compacting the context", kind="think", status="in_progress"
+                tool_call_id=update.compaction_id,
+                title="Compacting the context",
+                kind=ToolKind.THINK,
+                status=ToolStatus.IN_PROGRESS,
             )
         case CompactionStatus.COMPLETED:
             return ToolCallUpdate(
                 tool_call_id=update.compaction_id,
-                status="completed",
+                status=ToolStatus.COMPLETED,
                 title=_done(update),
                 content=() if update.summary is UNSET else tuple(ToolContent(content=text) for text in update.summary),
             )
@@ -98,7 +132,7 @@ def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpda
             failed = words.compaction_failed("" if update.error is UNSET else update.error)
             return ToolCallUpdate(
                 tool_call_id=update.compaction_id,
-                status="failed",
+                status=ToolStatus.FAILED,
                 title=failed if update.status is CompactionStatus.FAILED else "Compaction cancelled",
             )
 

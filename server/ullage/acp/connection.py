@@ -9,7 +9,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -17,21 +17,16 @@ from msgspec import Raw, Struct
 from ullage.acp.errors import wire_error
 from ullage.jsonrpc import codes
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, read_params
-from ullage.jsonrpc.errors import ErrorObject, RpcError
-from ullage.jsonrpc.lines import LineSplitter, LineTooLong
+from ullage.jsonrpc.errors import BadReply, ErrorObject, RpcError
+from ullage.jsonrpc.lines import MAX_LINE, LineSplitter, LineTooLong
 from ullage.jsonrpc.peer import Answered, Called, Cancelled, Event, Ignored, Notified, Peer, Refused, cancelled
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
+from ullage.system.stdio import Writer
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
 Handler = Callable[[Any], Coroutine[Any, Any, Any]]
-
-
-class Writer(Protocol):
-    """Where messages go; returns at once."""
-
-    def write(self, data: bytes) -> None: ...
 
 
 class Reply(Struct, frozen=True):
@@ -39,10 +34,6 @@ class Reply(Struct, frozen=True):
 
     result: Any
     then: Callable[[], object]
-
-
-class BadReply(Exception):
-    """The client answered with an error, or with something that is no answer."""
 
 
 class _Route(Struct, frozen=True):
@@ -56,10 +47,10 @@ class AcpConnection:
     `opening` is the one method that may, and must, come first.
     """
 
-    def __init__(self, opening: str, max_line: int | None = None) -> None:
+    def __init__(self, opening: str, max_line: int = MAX_LINE) -> None:
         self._opening = opening
         self._peer = Peer()
-        self._lines = LineSplitter() if max_line is None else LineSplitter(max_line)
+        self._lines = LineSplitter(max_line)
         self._routes: dict[str, _Route] = {}
         self._running: dict[RequestId | None, asyncio.Task[tuple[Raw, Callable[[], object]]]] = {}
         self._questions: dict[RequestId, asyncio.Future[Answered]] = {}

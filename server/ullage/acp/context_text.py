@@ -10,11 +10,11 @@ from ullage.model.usage import Breakdown
 def context_text(usage: UsageResult) -> str:
     """The line, the parts, and where the thresholds lie."""
     meta = usage.meta.ullage
+    parts = [*_parts(meta.breakdown)]
     lines = [
         f"**{words.context_line(usage.used, usage.size, meta.source)}**",
         "",
-        *_parts(meta.breakdown),
-        "",
+        *([*parts, ""] if parts else ()),
         f"{meta.messages_active:,} messages in the context, {meta.messages_archived:,} archived, "
         f"{meta.compactions:,} compactions.",
     ]

@@ -64,9 +64,11 @@ def _model_option(workspace: Workspace, session: Session) -> Iterator[ConfigOpti
 
 
 def _known_models(workspace: Workspace) -> Iterator[str]:
-    """The models that the settings name."""
-    yield workspace.settings.model
-    yield from workspace.settings.models
+    """The models that the settings name; a provider's patterns name none."""
+    settings = workspace.settings
+    yield settings.model
+    yield from settings.models
+    yield from (name for own in settings.providers.values() for name in own.models if "*" not in name)
 
 
 def _switch(enabled: bool, client: Client) -> ConfigOption:

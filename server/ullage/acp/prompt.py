@@ -1,7 +1,7 @@
 """`session/prompt` and `session/cancel`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ullage.acp.announce import Announcer
@@ -23,39 +23,47 @@ class PromptHandlers:
         self._workspace = workspace
         self._announcer = announcer
         self._memory = memory
-        self._commands: dict[str, set[asyncio.Task[str]]] = {}
+        self._running: dict[str, set[asyncio.Task[Any]]] = {}
 
     async def prompt(self, params: api.PromptParams) -> Any:
         """Answers when the turn is over."""
-        workspace = self._workspace()
-        workspace.session(params.session_id)
+        workspace, session_id = self._workspace(), params.session_id
+        workspace.session(session_id)
         invocation = find_command(params.prompt)
         if invocation is None:
-            return await api.prompt(workspace, params)
-        return await self._run(params.session_id, invocation)
+            return await self._run(session_id, api.prompt(workspace, params))
+        return await self._run(session_id, self._command(session_id, invocation))
 
     async def cancel(self, params: api.SessionParams) -> None:
         """Stops whatever runs in the session; what was asked is answered `cancelled`."""
-        for task in self._commands.get(params.session_id, ()):
-            task.cancel()
-        self._workspace().cancel(params.session_id)
+        workspace, session_id = self._workspace(), params.session_id
+        workspace.cancel(session_id)
+        # A turn ends in order by itself. One that has not begun, or a command, has only its task.
+        if session_id not in workspace.turns.running:
+            for task in self._running.get(session_id, ()):
+                task.cancel()
 
-    async def _run(self, session_id: str, invocation: Invocation) -> Any:
+    async def _command(self, session_id: str, invocation: Invocation) -> Any:
         scene = CommandScene(workspace=self._workspace(), session_id=session_id, memory=self._memory)
-        task = asyncio.get_running_loop().create_task(_answer(scene, invocation))
-        running = self._commands.setdefault(session_id, set())
+        self._announcer.say(session_id, await _answer(scene, invocation))
+        return _END_TURN
+
+    async def _run(self, session_id: str, work: Coroutine[Any, Any, Any]) -> Any:
+        """The work's result; `cancelled` if `session/cancel` stopped it. Cancelling the request stops it, too."""
+        task = asyncio.get_running_loop().create_task(work)
+        running = self._running.setdefault(session_id, set())
         running.add(task)
         try:
             await asyncio.wait([task])
-        finally:
+        except asyncio.CancelledError:
             task.cancel()
+            await asyncio.wait([task])
+            raise
+        finally:
             running.discard(task)
             if not running:
-                self._commands.pop(session_id, None)
-        if task.cancelled():
-            return _CANCELLED
-        self._announcer.say(session_id, task.result())
-        return _END_TURN
+                self._running.pop(session_id, None)
+        return _CANCELLED if task.cancelled() else task.result()
 
 
 async def _answer(scene: CommandScene, invocation: Invocation) -> str:

@@ -1,7 +1,5 @@
 """Session updates that this door alone sends: a transcript replayed, the commands there are, the config options."""
 
-from typing import Any, Literal
-
 from msgspec import UNSET, Struct, UnsetType
 
 from ullage.model.updates import TextContent
@@ -43,53 +41,18 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rena
     """The tag is ACP's `sessionUpdate`."""
 
 
-class UserMessageChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
-    """A block of what the person said."""
+class UserContentChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
+    """A block of what the person said, of any kind."""
 
     content: Content
     message_id: str
 
 
-class AgentMessageChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
-    """A block of what the agent said; without a message id it is no part of the transcript."""
+class AgentContentChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
+    """A block of what the agent said, of any kind; without a message id it is no part of the transcript."""
 
     content: Content
     message_id: str | UnsetType = UNSET
-
-
-class AgentThoughtChunk(_Update, frozen=True, kw_only=True, tag="agent_thought_chunk"):
-    """A block of the model's reasoning."""
-
-    content: Content
-    message_id: str
-
-
-class ToolContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="content"):
-    """A block of what a tool returned."""
-
-    content: Content
-
-
-ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
-
-
-class ToolCall(_Update, frozen=True, kw_only=True, tag="tool_call"):
-    """A tool call begins."""
-
-    tool_call_id: str
-    title: str
-    kind: Literal["think", "other"] = "other"
-    status: ToolStatus
-    raw_input: dict[str, Any] | UnsetType = UNSET
-
-
-class ToolCallUpdate(_Update, frozen=True, kw_only=True, tag="tool_call_update"):
-    """A tool call goes on or ends."""
-
-    tool_call_id: str
-    status: ToolStatus
-    title: str | UnsetType = UNSET
-    content: tuple[ToolContent, ...] | UnsetType = UNSET
 
 
 class CommandInput(Struct, frozen=True, kw_only=True):
@@ -149,12 +112,4 @@ class ConfigOptionUpdate(_Update, frozen=True, kw_only=True, tag="config_option_
     config_options: tuple[ConfigOption, ...]
 
 
-OwnUpdate = (
-    UserMessageChunk
-    | AgentMessageChunk
-    | AgentThoughtChunk
-    | ToolCall
-    | ToolCallUpdate
-    | AvailableCommandsUpdate
-    | ConfigOptionUpdate
-)
+OwnUpdate = UserContentChunk | AgentContentChunk | AvailableCommandsUpdate | ConfigOptionUpdate

@@ -34,7 +34,13 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.CannotFit: 1302,
     errors.ProviderError: 1400,
     errors.NoModelConfigured: 1401,
-    errors.AgentError: 1402,
+    errors.ProviderUnavailable: 1402,
+    errors.RateLimited: 1403,
+    errors.AuthenticationFailed: 1404,
+    errors.ContextTooLong: 1405,
+    errors.RequestRefused: 1406,
+    errors.AnswerBroken: 1407,
+    errors.AgentError: 1408,
     errors.Cancelled: REQUEST_CANCELLED,
 }
 

@@ -58,9 +58,9 @@ METHODS: tuple[AnyMethod, ...] = (
     Method(
         name="session/prompt",
         params=session.PromptParams,
-        result=session.Nothing,
+        result=session.PromptResult,
         handler=session.prompt,
-        doc="Asks the model. Without one, says so.",
+        doc="Asks the model, and answers when its turn is over.",
     ),
     Method(
         name="session/append",

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 import msgspec
 
+from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.notification import UPDATE, SessionNotification
@@ -25,11 +26,13 @@ _REF = "#/$defs/"
 
 
 def methods_document() -> dict[str, Any]:
-    """Every method, notification, update and error code; types are names in `schema_document()["$defs"]`."""
+    """Every method, notification, request to the client, update and error code; types are named as in the schema's
+    `$defs`."""
     return {
         "prefixes": PREFIXES,
         "methods": [_method(method) for method in METHODS],
         "notifications": [{"name": UPDATE, "params": SessionNotification.__name__, "doc": _doc(SessionNotification)}],
+        "clientMethods": [_client_method(method) for method in CLIENT_METHODS],
         "updates": [_update(variant) for variant in get_args(Update)],
         "errors": [_error(kind, code) for kind, code in CODES.items()],
     }
@@ -58,7 +61,8 @@ def settings_schema() -> dict[str, Any]:
 def wire_types() -> tuple[type, ...]:
     """The types that messages are made of, each with all it refers to: methods' first, in the table's order."""
     ours = dict.fromkeys(kind for method in METHODS for kind in (method.params, method.result))
-    return (*ours, SessionNotification, ErrorObject, Settings)
+    asked = (kind for method in CLIENT_METHODS for kind in (method.params, method.result))
+    return (*ours, *asked, SessionNotification, ErrorObject, Settings)
 
 
 def _method(method: AnyMethod) -> dict[str, Any]:
@@ -67,6 +71,15 @@ def _method(method: AnyMethod) -> dict[str, Any]:
         "kind": "notification" if method.notification else "request",
         "params": method.params.__name__,
         "result": None if method.notification else method.result.__name__,
+        "doc": method.doc,
+    }
+
+
+def _client_method(method: ClientMethod) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "params": method.params.__name__,
+        "result": method.result.__name__,
         "doc": method.doc,
     }
 

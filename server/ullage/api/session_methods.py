@@ -8,15 +8,16 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ullage import formats
+from ullage.api.prompt_content import read_prompt
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.imported import SkippedLine
 from ullage.formats.usage import convert_usage
-from ullage.model import words
-from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.answer import TurnEnd
+from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ContextSettings
-from ullage.service import export, sessions
+from ullage.service import export, sessions, turns
 from ullage.service.ports import SessionInfo
 from ullage.service.workspace import Workspace
 
@@ -162,6 +163,12 @@ class PromptParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     prompt: Annotated[tuple[dict[str, Any], ...], Meta(description="ACP content blocks.")]
 
 
+class PromptResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the turn ended: ACP's stop reason."""
+
+    stop_reason: TurnEnd
+
+
 class Nothing(Struct, frozen=True, kw_only=True):
     """An empty result."""
 
@@ -169,7 +176,7 @@ class Nothing(Struct, frozen=True, kw_only=True):
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
     session = sessions.new_session(workspace, created, params.system, params.tools, params.context)
-    return session_result(workspace, session)
+    return await session_result(workspace, session)
 
 
 async def configure_session(workspace: Workspace, params: ConfigureSessionParams) -> ConfigureSessionResult:
@@ -178,7 +185,7 @@ async def configure_session(workspace: Workspace, params: ConfigureSessionParams
 
 
 async def load_session(workspace: Workspace, params: SessionParams) -> SessionResult:
-    return session_result(workspace, sessions.load_session(workspace, params.session_id))
+    return await session_result(workspace, sessions.load_session(workspace, params.session_id))
 
 
 async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
@@ -192,23 +199,23 @@ async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> Lis
 
 async def fork_session(workspace: Workspace, params: ForkSessionParams) -> SessionResult:
     fork = sessions.fork_session(workspace, params.session_id, params.message_id, params.title)
-    return session_result(workspace, fork)
+    return await session_result(workspace, fork)
 
 
 async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
     workspace.session(params.session_id)
-    workspace.forget(params.session_id)
+    await workspace.end(params.session_id)
     return Nothing()
 
 
 async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing:
-    sessions.delete_session(workspace, params.session_id)
+    await sessions.delete_session(workspace, params.session_id)
     return Nothing()
 
 
-async def prompt(workspace: Workspace, params: PromptParams) -> Nothing:
-    workspace.session(params.session_id)
-    raise NoModelConfigured(words.no_model())
+async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
+    end = await turns.prompt(workspace, params.session_id, read_prompt(params.prompt))
+    return PromptResult(stop_reason=end)
 
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
@@ -228,7 +235,7 @@ async def import_session(workspace: Workspace, params: ImportParams) -> ImportRe
     session = await sessions.import_transcript(workspace, transcript, params.cwd)
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(
-        session=session_result(workspace, session),
+        session=await session_result(workspace, session),
         format=transcript.format,
         messages=session.transcript.messages,
         unread=unread,

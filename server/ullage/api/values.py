@@ -1,13 +1,16 @@
 """Values that several methods take or give."""
 
-from msgspec import Struct, field
+import asyncio
+
+from msgspec import UNSET, Struct, UnsetType, field
 
 from ullage.model.blocks import Block, TextBlock
+from ullage.model.errors import NoModelConfigured
 from ullage.model.message import Message, Role
-from ullage.model.updates import Meta, UsageMeta
+from ullage.model.updates import Cost, Meta, UsageMeta
 from ullage.service.ports import Ports
 from ullage.service.session import Session
-from ullage.service.usage import usage_meta
+from ullage.service.usage import cost_of, usage_meta
 from ullage.service.workspace import Workspace
 
 
@@ -31,20 +34,31 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class UsageResult(Struct, frozen=True, kw_only=True):
-    """How full a context is: tokens used, the model's window (null while unknown), and all that is known beside."""
+    """How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where
+    every request's price is known, and all that is known beside."""
 
     used: int
     size: int | None
+    cost: Cost | UnsetType = UNSET
     meta: Meta[UsageMeta] = field(name="_meta")
 
 
+class Prompting(Struct, frozen=True, kw_only=True):
+    """Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
+    words for the person."""
+
+    provider: str | None
+    remedy: str = ""
+
+
 class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session and how full it is."""
+    """A session, how full it is, and whether it can be prompted."""
 
     session_id: str
     title: str
     cwd: str
     usage: UsageResult
+    prompting: Prompting
 
 
 def usage_result(workspace: Workspace, session: Session) -> UsageResult:
@@ -53,15 +67,25 @@ def usage_result(workspace: Workspace, session: Session) -> UsageResult:
     return UsageResult(
         used=session.used,
         size=budget.window if budget else None,
+        cost=cost_of(session),
         meta=Meta(ullage=usage_meta(workspace, session)),
     )
 
 
-def session_result(workspace: Workspace, session: Session) -> SessionResult:
+async def session_result(workspace: Workspace, session: Session) -> SessionResult:
     """The session with its present figures."""
+    usage, transcript = usage_result(workspace, session), session.transcript
     return SessionResult(
         session_id=session.id,
-        title=session.transcript.title,
-        cwd=session.transcript.cwd,
-        usage=usage_result(workspace, session),
+        title=transcript.title,
+        cwd=transcript.cwd,
+        usage=usage,
+        prompting=await _prompting(workspace, usage.meta.ullage.model),
     )
+
+
+async def _prompting(workspace: Workspace, model: str) -> Prompting:
+    try:
+        return Prompting(provider=await asyncio.to_thread(workspace.ports.providers.name, model, workspace.settings))
+    except NoModelConfigured as error:
+        return Prompting(provider=None, remedy=str(error))

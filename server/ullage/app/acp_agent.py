@@ -7,8 +7,7 @@ from ullage.acp.agent import Agent, AgentHooks, serve
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
-from ullage.model import words
-from ullage.model.errors import NoModelConfigured
+from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.settings import Settings
 from ullage.service.ports import MemoryFiles
 from ullage.service.workspace import Workspace
@@ -20,7 +19,7 @@ def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
     return serve(make_agent(store_path, settings))
 
 
-def make_agent(store_path: Path | None, settings: Settings) -> Agent:
+def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
     """The agent, not yet connected; its sessions are those of the Language Server."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
@@ -37,8 +36,9 @@ def make_agent(store_path: Path | None, settings: Settings) -> Agent:
         return project_memory(cwd, store_path)
 
     hooks = AgentHooks(open=open_workspace, warm_up=warm_up, memory=memory, check_model=_check_model, settings=settings)
-    return Agent(hooks, METHODS, __version__)
+    return Agent(hooks, METHODS, __version__, max_line)
 
 
-def _check_model(_: Workspace) -> None:
-    raise NoModelConfigured(words.no_model())
+def _check_model(workspace: Workspace) -> None:
+    # May ask the system's keyring.
+    workspace.ports.providers.name(workspace.settings.model, workspace.settings)

@@ -7,13 +7,19 @@ from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.palette import COMMANDS
-from ullage.lsp.server import WorkspaceHooks, build_server, serve
+from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
 
 
 def serve_language_server(store_path: Path | None) -> int:
     """Serves one client until it is done; the exit status."""
+    share_the_interpreter()
+    return serve(make_language_server(store_path))
+
+
+def make_language_server(store_path: Path | None) -> UllageServer:
+    """The server, not yet connected."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
@@ -27,5 +33,4 @@ def serve_language_server(store_path: Path | None) -> int:
     hooks = WorkspaceHooks(
         open=open_workspace, warm_up=warm_up, configure=configure, cancel_compaction=Workspace.cancel
     )
-    share_the_interpreter()
-    return serve(build_server(hooks, METHODS, COMMANDS, __version__))
+    return build_server(hooks, METHODS, COMMANDS, __version__)

@@ -54,7 +54,7 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
 
 def _found(model: str) -> ContextLimits:
     listed = _listed()
-    for name, source in _candidates(model):
+    for name, source in listed_names(model):
         if facts := listed.get(name):
             found = _listed_limits(model, name, facts, source)
             return _with_million(found) if model.endswith(_MILLION) else found
@@ -67,7 +67,7 @@ def _found(model: str) -> ContextLimits:
     return _with_million(assumed) if model.endswith(_MILLION) else assumed
 
 
-def _candidates(model: str) -> Iterator[tuple[str, LimitsSource]]:
+def listed_names(model: str) -> Iterator[tuple[str, LimitsSource]]:
     """Names to look for, the most telling first. Some routers write versions with dots (`claude-sonnet-4.5`)."""
     whole = model.strip().lower()
     plain = without_provider(model)
@@ -93,7 +93,7 @@ def _with_million(limits: ContextLimits) -> ContextLimits:
 def _override_for(model: str, overrides: Mapping[str, ModelSettings]) -> ModelSettings | None:
     """The setting under the model's own name, or under the name it has without provider and date."""
     by_name = {name.lower(): settings for name, settings in overrides.items()}
-    return next((by_name[name] for name, _ in _candidates(model) if name in by_name), None)
+    return next((by_name[name] for name, _ in listed_names(model) if name in by_name), None)
 
 
 def _overridden(limits: ContextLimits, settings: ModelSettings | None) -> ContextLimits:

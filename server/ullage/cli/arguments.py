@@ -164,6 +164,20 @@ def _demo(parser: ArgumentParser) -> None:
     _drawing(parser)
 
 
+def _doctor(parser: ArgumentParser) -> None:
+    parser.add_argument("--provider", metavar="NAME", help="check this provider: anthropic, openai, or one of your own")
+    parser.add_argument(
+        "--kind",
+        choices=["anthropic", "openai", "openai_chat", "scripted", "replay"],
+        help="what it speaks; openai_chat unless it is known by name",
+    )
+    parser.add_argument("--base-url", metavar="URL", help="its address, for example http://localhost:11434/v1")
+    parser.add_argument("--key-env", metavar="VARIABLE", help="the environment variable that holds its key")
+    parser.add_argument("--file", metavar="PATH", help="the script or transcript that it plays")
+    parser.add_argument("--model", metavar="NAME", help="a model that it should have")
+    parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+
 def _schema(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="?", choices=["methods", "settings"], default="methods", help="the protocol, or the settings"
@@ -181,6 +195,6 @@ COMMANDS = (
     Command("export", "write a stored session out", _export),
     Command("search", "search everything ever said in stored sessions", _search),
     Command("demo", "watch a conversation fill a context and be compacted", _demo),
-    Command("doctor", "check the installation", _nothing),
+    Command("doctor", "check the installation and the providers", _doctor),
     Command("schema", "print the JSON Schema of the protocol or the settings", _schema),
 )

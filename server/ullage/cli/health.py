@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import hashlib
-import os
 import sys
 import tempfile
 import time
@@ -12,11 +11,12 @@ from contextlib import closing
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
+from ullage.cli.check import Check
 from ullage.cli.client import start_server
+from ullage.cli.provider_health import GivenProvider, provider_checks
 from ullage.model.errors import UllageError
 from ullage.store.connection import connect, default_path
 from ullage.store.schema import VERSION
@@ -24,25 +24,16 @@ from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
 
 _OLDEST_PYTHON = (3, 11)
-_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 # A text and its tokens in o200k_base, GPT-4o's encoding, as OpenAI's own tokenizer counts them.
 _KNOWN_MODEL, _KNOWN_TEXT, _KNOWN_TOKENS = "gpt-4o", "tiktoken is great!", 6
 _REINSTALL = "install Ullage again: a file of the package is damaged"
 
 
-class Check(Struct, frozen=True, kw_only=True):
-    """What was found; `remedy` only where something is wrong."""
-
-    what: str
-    found: str
-    remedy: str = ""
-
-
-def checks(store: Path | None) -> Iterator[Check]:
+def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check]:
     """All checks, one after the other."""
     yield _python()
     yield from (_guarded(what, check) for what, check in _guardable(store))
-    yield _keys()
+    yield from provider_checks(provider)
 
 
 def _guardable(store: Path | None) -> Iterator[tuple[str, Callable[[], Check]]]:
@@ -103,11 +94,6 @@ def _counting() -> Check:
 def _catalog() -> Check:
     models = msgspec.json.decode(MODELS.read_bytes(), type=dict[str, object])
     return Check(what="catalog", found=f"limits of {len(models):,} models", remedy="" if models else _REINSTALL)
-
-
-def _keys() -> Check:
-    told = ", ".join(f"{key} {'is set' if os.environ.get(key) else 'is not set'}" for key in _KEYS)
-    return Check(what="keys", found=f"{told}; none is needed for counting and offline compaction")
 
 
 def _server() -> Check:

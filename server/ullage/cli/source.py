@@ -25,7 +25,7 @@ from ullage.model.events import (
     SessionForked,
     UsageReported,
 )
-from ullage.model.settings import ContextSettings, ModelSettings, Settings
+from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.service.session import Session
 from ullage.service.sessions import import_transcript
 from ullage.service.workspace import Workspace
@@ -79,9 +79,10 @@ def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
 
 
 def reading_settings(model: str, window: int | None) -> Settings:
-    """Settings for looking at a transcript: nothing is compacted unasked, nothing but the file is looked at."""
+    """Settings for looking at a transcript: nothing is compacted unasked, only the file is read, no model is asked."""
     models = {model: ModelSettings(window=window)} if window else {}
-    return Settings(model=model, models=models, context=ContextSettings(enabled=False, bring_back="off"))
+    context = ContextSettings(enabled=False, bring_back="off")
+    return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
 
 
 def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:

@@ -6,6 +6,7 @@ Two steps, since a summary may come from a model: `plan_compaction` decides what
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,8 +45,20 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
     whole_turns: float = 0.5
 
 
-# Given the messages and the places of the tail: what a range before it is worth verbatim, 0 for nothing.
-Worth = Callable[[Sequence[Message], range], Callable[[range], float]]
+class Judge(Protocol):
+    """Says of messages that belong together, given as a range of places, whether they should stay verbatim."""
+
+    def worth(self, group: range) -> float:
+        """What they are worth; 0 for nothing."""
+        ...
+
+    def may_stay(self, group: range) -> bool:
+        """Whether nothing in them forbids it. Costs more, and is asked of few: of those that would stay."""
+        ...
+
+
+# Given the messages and the places of the tail: who judges what stands before it.
+MakeJudge = Callable[[Sequence[Message], range], Judge]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -85,10 +98,10 @@ def plan_compaction(
     limits: CompactionLimits,
     pinned: Collection[str],
     first_user_id: str | None,
-    worth: Worth | None = None,
+    make_judge: MakeJudge | None = None,
 ) -> CompactionPlan | None:
-    """The plan for a view, or None when there is nothing that could go for a smaller context. `worth` chooses the old
-    messages that stay verbatim beside the pinned ones."""
+    """The plan for a view, or None when there is nothing that could go for a smaller context. The judge chooses
+    the old messages that stay verbatim beside the pinned ones."""
     messages = view.messages
     if not messages:
         return None
@@ -99,8 +112,8 @@ def plan_compaction(
     cut = _choose_cut(view, limits, fixed, pins)
     stays = {*first, *pinned_ids}
     going = {i for i in range(cut) if messages[i].id not in stays}
-    if worth is not None and limits.keep_old:
-        judge = worth(messages, range(cut, len(messages)))
+    if make_judge is not None and limits.keep_old:
+        judge = make_judge(messages, range(cut, len(messages)))
         old = set(_worth_keeping(view, stays, cut, limits.keep_old, judge))
         # A head that is worth keeping whole is compacted all the same: that is what was asked for.
         if going - old:
@@ -127,19 +140,17 @@ def plan_compaction(
     )
 
 
-def _worth_keeping(
-    view: CountedView, stays: Collection[str], cut: int, room: int, judge: Callable[[range], float]
-) -> Iterator[int]:
+def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, judge: Judge) -> Iterator[int]:
     """Places of the groups before the cut that are worth most per token, within `room` tokens."""
     messages = view.messages
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
         tokens = sum(view.tokens[i] for i in group)
         free = group.stop <= cut and not any(messages[i].id in stays or _leans(messages[i]) for i in group)
-        if free and tokens <= room and (value := judge(group)) > 0:
+        if free and tokens <= room and (value := judge.worth(group)) > 0:
             ranked.append((value / max(tokens, 1), group, tokens))
     for _, group, tokens in sorted(ranked, key=lambda entry: (entry[0], entry[1].start), reverse=True):
-        if tokens <= room:
+        if tokens <= room and judge.may_stay(group):
             room -= tokens
             yield from group
 

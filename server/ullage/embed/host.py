@@ -6,11 +6,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from ullage.app.compose import workspace_on
 from ullage.embed.loop import LoopThread
 from ullage.embed.results import CompactionResult
 from ullage.model.message import Message
-from ullage.model.settings import Settings
+from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
 from ullage.service.ports import Summarizer
 from ullage.service.session import Session
@@ -39,7 +41,9 @@ class Host:
         if store is None:
             store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
         path = Path(store)
-        self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer)
+        # The program that embeds us has its own model; what it hands in writes, else nobody is asked.
+        settings = replace(settings, summary=SummarySettings(writer="offline"))
+        self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer=summarizer)
         if told is not None:
             self.workspace.bus.listen(_Listener(told))
 

@@ -10,6 +10,7 @@ from ullage.formats.provider import Provider, write_request
 from ullage.model.errors import ProviderError
 from ullage.service.offline import compose_aside
 from ullage.service.ports import SummaryStream
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -38,8 +39,8 @@ class CallableSummarizer:
     def name(self) -> str:
         return "custom"
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        composition = await compose_aside(request, counter)
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        composition = await compose_aside(request, counter, reader)
         task = SummaryTask(
             request=write_request(self._provider, request.messages),
             max_tokens=request.max_tokens,

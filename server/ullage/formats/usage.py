@@ -7,6 +7,8 @@ include it. So the whole prompt comes out right only if the kind of account is k
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ullage.formats.parsing import as_count
 from ullage.model.json_values import as_object
 from ullage.model.usage import Usage
@@ -15,6 +17,11 @@ from ullage.model.usage import Usage
 def convert_usage(raw: Mapping[str, Any]) -> Usage:
     """The account, its kind told by its fields: OpenAI chat (`prompt_tokens`), OpenAI Responses
     (`input_tokens_details`) and Codex (`cached_input_tokens`) include the cache; otherwise it is Anthropic's."""
+    usage, reasoning = _convert(raw), _reasoning(raw)
+    return replace(usage, reasoning_tokens=min(reasoning, usage.output_tokens)) if reasoning else usage
+
+
+def _convert(raw: Mapping[str, Any]) -> Usage:
     if "prompt_tokens" in raw:
         return _convert_chat(raw)
     details = as_object(raw.get("input_tokens_details"))
@@ -39,6 +46,12 @@ def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int
         cache_read_input_tokens=cache_read,
         cache_creation_input_tokens=cache_creation,
     )
+
+
+def _reasoning(raw: Mapping[str, Any]) -> int:
+    """OpenAI's two interfaces and Codex each have a place for it; Anthropic does not tell."""
+    details = as_object(raw.get("completion_tokens_details")) or as_object(raw.get("output_tokens_details"))
+    return as_count(details.get("reasoning_tokens")) or as_count(raw.get("reasoning_output_tokens"))
 
 
 def _convert_chat(raw: Mapping[str, Any]) -> Usage:

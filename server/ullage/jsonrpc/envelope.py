@@ -1,7 +1,7 @@
 """JSON-RPC messages as bytes and values: the envelope is decoded once, params by their own type."""
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
@@ -10,6 +10,7 @@ from ullage.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from ullage.jsonrpc.errors import ErrorObject, RpcError
 
 RequestId = int | str
+T = TypeVar("T")
 _NOTHING = Raw(b"")
 # What an absent, null or (from Lua, where an empty table is a list) `[]` params stands for.
 _EMPTY = {b"", b"null", b"[]"}
@@ -25,6 +26,11 @@ class Incoming(Struct, frozen=True):
     params: Raw = _NOTHING
     result: Raw = _NOTHING
     error: Raw = _NOTHING
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether it answers: an id alone does not."""
+        return self.id is not UNSET and bool(memoryview(self.result) or memoryview(self.error))
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -66,12 +72,13 @@ class _OnlyId(Struct, frozen=True):
 
 _envelope = msgspec.json.Decoder(Incoming)
 _only_id = msgspec.json.Decoder(_OnlyId)
+_anything = msgspec.json.Decoder(Raw)
 
 
 def read_envelope(body: bytes) -> Incoming:
     """Raises `RpcError`: -32700 for what is not JSON, -32600 for what is no JSON-RPC 2.0 message."""
     try:
-        message = _decode(body)
+        message = _decode(body, _envelope)
     except ValidationError as error:
         raise _no_message(body, f"{error}.") from None
     except (ValueError, RecursionError):
@@ -96,13 +103,13 @@ def _is_empty(params: Raw) -> bool:
     return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
 
 
-def _decode(body: bytes) -> Incoming:
+def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
     try:
-        return _envelope.decode(body)
+        return decoder.decode(body)
     except ValidationError:
         raise
     except DecodeError:
-        return _envelope.decode(_mend_surrogates(body))
+        return decoder.decode(_mend_surrogates(body))
 
 
 def _mend_surrogates(body: bytes) -> bytes:
@@ -114,7 +121,7 @@ def _mend_surrogates(body: bytes) -> bytes:
 def _no_message(body: bytes, fault: str) -> RpcError:
     """A fault was found where it stood; what comes behind it may not even be JSON."""
     try:
-        msgspec.json.decode(body, type=Raw)
+        _decode(body, _anything)
     except (ValueError, RecursionError):
         return _not_json()
     return RpcError(INVALID_REQUEST, f"Not a JSON-RPC message: {fault}", request_id=_find_id(body))
@@ -126,7 +133,7 @@ def _not_json() -> RpcError:
 
 def _find_id(body: bytes) -> RequestId | None:
     try:
-        found = _only_id.decode(body).id
+        found = _decode(body, _only_id).id
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None

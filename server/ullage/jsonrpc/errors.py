@@ -18,6 +18,10 @@ class ErrorObject(Struct, frozen=True, kw_only=True):
     data: ErrorData | UnsetType = UNSET
 
 
+class BadReply(Exception):
+    """The other side answered a request of ours with an error, or with something that is no answer."""
+
+
 class RpcError(Exception):
     """A request is refused: JSON-RPC's code, one line for a person, and `kind` for programs. `request_id` is the
     refused request's where it could be read, None if not."""

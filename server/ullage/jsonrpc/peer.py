@@ -150,14 +150,12 @@ class Peer:
 
     def _take_reply(self, message: Incoming) -> Event:
         request_id = message.id
-        is_reply = bool(memoryview(message.result)) or bool(memoryview(message.error))
-        if request_id is UNSET or (not is_reply and request_id not in self._open):
-            known = None if request_id is UNSET else request_id
-            raise RpcError(INVALID_REQUEST, "Neither a request nor an answer: there is no method.", request_id=known)
+        if request_id is UNSET or (not message.is_reply and request_id not in self._open):
+            raise no_reply(message)
         if request_id is None or request_id not in self._open:
             return Ignored(f"an answer to no request of ours: {request_id!r}")
         self._open.remove(request_id)
-        return Answered(request_id, message.result, _read_error(message, is_reply=is_reply))
+        return Answered(request_id, message.result, _read_error(message))
 
     def _take_cancel(self, params: Raw) -> Event:
         try:
@@ -167,8 +165,8 @@ class Peer:
         return Cancelled(request_id) if request_id in self._owed else Ignored(f"{CANCEL} of what is answered already")
 
 
-def _read_error(message: Incoming, *, is_reply: bool) -> RemoteError | None:
-    if not is_reply:
+def _read_error(message: Incoming) -> RemoteError | None:
+    if not message.is_reply:
         return RemoteError(message="the answer has neither result nor error")
     if not memoryview(message.error) or bytes(message.error) == b"null":
         return None
@@ -176,6 +174,12 @@ def _read_error(message: Incoming, *, is_reply: bool) -> RemoteError | None:
         return _remote_error.decode(message.error)
     except (ValueError, RecursionError):
         return RemoteError(message=bytes(message.error).decode(errors="replace"))
+
+
+def no_reply(message: Incoming) -> RpcError:
+    """The refusal of what has neither a method nor a result nor an error."""
+    known = None if message.id is UNSET else message.id
+    return RpcError(INVALID_REQUEST, "Neither a request nor an answer: there is no method.", request_id=known)
 
 
 def cancelled() -> RpcError:

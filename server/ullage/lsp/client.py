@@ -11,13 +11,14 @@ class Client(Struct, frozen=True, kw_only=True):
 
     `shows_progress`: the server may create progress tokens. `answers_configuration`: settings may be asked for.
     `registers_configuration`: it wants to be told that changes of settings matter. `options` are its
-    `initializationOptions`.
+    `initializationOptions`. `asks_permission`: it asks the person before a tool is used.
     """
 
     takes_updates: bool = False
     shows_progress: bool = False
     answers_configuration: bool = False
     registers_configuration: bool = False
+    asks_permission: bool = False
     options: Any = None
 
 
@@ -32,9 +33,15 @@ def read_client(params: types.InitializeParams) -> Client:
         shows_progress=bool(window and window.work_done_progress),
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(change and change.dynamic_registration),
+        asks_permission=_has(_of(params.capabilities.experimental, "ullage"), "permissions")
+        or _has(_of(options, "client"), "permissions"),
         options=options,
     )
 
 
 def _has(value: Any, key: str) -> bool:
-    return isinstance(value, dict) and bool(cast("dict[str, Any]", value).get(key))
+    return bool(_of(value, key))
+
+
+def _of(value: Any, key: str) -> Any:
+    return cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None

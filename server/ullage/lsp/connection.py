@@ -5,9 +5,9 @@ import logging
 import os
 from concurrent.futures import Future
 
-from ullage.lsp.framing import BadFrame, FrameParser
+from ullage.lsp.framing import MAX_BODY, BadFrame, FrameParser
 from ullage.lsp.protocol import UllageProtocol
-from ullage.system.stdout import StdoutWriter
+from ullage.system.stdio import Writer
 
 log = logging.getLogger(__name__)
 # How often the client's process is looked for, seconds; the end of input is the usual, prompter sign.
@@ -17,16 +17,16 @@ WATCH = 2.0
 class LspConnection:
     """The `Connection` that hands bodies to a protocol."""
 
-    def __init__(self, protocol: UllageProtocol) -> None:
+    def __init__(self, protocol: UllageProtocol, max_body: int = MAX_BODY) -> None:
         self._protocol = protocol
-        self._parser = FrameParser()
+        self._parser = FrameParser(max_body)
 
     @property
     def stopped(self) -> "Future[int]":
         """Holds the exit status once the client is done."""
         return self._protocol.stopped
 
-    def connect(self, writer: StdoutWriter) -> None:
+    def connect(self, writer: Writer) -> None:
         """Where messages go from now on."""
         self._protocol.set_writer(writer)
 

@@ -33,6 +33,8 @@ from ullage.jsonrpc.envelope import (
     read_params,
 )
 from ullage.jsonrpc.errors import ErrorData, ErrorObject, RpcError
+from ullage.jsonrpc.peer import no_reply
+from ullage.lsp.questions import Questions
 from ullage.lsp.standard import reply_to_builtins, structure_message
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
@@ -52,8 +54,8 @@ class Route(Struct, frozen=True, kw_only=True):
 
 
 class UllageProtocol(LanguageServerProtocol):
-    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `stopped` holds the exit
-    status once the client is done."""
+    """One client's connection. `handle_body` takes messages in, `writer` takes them out, `questions` are our own to the
+    client, `stopped` holds the exit status once the client is done."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self._routes: dict[str, Route] = {}
@@ -61,6 +63,7 @@ class UllageProtocol(LanguageServerProtocol):
         self._background: set[asyncio.Task[Any]] = set()
         self._initialized = False
         self.stopped: Future[int] = Future()
+        self.questions = Questions(self._send_data)
         self.on_initialize: Callable[[types.InitializeParams, types.InitializeResult], None] = _accept
         super().__init__(server, converter)
 
@@ -92,7 +95,8 @@ class UllageProtocol(LanguageServerProtocol):
 
     def unfinished(self) -> int:
         """How much is kept of requests and notifications that have not ended; 0 at rest."""
-        return sum(map(len, (self._running, self._background, self._request_futures, self._result_types)))
+        kept = (self._running, self._background, self._request_futures, self._result_types, self.questions)
+        return sum(map(len, kept))
 
     # Messages in
 
@@ -180,6 +184,10 @@ class UllageProtocol(LanguageServerProtocol):
         return structure_message(self._converter, self.get_message_type(method), method, params, request_id)
 
     def _take_reply(self, message: Incoming) -> None:
+        if self.questions.take(message):
+            return
+        if not message.is_reply:
+            raise no_reply(message)
         request_id = message.id
         if request_id is UNSET or request_id is None or request_id not in self._request_futures:
             log.warning("Ignored a reply to no request of ours: %r", request_id)
@@ -220,11 +228,17 @@ class UllageProtocol(LanguageServerProtocol):
 
     def _finish_background(self, task: "asyncio.Task[Any]") -> None:
         self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, UllageError):
+            log.warning("A notification failed: %s", error)
+        else:
             _log_failure("a notification", error)
 
-    def _cancel(self, request_id: RequestId) -> None:
-        if (task := self._running.get(request_id)) is not None:
+    def _cancel(self, request_id: Any) -> None:
+        # lsprotocol lets values of other types through.
+        task = self._running.get(request_id) if isinstance(request_id, RequestId) else None
+        if task is not None:
             task.cancel()
 
     def _shut_down(self, request_id: RequestId) -> None:

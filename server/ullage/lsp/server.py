@@ -11,6 +11,7 @@ from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
+from ullage.api.permissions import ClientPermissions
 from ullage.api.table import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.client import read_client
@@ -91,6 +92,8 @@ class _Door:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
+            if self._announcer.client.asks_permission:
+                self._opened.permissions = ClientPermissions(self._protocol.questions.ask, PREFIX)
             self._hooks.configure(self._opened, self._configuration.settings)
         return self._opened
 

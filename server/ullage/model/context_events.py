@@ -12,11 +12,12 @@ class _ContextEvent(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 class ContextWarning(_ContextEvent, frozen=True, kw_only=True, tag="context-warning"):
     """The context crossed the warning threshold: once per crossing of a session, whoever is listening, and not again
-    when the session is opened anew. Tokens."""
+    when the session is opened anew. Tokens; `asks` says that a compaction will wait for the person."""
 
     used: int
     usable: int
     compact_at: int
+    asks: bool = False
 
 
 class AutoCompacting(_ContextEvent, frozen=True, kw_only=True, tag="auto-compacting"):

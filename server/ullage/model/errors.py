@@ -11,7 +11,7 @@ UllageError
 │   └── EditNotFound
 ├── Conflict                  the request does not fit the present state
 │   ├── ConcurrentAppend          another process appended first; read on and try again
-│   ├── SessionBusy               a compaction of this session is running
+│   ├── SessionBusy               a compaction or prompt turn of this session is running
 │   ├── NothingToCompact
 │   ├── NothingToUndo
 │   ├── PreviewExpired            the transcript changed since the preview
@@ -24,6 +24,12 @@ UllageError
 │   └── CannotFit                 even the smallest legal context is over the window
 ├── ProviderError
 │   ├── NoModelConfigured
+│   ├── ProviderUnavailable       unreachable, reset, overloaded (529, 500, 503): worth another try
+│   │   └── RateLimited               429: worth another try when there are fewer requests
+│   ├── AuthenticationFailed      401, 403: the key is missing or wrong
+│   ├── ContextTooLong            the provider says that the request is over its window (400, 413)
+│   ├── RequestRefused            400 of another kind: the request breaks a rule of the provider's
+│   ├── AnswerBroken              the answer came, but empty, cut off or unreadable
 │   └── AgentError                an agent behind the proxy ended, or refused
 └── Cancelled                 the caller took the request back
 """
@@ -74,7 +80,7 @@ class ConcurrentAppend(Conflict):
 
 
 class SessionBusy(Conflict):
-    """A compaction of this session is running."""
+    """A compaction or a prompt turn of this session is running."""
 
 
 class NothingToCompact(Conflict):
@@ -123,6 +129,35 @@ class ProviderError(UllageError):
 
 class NoModelConfigured(ProviderError):
     """No provider is configured."""
+
+
+class ProviderUnavailable(ProviderError):
+    """The provider cannot be reached or is overloaded; another try may succeed. `retry_after` is what the provider
+    asked to wait, seconds, if it said."""
+
+    def __init__(self, text: str, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class RateLimited(ProviderUnavailable):
+    """Too many requests."""
+
+
+class AuthenticationFailed(ProviderError):
+    """The provider's key is missing or wrong."""
+
+
+class ContextTooLong(ProviderError):
+    """The provider says that the request is over its window."""
+
+
+class RequestRefused(ProviderError):
+    """The request breaks a rule of the provider's."""
+
+
+class AnswerBroken(ProviderError):
+    """The provider's answer is empty, cut off or unreadable."""
 
 
 class AgentError(ProviderError):

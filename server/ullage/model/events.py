@@ -74,6 +74,13 @@ class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
     message_id: str
 
 
+class SummaryReported(_Event, frozen=True, kw_only=True, tag="summary_reported"):
+    """The provider's account of a request for a summary, answered by `model` or broken off. It speaks of no message."""
+
+    usage: Usage
+    model: str
+
+
 class MessagePinned(_Event, frozen=True, kw_only=True, tag="message_pinned"):
     """A message stays verbatim through every edit, or no longer does."""
 
@@ -123,6 +130,7 @@ Event = (
     | ToolsDeclared
     | MessageAppended
     | UsageReported
+    | SummaryReported
     | MessagePinned
     | ContextEdited
     | EditReverted

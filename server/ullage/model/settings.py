@@ -27,6 +27,9 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
         Literal["cl100k_base", "o200k_base", "approximate"] | None,
         Meta(description="How to count this model's tokens."),
     ] = None
+    summary_prompt: Annotated[str, Meta(description="Further instructions for summaries of this model's sessions.")] = (
+        ""
+    )
 
 
 class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -147,6 +150,53 @@ class HookSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     ] = False
 
 
+class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """How to reach one provider. Keys are never settings: they come from the environment or the system's keyring."""
+
+    kind: Annotated[
+        Literal["anthropic", "openai", "openai_chat", "scripted", "replay"],
+        Meta(description="What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file."),
+    ]
+    base_url: Annotated[str, Meta(description="The server's address. Unset: the provider's own.")] = ""
+    key_env: Annotated[str, Meta(description="Environment variable that holds the key. Unset: the provider's own.")] = (
+        ""
+    )
+    file: Annotated[str, Meta(description="The script or transcript that a scripted or replay provider plays.")] = ""
+    models: Annotated[tuple[str, ...], Meta(description="Models it serves; names may end in `*`.")] = ()
+    native_tools: Annotated[bool, Meta(description="The server understands tool calls.")] = True
+    timeout: Annotated[
+        float, Meta(gt=0, description="Seconds without a word from the server after which it is given up.")
+    ] = 120.0
+    context_editing: Annotated[
+        bool, Meta(description="Let the provider itself clear or compact, where its API offers that.")
+    ] = False
+
+
+class SummarySettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Who writes the summary of a compaction, and how."""
+
+    writer: Annotated[
+        Literal["auto", "offline", "model"],
+        Meta(description="auto: a model where one is configured, else offline."),
+    ] = "auto"
+    model: Annotated[str, Meta(description="Model that writes summaries. Unset: the session's own.")] = ""
+    prompt_file: Annotated[
+        str,
+        Meta(
+            description="File with your own instructions for summaries by a model. A project's own, in "
+            ".ullage/summary.md, are given after them.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ""
+    prepare_at: Annotated[
+        Share, Meta(description="Share of the usable window from which a summary is prepared in the background.")
+    ] = 0.75
+    confirm: Annotated[
+        bool,
+        Meta(description="Ask instead of compacting by itself, as long as the context is not over its usable window."),
+    ] = False
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
@@ -154,7 +204,18 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     models: Annotated[
         dict[str, ModelSettings], Meta(description="Overrides per model name, for example its window.")
     ] = {}
+    provider: Annotated[
+        str,
+        Meta(
+            description="Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = ""
+    providers: Annotated[
+        dict[str, ProviderSettings], Meta(description="Providers by name.", extra_json_schema=_RESTRICTED)
+    ] = {}
     context: ContextSettings = ContextSettings()
+    summary: SummarySettings = SummarySettings()
     hooks: HookSettings = HookSettings()
 
 

@@ -4,7 +4,7 @@ Everything of Ullage's own rides in `_meta.ullage`; the root of an update has AC
 """
 
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -59,11 +59,20 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rena
     """The tag is ACP's `sessionUpdate`."""
 
 
+class Cost(Struct, frozen=True, kw_only=True):
+    """What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217."""
+
+    amount: float
+    currency: str
+
+
 class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
-    """Tokens in context and the window in effect. Never sent with a guessed `size`."""
+    """Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
+    Never sent with a guessed `size`."""
 
     used: int
     size: int
+    cost: Cost | UnsetType = UNSET
     meta: Meta[UsageMeta] | UnsetType = field(default=UNSET, name="_meta")
 
 
@@ -137,4 +146,89 @@ class SessionInfoUpdate(_Update, frozen=True, kw_only=True, tag="session_info_up
     meta: Meta[UsageMeta] | UnsetType = field(default=UNSET, name="_meta")
 
 
-Update = UsageUpdate | CompactionUpdate | CompactionSummaryChunk | Notice | SessionInfoUpdate
+class UserMessageChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
+    """The person's prompt as it enters the transcript, so that every client of the session shows it."""
+
+    content: TextContent
+    message_id: str
+
+
+class AgentMessageChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
+    """A piece of the model's answer; `message_id` is the transcript's, once appended."""
+
+    content: TextContent
+    message_id: str
+
+
+class AgentThoughtChunk(_Update, frozen=True, kw_only=True, tag="agent_thought_chunk"):
+    """A piece of the model's reasoning."""
+
+    content: TextContent
+    message_id: str
+
+
+class ToolKind(StrEnum):
+    """ACP's kinds of tool calls, those that our tools have."""
+
+    READ = "read"
+    SEARCH = "search"
+    EDIT = "edit"
+    THINK = "think"
+    OTHER = "other"
+
+
+class ToolStatus(StrEnum):
+    """A tool call's life."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class ToolLocation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file that a tool call touches; `line` counts from 1."""
+
+    path: str
+    line: int | None = None
+
+
+class ToolContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="content"):
+    """ACP's tool call content: what the tool returned, as text."""
+
+    content: TextContent
+
+
+class ToolCall(_Update, frozen=True, kw_only=True, tag="tool_call"):
+    """The model calls a tool."""
+
+    tool_call_id: str
+    title: str
+    kind: ToolKind
+    status: ToolStatus
+    locations: tuple[ToolLocation, ...] = ()
+    raw_input: dict[str, Any] | UnsetType = UNSET
+
+
+class ToolCallUpdate(_Update, frozen=True, kw_only=True, tag="tool_call_update"):
+    """A tool call goes on or ends; fields left out keep what they were."""
+
+    tool_call_id: str
+    status: ToolStatus
+    title: str | UnsetType = UNSET
+    content: tuple[ToolContent, ...] | UnsetType = UNSET
+    raw_input: dict[str, Any] | UnsetType = UNSET
+
+
+Update = (
+    UsageUpdate
+    | CompactionUpdate
+    | CompactionSummaryChunk
+    | Notice
+    | SessionInfoUpdate
+    | UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCall
+    | ToolCallUpdate
+)

@@ -7,13 +7,15 @@ from msgspec import Struct
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes
-    what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+    what was read from or written to the cache. `reasoning_tokens` are part of `output_tokens`.
+    `ullage.formats.usage` converts the other providers' shapes.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def prompt(self) -> int:
@@ -31,6 +33,16 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             output_tokens=self.output_tokens + other.output_tokens,
             cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
             cache_creation_input_tokens=self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens - other.input_tokens,
+            output_tokens=self.output_tokens - other.output_tokens,
+            cache_read_input_tokens=self.cache_read_input_tokens - other.cache_read_input_tokens,
+            cache_creation_input_tokens=self.cache_creation_input_tokens - other.cache_creation_input_tokens,
+            reasoning_tokens=self.reasoning_tokens - other.reasoning_tokens,
         )
 
 

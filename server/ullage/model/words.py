@@ -37,12 +37,15 @@ def shrinking(before: int, after: int) -> str:
     return f"{short(before)} → {short(after)}"
 
 
-def context_warning(used: int, usable: int, compact_at: int) -> str:
-    """The context passed the warning threshold."""
-    share = round(100 * used / usable)
-    return (
-        f"Context {share}% full ({short(used)} of {short(usable)} usable). Compacts by itself at {short(compact_at)}."
-    )
+def context_warning(used: int, usable: int, compact_at: int, *, asks: bool = False) -> str:
+    """The context passed the warning threshold; `asks` says that nothing is compacted before the person was asked."""
+    what = "Asks to be compacted" if asks else "Compacts by itself"
+    return f"{_full(used, usable)} {what} at {short(compact_at)}."
+
+
+def compaction_due(used: int, usable: int) -> str:
+    """The context should be compacted, and the person wants to do that."""
+    return f"{_full(used, usable)} Compact it now; it compacts by itself only when it overflows."
 
 
 def auto_compacting(used: int) -> str:
@@ -119,12 +122,32 @@ def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
     )
 
 
+def offline_summary_used(reason: str, before: int, after: int) -> str:
+    """No model's summary could be had; `reason` is why, in a word or two."""
+    sizes = shrinking(before, after)
+    return f"The model's summary failed ({reason.rstrip('.')}). Used the offline summary instead: {sizes}."
+
+
+def waiting_for_provider(provider: str, reason: str, seconds: float) -> str:
+    """The provider is busy; another try follows."""
+    return f"{provider} is busy ({reason}). Trying again in {seconds:.0f} s."
+
+
 def no_model() -> str:
     """There is no provider to chat with."""
     return (
         "No model is configured. Context tracking and offline compaction work; "
-        "hand your own model's messages in with session/append."
+        "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat."
     )
+
+
+def how_to_give_key(variable: str) -> str:
+    """What to do about a missing key."""
+    return f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}`."
+
+
+def _full(used: int, usable: int) -> str:
+    return f"Context {round(100 * used / usable)}% full ({short(used)} of {short(usable)} usable)."
 
 
 def edited(edit: Edit) -> str:

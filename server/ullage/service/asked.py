@@ -34,7 +34,7 @@ async def plan_asked(workspace: Workspace, session: Session, asked: Asked) -> Pl
     first_user_id = transcript.first_user_id
     pinned = frozenset(transcript.pinned)
     planning = partial(plan_stretch, view, stretch, transcript.messages, pinned, first_user_id)
-    planned = await planned_on(workspace, session, view, planning, EditTrigger.MANUAL)
+    planned = await planned_on(workspace, session, view, lambda _: planning(), EditTrigger.MANUAL)
     if planned is None:
         raise NothingToCompact(words.nothing_in_stretch(stretch.note))
     return replace(planned, note=stretch.note)

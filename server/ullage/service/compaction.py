@@ -29,22 +29,27 @@ from ullage.model.events import ContextEdited, MessageAppended
 from ullage.model.message import Message
 from ullage.model.updates import (
     CompactionStatus,
+    Update,
 )
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
+from ullage.service.aside import aside
 from ullage.service.bring_back import look_up, with_files
 from ullage.service.hooks import after_compaction, before_compaction
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.offline import OfflineSummarizer
+from ullage.service.prepared import tail_for, take_prepared
 from ullage.service.session import Planned, Session
+from ullage.service.summary_writers import model_writer, writes_by_model
 from ullage.service.teller import Teller
 from ullage.service.workspace import Workspace
+from ullage.summary.checks import Check
 from ullage.summary.privacy import hide
 from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
-from ullage.summary.scoring import worth
+from ullage.summary.scoring import Judge
 from ullage.transcript.cut_points import groups
-from ullage.transcript.keep import leading
+from ullage.transcript.keep import leading, without_oldest
 
 # A compaction by hand is asked for to make room now: it leaves at most half of what is there, half of that verbatim.
 _MANUAL_SHARE = 0.5
@@ -52,12 +57,26 @@ _MANUAL_TAIL_SHARE = 0.25
 # In a small window a summary of full length would crowd out the conversation it serves.
 _SUMMARY_SHARE = 0.35
 MakePlan = Callable[[], Awaitable[Planned]]
-_Write = Callable[[Workspace, Planned, SummaryRequest, Callable[[str], None]], Awaitable[Summary]]
 # A block may take this share of the target; more would leave no room for the conversation around it.
 BLOCK_SHARE = 0.25
 # Old messages worth their tokens verbatim are few and short: a summary says more per token, and where tokens are
 # scarce it needs all of them.
 _KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
+
+
+def _nobody(_: object) -> None:
+    """Nobody listens."""
+
+
+class Hearing(Struct, frozen=True, kw_only=True):
+    """Who hears of a summary being written: of each piece as it comes, and of waits for the provider, which everybody
+    who listens to the session hears of unless `update` is given."""
+
+    piece: Callable[[str], None] = _nobody
+    update: Callable[[Update], None] | None = None
+
+
+_UNHEARD = Hearing()
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
@@ -75,6 +94,13 @@ def new_stamp(workspace: Workspace, trigger: EditTrigger = EditTrigger.AUTOMATIC
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
     """What a compaction at the threshold aims for."""
     return _limits(budget.target, budget.keep_tail)
+
+
+async def plan_automatic(workspace: Workspace, session_id: str, budget: ContextBudget) -> Planned:
+    """The plan of a compaction at the threshold. Raises `NothingToCompact`."""
+    session = workspace.session(session_id)
+    limits = tail_for(workspace, session, automatic_limits(budget))
+    return await plan(workspace, session, limits, EditTrigger.AUTOMATIC)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
@@ -113,7 +139,11 @@ async def plan(
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, session.used - 1))
-    planning = partial(plan_compaction, view, limits, frozenset(transcript.pinned), transcript.first_user_id, worth)
+    pinned, first_user_id = frozenset(transcript.pinned), transcript.first_user_id
+
+    def planning(check: Check) -> CompactionPlan | None:
+        return plan_compaction(view, limits, pinned, first_user_id, partial(Judge, workspace.reader, check))
+
     planned = await planned_on(workspace, session, view, planning, trigger)
     if planned is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, session.used))
@@ -124,51 +154,42 @@ async def planned_on(
     workspace: Workspace,
     session: Session,
     view: CountedView,
-    planning: Callable[[], CompactionPlan | None],
+    planning: Callable[[Check], CompactionPlan | None],
     trigger: EditTrigger,
 ) -> Planned | None:
     """A plan for the session as it is now; None if `planning` finds none. It reads every old message, so it runs in a
     thread: a large context takes seconds, in which the event loop stays free."""
     used, number, edits_seen = session.used, session.transcript.compactions + 1, session.edits_seen
-    found = await asyncio.to_thread(planning)
+    stamp = new_stamp(workspace, trigger)
+    found = await aside(planning)
     if found is None:
         return None
     return Planned(
         session_id=session.id,
         view=view,
         plan=replace(found, used_before=used),
-        stamp=new_stamp(workspace, trigger),
+        stamp=stamp,
         number=number,
         edits_seen=edits_seen,
         private=workspace.settings_of(session).private_patterns,
     )
 
 
-async def compact(workspace: Workspace, session_id: str, make_plan: MakePlan, focus: str = "") -> Compacted:
-    """Plans, summarises and applies a compaction that a person asks for, telling every listener as it goes.
+async def compact(
+    workspace: Workspace, session_id: str, make_plan: MakePlan, attempt: Attempt = SUMMARIES[0]
+) -> Compacted:
+    """Plans, summarises as an attempt of the ladder says, and applies a compaction, telling every listener as it goes.
 
     Raises what `make_plan` raises, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
-    edited meanwhile. Cancelling the task leaves the context as it was.
+    edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
     """
-    return await _run(workspace, session_id, make_plan, focus, write_summary)
-
-
-async def attempt_compaction(
-    workspace: Workspace, session: Session, limits: CompactionLimits, attempt: Attempt
-) -> Compacted:
-    """`compact` without a person, its summary made as an attempt of the ladder says. Raises also `ProviderError`."""
-    make_plan = partial(plan, workspace, session, limits, EditTrigger.AUTOMATIC)
-    return await _run(workspace, session.id, make_plan, "", partial(write_summary, attempt=attempt))
-
-
-async def _run(workspace: Workspace, session_id: str, make_plan: MakePlan, focus: str, write: _Write) -> Compacted:
     with _only_run(workspace, session_id):
         planned, began = await make_plan(), workspace.ports.clock.now()
         teller = Teller(workspace, planned)
         teller.begun()
         try:
-            planned, request = await prepare(workspace, planned, focus)
-            edit = apply(workspace, planned, await write(workspace, planned, request, teller.chunk))
+            planned, request = await prepare(workspace, planned, attempt.focus)
+            edit = apply(workspace, planned, await write_summary(workspace, planned, request, attempt, teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
             raise
@@ -206,21 +227,42 @@ async def write_summary(
     workspace: Workspace,
     planned: Planned,
     request: SummaryRequest,
-    told: Callable[[str], None] = lambda _: None,
     attempt: Attempt = SUMMARIES[0],
+    told: Callable[[str], None] = lambda _: None,
 ) -> Summary:
-    """The summary of what a plan archives, each piece handed to `told` as it comes."""
-    request = _without_oldest(request, attempt.skip)
-    summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
-    stream = await summarizer.summarize(request, workspace.session(planned.session_id).counter)
+    """The summary of what a plan archives, prepared or new, each piece handed to `told` as it comes."""
+    if attempt == SUMMARIES[0] and not request.focus and planned.session_id in workspace.preparations:
+        prepared = await take_prepared(workspace, planned, request)
+        if prepared is not None:
+            told(prepared.text)
+            return prepared
+    return await write_anew(workspace, planned, request, attempt, Hearing(piece=told))
+
+
+async def write_anew(
+    workspace: Workspace,
+    planned: Planned,
+    request: SummaryRequest,
+    attempt: Attempt = SUMMARIES[0],
+    hearing: Hearing = _UNHEARD,
+) -> Summary:
+    """`write_summary` without looking for a prepared one."""
+    session = workspace.session(planned.session_id)
+    if not attempt.offline and writes_by_model(workspace, session):
+        tell = hearing.update or partial(workspace.emit, session.id)
+        summarizer = model_writer(workspace, session, attempt.skip, tell)
+    else:
+        summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
+        request = _without_oldest(request, attempt.skip)
+    stream = await summarizer.summarize(request, session.counter, workspace.reader)
     pieces: list[str] = []
     async for piece in stream.pieces:
         pieces.append(piece)
-        told(piece)
+        hearing.piece(piece)
     return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name)
 
 
-def summary_request(workspace: Workspace, planned: Planned, focus: str) -> SummaryRequest:
+def summary_request(workspace: Workspace, planned: Planned, focus: str = "") -> SummaryRequest:
     """What the summariser is asked: the head's messages as they were before any edit emptied parts of them, without
     private passages."""
     found = planned.plan
@@ -241,18 +283,13 @@ def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
     """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
     if not skip:
         return request
-    going = [group for group in groups(request.messages) if not _any_kept(request, group)][:skip]
-    gone = {i for group in going for i in group}
-    stays = [i for i in range(len(request.messages)) if i not in gone]
+    left = {message.id for message in without_oldest(request.messages, request.kept, skip)}
+    stays = [i for i, message in enumerate(request.messages) if message.id in left]
     return replace(
         request,
         messages=tuple(request.messages[i] for i in stays),
         indices=tuple(request.indices[i] for i in stays),
     )
-
-
-def _any_kept(request: SummaryRequest, group: range) -> bool:
-    return any(request.messages[i].id in request.kept for i in group)
 
 
 def apply(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
@@ -310,6 +347,14 @@ def _only_run(workspace: Workspace, session_id: str) -> Generator[None]:
         yield
     finally:
         workspace.compacting.pop(session_id, None)
+
+
+def require_rest(workspace: Workspace, session_id: str) -> None:
+    """Raises `SessionBusy` while a compaction or a prompt turn is under way: what is done by hand must not change
+    what the model is answering to."""
+    require_idle(workspace, session_id)
+    if session_id in workspace.turns.running:
+        raise SessionBusy(f"the model is at work in session {session_id}; wait for its turn to end, or cancel it")
 
 
 def require_idle(workspace: Workspace, session_id: str) -> None:

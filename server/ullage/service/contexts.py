@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import Struct
 
 from ullage.edits.compaction import Summary
-from ullage.model.edits import compaction_block
+from ullage.model.edits import EditTrigger, compaction_block
 from ullage.model.errors import InvalidRequest, MessageNotFound, PreviewExpired
 from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.message import Message
@@ -15,12 +15,11 @@ from ullage.service.compaction import (
     Compacted,
     Planned,
     apply_and_tell,
-    compact,
     finish,
     prepare,
-    require_idle,
-    write_summary,
+    require_rest,
 )
+from ullage.service.fallback import compact_somehow, write_somehow
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.workspace import Workspace
@@ -96,9 +95,12 @@ def read_entries(workspace: Workspace, session_id: str, start: int, stop: int) -
 
 
 async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -> Compacted:
-    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`."""
+    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`, and `ProviderError` where no summary
+    could be had."""
     session = await settled(workspace, session_id)
-    done = await compact(workspace, session_id, partial(plan_asked, workspace, session, asked), asked.focus)
+    require_rest(workspace, session_id)
+    make_plan = partial(plan_asked, workspace, session, asked)
+    done = await compact_somehow(workspace, session_id, make_plan, EditTrigger.MANUAL, asked.focus)
     # What was appended while the summary was written may have filled the context again.
     look_after(workspace, workspace.session(session_id))
     return done
@@ -107,10 +109,10 @@ async def compact_by_hand(workspace: Workspace, session_id: str, asked: Asked) -
 async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Preview:
     """What `compact_by_hand` would do, with the summary written but nothing applied. Several may wait at once."""
     session = await settled(workspace, session_id)
-    require_idle(workspace, session_id)
+    require_rest(workspace, session_id)
     planned = await plan_asked(workspace, session, asked)
     planned, request = await prepare(workspace, planned, asked.focus, dry_run=True)
-    summary = await write_summary(workspace, planned, request)
+    summary = await write_somehow(workspace, planned, request, asked.focus)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(planned, summary)
     return Preview(
@@ -124,10 +126,12 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
 
 
 def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | None) -> Compacted:
-    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`.
+    """Applies a preview, with the person's own words for the summary if given. Raises `PreviewExpired`,
+    `SessionBusy`.
 
     Raises `InvalidRequest` for words that make the context grow; the preview then waits for shorter ones.
     """
+    require_rest(workspace, session_id)
     session = workspace.session(session_id)
     previewed = session.previews.get(preview_id)
     if previewed is None:

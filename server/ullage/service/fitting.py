@@ -19,6 +19,7 @@ from ullage.service.compaction import (
     summary_request,
     write_summary,
 )
+from ullage.service.ladder import SUMMARIES
 from ullage.service.session import Planned, Session
 from ullage.service.shrink import fit_limit
 from ullage.service.workspace import Workspace
@@ -91,7 +92,8 @@ async def _try(workspace: Workspace, session: Session, attempt: _Attempt, focus:
         planned = await plan(workspace, session, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
     except NothingToCompact:
         return None
-    summary = await write_summary(workspace, planned, summary_request(workspace, planned, focus))
+    request = summary_request(workspace, planned, focus)
+    summary = await write_summary(workspace, planned, request, replace(SUMMARIES[0], focus=focus))
     after = compaction_block(finish(planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)
 

@@ -16,7 +16,7 @@ from ullage.model.edits import CompactionEdit, DropEdit, Edit
 from ullage.model.errors import EditNotFound, NothingToUndo
 from ullage.model.events import ContextEdited, EditReverted, Record
 from ullage.service.checkpoints import Checkpoint, edits_at, edits_in_force
-from ullage.service.compaction import require_idle
+from ullage.service.compaction import require_rest
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -112,7 +112,7 @@ def _change(
 
 
 def _idle(workspace: Workspace, session_id: str) -> Session:
-    require_idle(workspace, session_id)
+    require_rest(workspace, session_id)
     return workspace.session(session_id)
 
 

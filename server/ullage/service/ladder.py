@@ -62,11 +62,13 @@ class Rung(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One try at a summary: by whom, and of what (`skip` groups of the oldest messages are not shown to the writer)."""
+    """One try at a summary: by whom, of what (`skip` groups of the oldest messages are not shown to the writer), and
+    with which `focus` of the person's."""
 
     what: str
     skip: int = 0
     offline: bool = False
+    focus: str = ""
 
 
 def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:

@@ -6,15 +6,32 @@ from msgspec.structs import replace
 
 from ullage.model import words
 from ullage.model.context_events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
-from ullage.model.edits import DuplicateReadsEdit, Edit, compaction_block
+from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, compaction_block
+from ullage.model.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    NoModelConfigured,
+    ProviderUnavailable,
+    RateLimited,
+    UllageError,
+)
 from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
+
+# Errors of which a word says enough; the first that fits counts.
+_REASONS: dict[type[UllageError], str] = {
+    RateLimited: "rate limit",
+    ProviderUnavailable: "provider unavailable",
+    AuthenticationFailed: "key refused",
+    ContextTooLong: "context too long for the model",
+    NoModelConfigured: "no model configured",
+}
 
 
 def notice_of(event: ContextEvent) -> Notice:
     """An event of the bus in words."""
     match event:
-        case ContextWarning(used=used, usable=usable, compact_at=compact_at):
-            text = words.context_warning(used, usable, compact_at)
+        case ContextWarning(used=used, usable=usable, compact_at=compact_at, asks=asks):
+            text = words.context_warning(used, usable, compact_at, asks=asks)
             return _notice("context_warning", Severity.WARNING, text)
         case AutoCompacting(used=used):
             return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
@@ -22,6 +39,11 @@ def notice_of(event: ContextEvent) -> Notice:
             block = compaction_block(edit)
             text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
             return _notice("compaction_complete", Severity.INFO, text, edit.id)
+
+
+def compaction_due(used: int, usable: int) -> Notice:
+    """The context crossed the threshold of compaction, which is the person's to start."""
+    return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, usable))
 
 
 def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
@@ -52,6 +74,14 @@ def compaction_retried(what: str, reason: str) -> Notice:
     return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
 
 
+def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
+    """A compaction was applied with the offline summary, since no model's could be had."""
+    block = compaction_block(edit)
+    reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), str(error))
+    text = words.offline_summary_used(reason, block.context_size_before, block.context_size_after)
+    return _notice("offline_summary_used", Severity.WARNING, text, edit.id)
+
+
 def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
     """Automatic compaction stops, since it does not help."""
     return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(reason, biggest, tokens))
@@ -60,6 +90,11 @@ def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
 def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> Notice:
     """What must stay is more than the window holds."""
     return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(used, usable, biggest, tokens))
+
+
+def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:
+    """The provider is busy; another try follows."""
+    return _notice("waiting_for_provider", Severity.INFO, words.waiting_for_provider(provider, reason, seconds))
 
 
 def _notice(kind: str, severity: Severity, title: str, edit_id: str | None = None) -> Notice:

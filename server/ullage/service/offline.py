@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from concurrent.futures import CancelledError
-from threading import Event
 
+from ullage.service.aside import aside
 from ullage.service.ports import SummaryStream
 from ullage.summary.compose import Composition, compose
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -18,24 +18,14 @@ class OfflineSummarizer:
     def name(self) -> str:
         return "offline"
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        composition = await compose_aside(request, counter)
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        composition = await compose_aside(request, counter, reader)
         return SummaryStream(ledger=composition.ledger, pieces=_hand_out(composition.pieces))
 
 
-async def compose_aside(request: SummaryRequest, counter: TokenCounter) -> Composition:
-    """`compose` in a thread that ends within milliseconds of a cancel: one that went on for nobody would take the
-    processor from the event loop, and from the next compaction."""
-    given_up = Event()
-
-    def check() -> None:
-        if given_up.is_set():
-            raise CancelledError
-
-    try:
-        return await asyncio.to_thread(compose, request, counter, check)
-    finally:
-        given_up.set()
+async def compose_aside(request: SummaryRequest, counter: TokenCounter, reader: Reader) -> Composition:
+    """`compose` in a thread, which ends with this."""
+    return await aside(lambda check: compose(request, counter, reader, check))
 
 
 async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:

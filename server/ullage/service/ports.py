@@ -10,8 +10,11 @@ from ullage.memory.paths import MemoryPath
 from ullage.memory.texts import TextEdit
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.events import Record
+from ullage.model.price import Price
 from ullage.model.settings import ModelSettings
 from ullage.model.updates import Update
+from ullage.service.model_ports import Providers, Toolbox
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
@@ -175,6 +178,14 @@ class Catalog(Protocol):
         ...
 
 
+class Prices(Protocol):
+    """Finds what a model costs."""
+
+    def __call__(self, model: str, /) -> Price | None:
+        """The price of a model by any of its names; None where it is not known."""
+        ...
+
+
 class Clock(Protocol):
     """The time."""
 
@@ -215,8 +226,18 @@ class Summarizer(Protocol):
         """`offline`, or the model's name."""
         ...
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter) -> SummaryStream:
-        """Begins a summary. Raises `ProviderError`, also while the pieces are read; cancelled with its task."""
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        """Begins a summary; `reader` remembers what was read for others. Raises `ProviderError`, also while the pieces
+        are read; cancelled with its task."""
+        ...
+
+
+class SummaryPrompts(Protocol):
+    """Finds a person's own instructions for summaries by a model."""
+
+    def __call__(self, cwd: str, prompt_file: str, /) -> tuple[str, ...]:
+        """Those of the file that the settings name, and those of the project in `cwd`; none where there are none.
+        Raises `InvalidRequest` for a named file that cannot be read."""
         ...
 
 
@@ -309,5 +330,9 @@ class Ports(Struct, frozen=True, kw_only=True):
     clock: Clock
     ids: Ids
     summarizer: Summarizer
+    providers: Providers
+    toolbox: Toolbox
+    prices: Prices
+    prompts: SummaryPrompts
     commands: CommandRunner
     project_files: ProjectFiles

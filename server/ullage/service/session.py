@@ -1,6 +1,7 @@
 """An open session: the folded transcript, its counts, and what is known of its size."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from msgspec import Struct
@@ -15,12 +16,14 @@ from ullage.model.events import (
     MessageAppended,
     ModelChanged,
     Record,
+    SummaryReported,
     ToolsDeclared,
     UsageReported,
 )
 from ullage.model.json_values import decode_json, encode_json
 from ullage.model.message import Message
-from ullage.model.usage import Breakdown, MessageCount
+from ullage.model.price import Bill
+from ullage.model.usage import Breakdown, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
 from ullage.policy.breaker import Breaker
 from ullage.service.ports import StoredSession
@@ -40,6 +43,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     counts: dict[str, Breakdown]
     tool_uses: int = 0
     alarm: Alarm = Alarm()
+    # Of a snapshot from before prices were kept nothing is known.
+    bill: Bill = Bill(amount=None)
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -66,13 +71,28 @@ class Previewed(Struct, frozen=True, kw_only=True):
     summary: Summary
 
 
+class Preparation(Struct, frozen=True, kw_only=True):
+    """A summary that is written ahead, of the messages `ids`, which were the view after so many edits."""
+
+    ids: frozenset[str]
+    edits_seen: int
+    task: asyncio.Task[Summary]
+
+
 class Session:
     """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it.
 
-    `tool_uses` counts those since the last clearing; `told_unfit` says that the person knows that it cannot fit.
+    `tool_uses` counts those since the last clearing; `bill` is what its requests cost, by `cost` of a model's usage;
+    `told_unfit` says that the person knows that it cannot fit, `told_due` that a compaction waits for them.
     """
 
-    def __init__(self, session_id: str, counter: TokenCounter, calibration: Calibration) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        counter: TokenCounter,
+        calibration: Calibration,
+        cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None,
+    ) -> None:
         self.id = session_id
         self.counter = counter
         self.transcript = Transcript()
@@ -84,8 +104,11 @@ class Session:
         self.cleared_at = 0
         self.vetoed_at = 0
         self.tool_uses = 0
+        self.bill = Bill()
         self.told_unfit = False
+        self.told_due = False
         self.previews: dict[str, Previewed] = {}
+        self._cost = cost
 
     @property
     def model(self) -> str:
@@ -111,6 +134,7 @@ class Session:
             self.transcript = Transcript(state.transcript)
             self.tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
+            self.bill = state.bill
             if state.counter == self.counter.name:
                 self.counts = state.counts
             else:
@@ -131,6 +155,7 @@ class Session:
                 counts=self.counts,
                 tool_uses=self.tool_uses,
                 alarm=self.alarm,
+                bill=self.bill,
             )
         )
 
@@ -195,6 +220,10 @@ class Session:
                 self.tracker.append(message.id, message.role, parts)
             case UsageReported(usage=usage, message_id=message_id):
                 self.tracker.report(usage, message_id, record.timestamp)
+                self.bill = self.bill.charge(message_id, self._cost(self.model, usage))
+            case SummaryReported(usage=usage, model=model):
+                self.tracker.spend(usage)
+                self.bill = self.bill.add(self._cost(model, usage))
             case ModelChanged():
                 # What was reported before is another model's.
                 self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))

@@ -26,6 +26,7 @@ from ullage.model.events import (
 )
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import Settings
+from ullage.model.updates import SessionInfoUpdate
 from ullage.model.usage import Usage
 from ullage.service.checkpoints import Checkpoint, position_of
 from ullage.service.ports import SessionInfo
@@ -91,12 +92,14 @@ async def _append(workspace: Workspace, session_id: str, messages: Sequence[Mess
     events: list[Event] = [*await _counted(session, [MessageAppended(message=message) for message in new])]
     # An edit that was taken back meanwhile has made it another one.
     session = workspace.session(session_id)
-    if not session.transcript.title:
-        events += _titled(messages)
+    titled = [] if session.transcript.title else _titled(messages)
+    events += titled
     if usage is not None:
         events.append(UsageReported(usage=usage, message_id=_answer_id(session, messages)))
     if events:
         session = workspace.record(session, *events)
+    for event in titled:
+        workspace.emit(session.id, SessionInfoUpdate(title=event.title))
     if usage is not None:
         workspace.keep_calibration(session)
     tell_usage(workspace, session)
@@ -188,10 +191,10 @@ def configure(workspace: Workspace, settings: Settings) -> None:
         look_after(workspace, session)
 
 
-def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
+async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
     """Takes a session off the list and out of memory."""
     info = workspace.ports.store.info(session_id)
-    workspace.forget(session_id)
+    await workspace.end(session_id)
     workspace.ports.store.delete(session_id)
     return info
 
@@ -258,7 +261,7 @@ def _answer_id(session: Session, messages: Sequence[Message]) -> str:
     raise InvalidRequest("usage needs an assistant message that it belongs to; append the answer with it")
 
 
-def _titled(messages: Sequence[Message]) -> list[Event]:
+def _titled(messages: Sequence[Message]) -> list[SessionRenamed]:
     title = _title_of([MessageAppended(message=message) for message in messages])
     return [SessionRenamed(title=title)] if title else []
 

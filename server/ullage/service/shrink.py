@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
 from ullage.model.context_events import AutoCompacting, ContextWarning
-from ullage.model.edits import DuplicateReadsEdit, Edit
+from ullage.model.edits import DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.errors import (
     CompactionVetoed,
     NothingToCompact,
     PreviewExpired,
-    ProviderError,
     SessionBusy,
     UllageError,
 )
@@ -28,13 +27,12 @@ from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
-from ullage.service.compaction import attempt_compaction, automatic_limits, new_stamp
+from ullage.service.compaction import new_stamp, plan_automatic
+from ullage.service.fallback import compact_somehow
 from ullage.service.ladder import (
     LAST_RESORT,
     OLD_TOOL_USES,
-    SUMMARIES,
     TRUNCATIONS,
-    Attempt,
     Rung,
     Terms,
     cheap_edits,
@@ -44,11 +42,12 @@ from ullage.service.ladder import (
 from ullage.service.notices import (
     breaker_opened,
     cannot_fit,
+    compaction_due,
     compaction_failed,
-    compaction_retried,
     compaction_vetoed,
     context_cleared,
 )
+from ullage.service.preparing import prepare
 from ullage.service.session import Session
 from ullage.service.usage import tell_usage
 from ullage.service.workspace import Workspace
@@ -64,7 +63,7 @@ _VETO_SHARE = 0.02
 def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
     budget = workspace.budget(session)
-    if budget is None or not workspace.settings_of(session).enabled:
+    if budget is None or not workspace.is_managed(session):
         return
     if answered:
         session.breaker = after_turn(session.breaker, session.used, budget)
@@ -72,26 +71,48 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     if session.used < budget.compact_at:
         session.vetoed_at = 0
     # An agent behind the proxy keeps its own context: no edit of ours would make it smaller.
-    due = _due(workspace, session, budget) if session.transcript.agent is None else Action.NONE
-    if is_due(session.alarm, session.used, budget):
-        session = _warn(workspace, session, budget, due)
+    ours = session.transcript.agent is None
+    due = _due(workspace, session, budget) if ours else Action.NONE
+    session = _tell_due(workspace, session, budget, due)
     if due is Action.NONE:
+        if ours:
+            prepare(workspace, session)
         return
-    if session.id not in workspace.runs and session.id not in workspace.compacting:
+    # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
+    idle = session.id not in workspace.runs and session.id not in workspace.compacting
+    if idle and not workspace.turns.is_answering(session.id):
         run = asyncio.get_running_loop().create_task(shrink(workspace, session.id))
         workspace.runs[session.id] = run
         run.add_done_callback(partial(_ended, workspace, session.id))
 
 
-def _warn(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
+def _tell_due(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
+    """Warns, or says once that a compaction waits for the person."""
+    asks = workspace.settings.summary.confirm
+    waits = asks and due is not Action.COMPACT and session.used >= budget.compact_at
+    if waits and not session.told_due:
+        workspace.emit(session.id, compaction_due(session.used, budget.usable))
+    session.told_due = waits
+    if is_due(session.alarm, session.used, budget):
+        # What compacts at once, or now waits for the person, needs no announcement that it will.
+        return _warn(workspace, session, budget, quietly=waits or due is Action.COMPACT)
+    return session
+
+
+def _warn(workspace: Workspace, session: Session, budget: ContextBudget, *, quietly: bool) -> Session:
     """Warns, and puts that into the log, so that no other door and no reload warns of the same crossing."""
     alarm = raised(session.used, budget)
-    if due is Action.COMPACT:
-        # What compacts at once needs no announcement that it will.
+    if quietly:
         session.alarm = alarm
         return session
     warned = ContextWarned(used=alarm.used, again_below=alarm.again_below or 0)
-    event = ContextWarning(session_id=session.id, used=session.used, usable=budget.usable, compact_at=budget.compact_at)
+    event = ContextWarning(
+        session_id=session.id,
+        used=session.used,
+        usable=budget.usable,
+        compact_at=budget.compact_at,
+        asks=workspace.settings.summary.confirm,
+    )
     session = workspace.record(session, warned)
     workspace.bus.publish(event)
     return session
@@ -107,8 +128,12 @@ async def settled(workspace: Workspace, session_id: str) -> Session:
 def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> None:
     """Forgets a run; one that broke down is told of, since nobody awaits it."""
     workspace.runs.pop(session_id, None)
-    error = None if run.cancelled() else run.exception()
-    if error is not None:
+    if run.cancelled():
+        return
+    error = run.exception()
+    if error is None:
+        prepare(workspace, workspace.session(session_id))
+    else:
         _log.error("session %s: the automatic run broke down", session_id, exc_info=error)
         reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
         workspace.emit(session_id, compaction_failed(reason))
@@ -137,11 +162,12 @@ async def shrink(workspace: Workspace, session_id: str) -> None:
 
 
 def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
-    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; after a veto
-    of the person's hook also, until the context has grown."""
+    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; so it is
+    after a veto of the person's hook, until the context has grown; where they want to be asked, too, but with one."""
     action = decide(session.used, budget, session.tool_uses, workspace.settings_of(session).clear_at_tool_uses)
     held_back = session.used < session.vetoed_at + int(budget.usable * _VETO_SHARE)
-    if action is Action.COMPACT and (session.breaker.is_open or held_back) and not budget.overflow(session.used):
+    waits = session.breaker.is_open or held_back or workspace.settings.summary.confirm
+    if action is Action.COMPACT and waits and not budget.overflow(session.used):
         return Action.CLEAR
     return action
 
@@ -183,7 +209,8 @@ async def _compact(workspace: Workspace, session: Session, budget: ContextBudget
     budget = _aimed(budget, session.counted_view())
     workspace.bus.publish(AutoCompacting(session_id=session.id, used=before))
     try:
-        await _summarize(workspace, session, budget)
+        make_plan = partial(plan_automatic, workspace, session.id, budget)
+        await compact_somehow(workspace, session.id, make_plan, EditTrigger.AUTOMATIC)
     except SessionBusy:
         # Whoever compacts looks after the session when done.
         return False
@@ -216,29 +243,6 @@ def _hold_back(workspace: Workspace, session_id: str, budget: ContextBudget, vet
     if budget.overflow(session.used):
         session = _truncate(workspace, session, budget)
     session.vetoed_at = session.used
-
-
-async def _summarize(workspace: Workspace, session: Session, budget: ContextBudget) -> None:
-    """Climbs the tries at a summary. Raises what the last of them raised."""
-    attempts = [attempt for attempt in SUMMARIES if not (attempt.offline and _writes_offline(workspace))]
-    limits = automatic_limits(budget)
-    for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
-        try:
-            await attempt_compaction(workspace, workspace.session(session.id), limits, attempt)
-        except ProviderError as error:
-            if following is None:
-                raise
-            _tell_next(workspace, session, error, following)
-        else:
-            return
-
-
-def _tell_next(workspace: Workspace, session: Session, error: ProviderError, following: Attempt) -> None:
-    workspace.emit(session.id, compaction_retried(following.what, str(error)))
-
-
-def _writes_offline(workspace: Workspace) -> bool:
-    return workspace.ports.summarizer.name == "offline"
 
 
 def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:

@@ -1,9 +1,15 @@
 """How full a session is, as an update to send and a status to return."""
 
-from ullage.model.updates import Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
+from msgspec import UNSET, UnsetType
+
+from ullage.model.price import CURRENCY, Bill
+from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.policy.alarm import level
 from ullage.service.session import Session
 from ullage.service.workspace import Workspace
+
+# Of a dollar: the tenth of a cent's thousandth is noise of the sum.
+_DECIMALS = 6
 
 
 def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
@@ -14,7 +20,7 @@ def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
     active = transcript.active
     return UsageMeta(
         source=reading.source,
-        level=level(reading.used, budget if workspace.settings_of(session).enabled else None),
+        level=level(reading.used, budget if workspace.is_managed(session) else None),
         usable=budget.usable if budget else None,
         warn_at=budget.warn_at if budget else None,
         compact_at=budget.compact_at if budget else None,
@@ -39,7 +45,15 @@ def usage_update(workspace: Workspace, session: Session) -> UsageUpdate | Sessio
     budget = workspace.budget(session)
     if budget is None:
         return SessionInfoUpdate(meta=meta)
-    return UsageUpdate(used=session.used, size=budget.window, meta=meta)
+    return UsageUpdate(used=session.used, size=budget.window, cost=cost_of(session), meta=meta)
+
+
+def cost_of(session: Session) -> Cost | UnsetType:
+    """What the session has cost so far; unset before the first report, and where a price is not known."""
+    bill = session.bill
+    if bill.amount is None or bill == Bill():
+        return UNSET
+    return Cost(amount=round(bill.amount, _DECIMALS), currency=CURRENCY)
 
 
 def tell_usage(workspace: Workspace, session: Session) -> None:

@@ -11,10 +11,14 @@ from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
 from ullage.model.settings import ContextSettings, Settings, overridden
 from ullage.model.updates import Update
+from ullage.model.usage import Usage
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.bus import Bus
+from ullage.service.model_ports import EditorFiles, Permissions, Provider
 from ullage.service.ports import IndexingListener, ModelLimits, Ports, StoredSession
-from ullage.service.session import Session
+from ullage.service.session import Preparation, Session
+from ullage.service.turn_queue import TurnQueue
+from ullage.summary.reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.registry import get_counter
@@ -30,10 +34,15 @@ class Workspace:
         self.ports = ports
         self.settings = settings or Settings()
         self.bus = Bus()
+        self.reader = Reader()
         self.indexing_listeners: list[IndexingListener] = []
         self.runs: dict[str, asyncio.Task[None]] = {}
         self.compacting: dict[str, asyncio.Task[Any]] = {}
         self.background: set[asyncio.Task[None]] = set()
+        self.preparations: dict[str, Preparation] = {}
+        self.turns = TurnQueue()
+        self.permissions: Permissions | None = None
+        self.editor_files: EditorFiles | None = None
         self._open: dict[str, Session] = {}
         self._limits: dict[str, ModelLimits] = {}
         self._appending: dict[str, asyncio.Lock] = {}
@@ -62,14 +71,32 @@ class Workspace:
     def forget(self, session_id: str) -> None:
         """Closes a session in memory."""
         self.cancel(session_id)
+        self.drop_preparation(session_id)
         self._open.pop(session_id, None)
         self._appending.pop(session_id, None)
 
+    async def end(self, session_id: str) -> None:
+        """Stops what is running in a session, and closes it in memory once nothing writes to it any more."""
+        self.cancel(session_id)
+        await self.turns.end(session_id)
+        self.forget(session_id)
+
     def cancel(self, session_id: str) -> None:
-        """Stops what is running in a session: an automatic run, or a compaction that was asked for."""
+        """Stops what is running in a session: a prompt turn, an automatic run, a compaction that was asked for, a
+        summary that is being prepared."""
+        self.turns.cancel(session_id)
+        preparation = self.preparations.get(session_id)
+        if preparation is not None and not preparation.task.done():
+            self.drop_preparation(session_id)
         for tasks in (self.runs, self.compacting):
             if session_id in tasks:
                 tasks[session_id].cancel()
+
+    def drop_preparation(self, session_id: str) -> None:
+        """Forgets a prepared summary, and ends its writing."""
+        preparation = self.preparations.pop(session_id, None)
+        if preparation is not None:
+            preparation.task.cancel()
 
     def record(self, session: Session, *events: Event) -> Session:
         """Appends events to the log and takes them in. Returns the session to go on with.
@@ -87,6 +114,10 @@ class Workspace:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
         raise ConcurrentAppend(f"session {session.id}: other processes keep appending; try again")
 
+    def is_open(self, session_id: str) -> bool:
+        """Whether the session is in memory."""
+        return session_id in self._open
+
     def imagine(self, session: Session, *events: Event) -> Session:
         """The session as it would be with these events at the end of its log, beside the open one."""
         records = self.ports.store.read(session.id)
@@ -103,6 +134,18 @@ class Workspace:
     def model(self, session: Session) -> str:
         """The session's model, or the one assumed by the settings."""
         return session.model or self.settings.model
+
+    def provider(self, session: Session) -> Provider:
+        """Who answers in a session. Raises `NoModelConfigured`."""
+        return self.ports.providers(self.model(session), self.settings)
+
+    def max_output(self, session: Session) -> int | None:
+        """The most tokens of one answer of the session's model; None where nothing is known."""
+        return self.ports.catalog(self.model(session), self.settings.models).max_output
+
+    def is_managed(self, session: Session) -> bool:
+        """Whether the context is watched: not in a replay, whose context is what it was."""
+        return self.settings_of(session).enabled and session.id not in self.turns.replayed
 
     def settings_of(self, session: Session) -> ContextSettings:
         """The context settings in effect for a session: its own, and the workspace's where it has none."""
@@ -154,9 +197,13 @@ class Workspace:
 
     def _fresh(self, session_id: str, stored: StoredSession) -> Session:
         model = self.ports.store.info(session_id).model or self.settings.model
-        session = Session(session_id, self._counter(model), self._calibration(model))
+        session = Session(session_id, self._counter(model), self._calibration(model), self._cost)
         session.restore(stored)
         return session
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        price = self.ports.prices(model or self.settings.model)
+        return None if price is None else price.cost(usage)
 
     def _counter(self, model: str) -> TokenCounter:
         override = self.settings.models.get(model)
@@ -190,7 +237,7 @@ class Workspace:
         """Reads the log again: what an edit archived is back in the view once it is reverted."""
         fresh = self._load(session.id)
         fresh.breaker, fresh.edits_seen = session.breaker, session.edits_seen + 1
-        fresh.told_unfit = session.told_unfit
+        fresh.told_unfit, fresh.told_due = session.told_unfit, session.told_due
         return fresh
 
     def _records(self, position: int, events: Iterable[Event]) -> list[Record]:

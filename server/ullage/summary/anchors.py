@@ -7,12 +7,13 @@ anchors. Texts are expected to be bounded (see `excerpts`); every pattern is lin
 import re
 from functools import lru_cache
 
+# What ends a part of a name cannot stand in it, so no part gives back what it took.
 _CANDIDATE = re.compile(
     r"https?://[^\s\"'<>`)\]}]{4,200}"
     r"|--[a-z][a-z0-9-]{2,40}"
-    r"|(?<![\w@.-])[~\w@.-]{0,80}(?:/[\w@.+-]{1,80}){1,16}"
-    r"|[A-Za-z_]\w{0,80}(?:(?:\.|::)[A-Za-z_]\w{0,80}){1,8}"
-    r"|[A-Za-z0-9_]{3,80}(?:-[A-Za-z0-9_]{1,40}){0,6}"
+    r"|(?<![\w@.-])[~\w@.-]{0,80}+(?:/[\w@.+-]{1,80}+){1,16}+"
+    r"|[A-Za-z_]\w{0,80}+(?:(?:\.|::)[A-Za-z_]\w{0,80}+){1,8}+"
+    r"|[A-Za-z0-9_]{3,80}+(?:-[A-Za-z0-9_]{1,40}+){0,6}+"
 )
 _INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
@@ -27,8 +28,8 @@ def find_anchors(text: str) -> tuple[str, ...]:
     """The anchors of `text` in the order they stand, each once. Remembered: agents see the same
     text again and again."""
     found: dict[str, None] = {}
-    for match in _CANDIDATE.finditer(text):
-        name = match[0].rstrip(_CLINGING)
+    for candidate in dict.fromkeys(_CANDIDATE.findall(text)):
+        name = candidate.rstrip(_CLINGING)
         if is_anchor(name):
             found[name] = None
     return tuple(found)

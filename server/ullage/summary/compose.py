@@ -9,7 +9,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.summary.anchors import find_anchors
-from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.excerpts import clip
 from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
@@ -19,6 +19,7 @@ from ullage.summary.ledger import collect_from, fit, merge
 from ullage.summary.lookup import hints_of
 from ullage.summary.page import Page
 from ullage.summary.previous import read_previous
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.summary.task import constraints_of, requests_of, task_of
 from ullage.summary.weights import Mention, count_mentions, mentions_focus, weigh
@@ -77,14 +78,17 @@ class Composition(Struct, frozen=True, kw_only=True):
         return "".join(self.pieces)
 
 
-def compose(request: SummaryRequest, counter: TokenCounter, check: Check = go_on) -> Composition:
+def compose(
+    request: SummaryRequest, counter: TokenCounter, reader: Reader | None = None, check: Check = go_on
+) -> Composition:
     """Summary and ledger for `request`, at most `request.max_tokens` by `count(render_marker(...))`.
 
-    The smallest result is one line and an empty ledger; a budget below that is overrun by it. `check` is asked every
-    few milliseconds, however long the history is; what it raises ends the work.
+    The smallest result is one line and an empty ledger; a budget below that is overrun by it. What `reader` has read
+    before is not read again. `check` is asked every few milliseconds, however long the history is; what it raises ends
+    the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
-    sources = _read(request, focus, check)
+    sources = _read(request, focus, reader or Reader(), check)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * _LEDGER_SHARE), counter)
     page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, sources.verbatim, check)
@@ -92,10 +96,10 @@ def compose(request: SummaryRequest, counter: TokenCounter, check: Check = go_on
     return _fitted(page, ledger, request, counter)
 
 
-def _read(request: SummaryRequest, focus: frozenset[str], check: Check) -> _Sources:
-    history = read_history(request.messages, request.indices, request.kept, check)
+def _read(request: SummaryRequest, focus: frozenset[str], reader: Reader, check: Check) -> _Sources:
+    history = read_history(request.messages, request.indices, reader, request.kept, check)
     behind = range(history.end_index, history.end_index + len(request.tail))
-    tail = read_history(request.tail, behind, check=check)
+    tail = read_history(request.tail, behind, reader, check=check)
     mentions = count_mentions(history.excerpts, tail.excerpts, check)
     weights = weigh(mentions, focus, check)
     carried = read_previous(request.previous)
@@ -130,7 +134,10 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check) -
     focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
     history = sources.history
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
-    findings, details = list(checked(findings_of(history), check)), list(checked(details_of(history), check))
+    findings, details = (
+        list(checked(findings_of(history), check, MANY)),
+        list(checked(details_of(history), check, MANY)),
+    )
     errors = list(errors_of(history, check))
     _write_task(page, sources, check)
     pool = [*findings, *errors, *details, *earlier]

@@ -43,7 +43,7 @@ def prose(text: str) -> list[str]:
     """Lines of prose as pieces of one or a few sentences, Markdown's line marks taken off."""
     pieces: list[str] = []
     for raw in head_and_tail(text, PROSE_LIMIT).splitlines():
-        line = _SPACES.sub(" ", _MARKUP.sub("", raw.strip()).replace("**", ""))
+        line = _single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
         if _WORD.search(line):
             pieces.extend(_pack(_SENTENCE_END.split(line[:4000]), PIECE_LIMIT, " "))
     return pieces
@@ -53,10 +53,20 @@ def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
     """Lines of code or output without terminal codes, line numbers, indentation and empty lines; long ones clipped."""
     found: list[str] = []
     for raw in head_and_tail(text, limit).splitlines():
-        line = _LINE_NUMBER.sub("", _TERMINAL.sub("", raw[:2000])).strip()
+        line = raw[:2000]
+        # Nearly every line is printable but for its tabs, and few have numbers: asking costs less than matching.
+        if not line.isprintable():
+            line = _TERMINAL.sub("", line)
+        if line.lstrip()[:1].isdigit():
+            line = _LINE_NUMBER.sub("", line)
+        line = line.strip()
         if _WORD.search(line):
-            found.append(clip(_SPACES.sub(" ", line), LINE_LIMIT))
+            found.append(clip(_single_spaced(line), LINE_LIMIT))
     return found
+
+
+def _single_spaced(line: str) -> str:
+    return _SPACES.sub(" ", line) if "  " in line or "\t" in line else line
 
 
 def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 60) -> list[str]:

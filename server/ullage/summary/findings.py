@@ -10,7 +10,6 @@ from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
 from ullage.summary.runs import Run
-from ullage.summary.touches import touches_of
 
 _CONCLUDES = re.compile(
     r"\b(?:found|fix(?:ed|es)?|because|root cause|caused?|the (?:issue|problem|bug|reason|solution)|turns out|decided"
@@ -83,8 +82,8 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
 def _changes(history: History, check: Check) -> list[tuple[int, str]]:
     return [
         (call.index, path)
-        for call in checked(history.calls, check)
-        for path, action in touches_of(call)
+        for call, touches in checked(zip(history.calls, history.touches, strict=True), check)
+        for path, action in touches
         if action is not FileAction.READ
     ]
 

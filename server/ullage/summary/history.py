@@ -10,14 +10,14 @@ from msgspec import Struct
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
-from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import ToolCall, tool_calls
 from ullage.summary.checks import Check, checked, go_on
-from ullage.summary.excerpts import GAP, RESULT_LIMIT, blocks, clip, head_and_tail, prose
-from ullage.summary.redaction import clean
+from ullage.summary.excerpts import GAP
+from ullage.summary.reader import CALL_LIMIT, Piece, Reader
 from ullage.summary.runs import Run, runs_of
-from ullage.summary.shell import first_line, without_cd
-from ullage.transcript.commands import FENCE, fenced_command
+from ullage.summary.shell import Touch, without_cd
+from ullage.summary.touches import touches_of
+from ullage.transcript.commands import fenced_command
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _SYNTHETIC = re.compile(
@@ -26,8 +26,6 @@ _SYNTHETIC = re.compile(
 )
 _INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
-_CALL_LIMIT = 12_000
-_GROUP_LIMIT = 200
 # Shorter inputs are switches and single words.
 _SHORTEST = 16
 _SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
@@ -70,7 +68,7 @@ class UserRequest(Struct, frozen=True, kw_only=True):
 
 class History(Struct, frozen=True, kw_only=True):
     """All of a stretch: indexes are those of the transcript. `kept` are the pieces of messages that stay verbatim,
-    `excerpts` those of the others."""
+    `excerpts` those of the others; `touches` says of each of the `calls` what it does to which files."""
 
     first_index: int
     end_index: int
@@ -78,40 +76,45 @@ class History(Struct, frozen=True, kw_only=True):
     excerpts: tuple[Excerpt, ...]
     kept: tuple[Excerpt, ...]
     calls: tuple[ToolCall, ...]
+    touches: tuple[tuple[Touch, ...], ...]
     runs: tuple[Run, ...]
 
 
 def read_history(
-    messages: Sequence[Message], indices: Sequence[int], kept: Sequence[str] = (), check: Check = go_on
+    messages: Sequence[Message],
+    indices: Sequence[int],
+    reader: Reader,
+    kept: Sequence[str] = (),
+    check: Check = go_on,
 ) -> History:
     """Reads messages in one pass; texts are cleaned of secrets. Raises what `check` raises, asked at every text."""
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
-    shown = [piece for number, call in enumerate(calls) for piece in _of_call(call, number * _CALL_LIMIT, check)]
-    spoken = _spoken(checked(messages, check), indices)
-    pieces = sorted((*spoken, *shown), key=lambda piece: piece.index)
+    spoken = _spoken(checked(messages, check), indices, reader)
+    called = [piece for number, call in enumerate(calls) for piece in _of_call(call, number, reader, check)]
+    pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
     staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
     return History(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
-        requests=tuple(_requests(messages, indices, stays, check)),
+        requests=tuple(_requests(messages, indices, stays, reader, check)),
         excerpts=tuple(piece for piece in pieces if piece.index not in staying),
         kept=tuple(piece for piece in pieces if piece.index in staying),
         calls=tuple(calls),
-        runs=tuple(runs_of(checked(calls, check))),
+        touches=tuple(_touches(call, reader) for call in checked(calls, check)),
+        runs=tuple(runs_of(checked(calls, check), reader)),
     )
 
 
 def _requests(
-    messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str], check: Check
+    messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str], reader: Reader, check: Check
 ) -> Iterator[UserRequest]:
     for position, message in enumerate(checked(messages, check)):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = typed_text(message)
         if text and not text.startswith(_CONTINUED):
-            text = clean(_bounded(text))
-            yield UserRequest(text=text, index=indices[position], kept=message.id in stays)
+            yield UserRequest(text=reader.clean(_bounded(text)), index=indices[position], kept=message.id in stays)
 
 
 def typed_text(message: Message) -> str:
@@ -136,46 +139,43 @@ def _is_output(messages: Sequence[Message], position: int) -> bool:
     return position > 0 and bool(fenced_command(messages, position - 1))
 
 
-def _spoken(messages: Iterable[Message], indices: Sequence[int]) -> Iterator[Excerpt]:
+def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader) -> Iterator[Excerpt]:
     for position, message in enumerate(messages):
         index = indices[position]
         if message.role is Role.ASSISTANT:
             for block in message.content:
                 if isinstance(block, TextBlock):
-                    yield from _prose(block.text, index, Source.AGENT)
+                    yield from _numbered(reader.said(block.text), index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
-                    yield from _prose(block.thinking, index, Source.THINKING)
+                    yield from _numbered(reader.said(block.thinking), index, Source.THINKING)
         elif message.role is Role.USER and message.text.startswith(_CONTINUED):
-            yield from _prose(message.text, index, Source.AGENT)
+            yield from _numbered(reader.said(message.text), index, Source.AGENT)
 
 
-def _prose(text: str, index: int, source: Source) -> Iterator[Excerpt]:
-    for order, piece in enumerate(prose(FENCE.sub("\n", clean(text)))):
-        yield Excerpt(text=piece, index=index, order=order, source=source, anchors=find_anchors(piece))
-
-
-def _of_call(call: ToolCall, first: int, check: Check) -> Iterator[Excerpt]:
-    """The pieces of a call and of its result, numbered from `first`."""
-    group = clean(group_of(call))
-    order = first
+def _of_call(call: ToolCall, number: int, reader: Reader, check: Check) -> Iterator[Excerpt]:
+    """The pieces of the call of this number among all, and those of its result. Their order tells calls apart."""
+    group = reader.clean(group_of(call, reader))
+    first = order = number * CALL_LIMIT
     for text in checked(_written(call), check):
-        for piece in _lines(text, _CALL_LIMIT):
-            order += 1
-            if len(piece) >= _SHORTEST and piece not in group:
-                yield _shown(piece, call.index, order, Source.CALL, group)
-        order += _APART
+        pieces = reader.called(text)
+        for piece in _numbered(pieces, call.index, Source.CALL, group, order + 1):
+            if len(piece.text) >= _SHORTEST and piece.text not in group:
+                yield piece
+        order += len(pieces) + _APART
     check()
     if call.result:
-        for place, piece in enumerate(_lines(call.result, RESULT_LIMIT), start=first):
-            yield _shown(piece, call.result_index, place, Source.RESULT, group)
+        yield from _numbered(reader.shown(call.result), call.result_index, Source.RESULT, group, first)
 
 
-def _lines(text: str, limit: int) -> list[str]:
-    return blocks(clean(head_and_tail(text, limit)), limit)
+def _numbered(
+    pieces: Iterable[Piece], index: int, source: Source, group: str = "", first: int = 0
+) -> Iterator[Excerpt]:
+    for order, piece in enumerate(pieces, start=first):
+        yield Excerpt(text=piece.text, index=index, order=order, source=source, group=group, anchors=piece.anchors)
 
 
-def _shown(piece: str, index: int, order: int, source: Source, group: str) -> Excerpt:
-    return Excerpt(text=piece, index=index, order=order, source=source, group=group, anchors=find_anchors(piece))
+def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
+    return tuple((reader.clean(path), action) for path, action in touches_of(call, reader))
 
 
 def _written(call: ToolCall) -> Iterator[str]:
@@ -199,15 +199,14 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def group_of(call: ToolCall) -> str:
+def group_of(call: ToolCall, reader: Reader) -> str:
     """What a call is about, in a few words: its file, or its command's first line."""
     if call.command:
-        # Half a secret is not known for one.
-        return "$ " + clip(clean(first_line(call.command)), _GROUP_LIMIT)
-    return call.path or f"{call.name} {_subject(call)}".strip()
+        return "$ " + reader.command(call.command).first
+    return call.path or f"{call.name} {_subject(call, reader)}".strip()
 
 
-def _subject(call: ToolCall) -> str:
+def _subject(call: ToolCall, reader: Reader) -> str:
     """What a call without a file is about: the address, query or pattern it was given."""
     values = (call.input.get(key) for key in _SUBJECT_KEYS)
-    return next((clean(value.split("\n", 1)[0])[:80] for value in values if isinstance(value, str)), "")
+    return next((reader.clean(value.split("\n", 1)[0])[:80] for value in values if isinstance(value, str)), "")

@@ -5,9 +5,11 @@ model would take a piece for its frame become round ones, a heading of ours and 
 """
 
 import re
+from functools import lru_cache
 
 # What ends a line for some readers, though not for Markdown, would begin a line outside the quote.
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_ENDS = ("\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 # Characters nobody sees: they hide orders from people, and shapes from the patterns below.
 _UNSEEN = re.compile(
     r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -39,58 +41,81 @@ _HEADING = re.compile(
     r"|last modified files|next step|where to look|files|commands|identifiers)[ \t]*#{0,6}[ \t]*)$",
     re.IGNORECASE,
 )
-_ORDER = re.compile(
-    r"(?<!“)(?P<order>\b(?:"
-    r"(?:ignore|disregard|forget|override|bypass)(?:\s+(?:all|any|the|your|my|these|those|of|every|everything))*"
-    r"\s+(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing|original|before)"
-    r"(?:\s+(?:instructions?|prompts?|messages?|rules?|directions?|context|commands?|orders?|text|guidelines?))?\b"
-    r"|(?:when|while|if|before|after)\s+(?:you\s+|the model\s+|asked to\s+)?(?:are\s+)?"
-    r"(?:summari[sz](?:e|ing)|compact(?:ing)?|compress(?:ing)?)\b[^\n.]{0,160}"
-    r"|(?:note|message|instructions?|attention|hint|order)s?\s+(?:to|for)\s+(?:the\s+|whoever\s+)?"
-    r"(?:summari[sz]\w*|compact\w*)[^\n.]{0,160}"
-    r"|(?:include|insert|add|write|put|repeat|copy|mention|state|append|output)\b[^\n.]{0,80}\b(?:in|into|to)"
-    r"\s+(?:the|your|any|every)\s+(?:\w+\s+){0,2}summar(?:y|ies)\b[^\n.]{0,80}"
-    r"|(?:the|your|any|this)\s+summary\s+(?:must|should|shall|has to|needs to|will)\b[^\n.]{0,160}"
-    r"|(?:do not|don['’]t|never)\s+summari[sz]e\b[^\n.]{0,120}"
-    r"|you\s+are\s+now\s+(?:an?\s|in\s|the\s|no longer)[^\n.]{0,120}"
-    r"|(?:new|updated|revised|real|actual)\s+(?:system\s+)?(?:instructions?|system prompt)\s?:[^\n.]{0,160}"
-    r"))",
-    re.IGNORECASE,
+_FORGETTING = ("ignore", "disregard", "forget", "override", "bypass")
+_EARLIER = ("previous", "prior", "above", "earlier", "preceding", "foregoing", "system", "other", "existing")
+# Orders, each with words of which one of every group stands in it: what lacks them need not be matched.
+_ORDERS = (
+    (
+        (_FORGETTING, (*_EARLIER, "original", "before")),
+        r"(?:ignore|disregard|forget|override|bypass)(?:\s+(?:all|any|the|your|my|these|those|of|every|everything))*"
+        r"\s+(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing|original|before)"
+        r"(?:\s+(?:instructions?|prompts?|messages?|rules?|directions?|context|commands?|orders?|text|guidelines?))?\b",
+    ),
+    (
+        (("summari", "compact", "compress"), ("when", "while", "if", "before", "after")),
+        r"(?:when|while|if|before|after)\s+(?:you\s+|the model\s+|asked to\s+)?(?:are\s+)?"
+        r"(?:summari[sz](?:e|ing)|compact(?:ing)?|compress(?:ing)?)\b[^\n.]{0,160}",
+    ),
+    (
+        (("summari", "compact"), ("note", "message", "instruction", "attention", "hint", "order")),
+        r"(?:note|message|instruction|attention|hint|order)s?\s+(?:to|for)\s+(?:the\s+|whoever\s+)?"
+        r"(?:summari[sz]\w*|compact\w*)[^\n.]{0,160}",
+    ),
+    (
+        (("summary", "summaries"),),
+        r"(?:include|insert|add|write|put|repeat|copy|mention|state|append|output)\b[^\n.]{0,80}\b(?:in|into|to)"
+        r"\s+(?:the|your|any|every)\s+(?:\w+\s+){0,2}summar(?:y|ies)\b[^\n.]{0,80}",
+    ),
+    (
+        (("summary",), ("must", "should", "shall", "has to", "needs to", "will")),
+        r"(?:the|your|any|this)\s+summary\s+(?:must|should|shall|has to|needs to|will)\b[^\n.]{0,160}",
+    ),
+    ((("summari",), ("not", "don", "never")), r"(?:do not|don['’]t|never)\s+summari[sz]e\b[^\n.]{0,120}"),
+    ((("you",), ("are",), ("now",)), r"you\s+are\s+now\s+(?:an?\s|in\s|the\s|no longer)[^\n.]{0,120}"),
+    (
+        (("instruction", "system prompt"), (":",), ("new", "updated", "revised", "real", "actual")),
+        r"(?:new|updated|revised|real|actual)\s+(?:system\s+)?(?:instructions?|system prompt)\s?:[^\n.]{0,160}",
+    ),
 )
-_ORDER_HINTS = (
-    "ignore",
-    "disregard",
-    "forget",
-    "override",
-    "bypass",
-    "summar",
-    "compact",
-    "compress",
-    "you are now",
-    "instruction",
-    "system prompt",
-)
+_ORDER_HINTS = (*_FORGETTING, "summar", "compact", "compress", "you are now", "instruction", "system prompt")
 
 
 def neutralise(text: str) -> str:
     """Takes from archived text the shapes by which a model would take it for a marker, for its frame or for an order.
     Doing it twice changes nothing more."""
-    text = _LINE_ENDS.sub("\n", text)
+    if _holds(text, _ENDS):
+        text = _LINE_ENDS.sub("\n", text)
     if not text.isascii():
-        text = _JOINERS.sub("", _UNSEEN.sub("", text))
-    if "[" in text or "［" in text or "【" in text:
+        text = _UNSEEN.sub("", text)
+        text = _JOINERS.sub("", text) if _holds(text, ("\u200c", "\u200d")) else text
+    if _holds(text, ("[", "［", "【")):
         text = _MARKER.sub(_round_marker, text)
     if "<" in text:
         text = _TOKEN.sub(lambda match: f"({match['inside'] or match['double']})", text)
         text = _TAG.sub(r"(\g<inside>)", text)
-    lowered = text.lower()
     if "#" in text:
         text = _HEADING.sub(r"\g<lead>“\g<heading>”", text)
-    if any(hint in lowered for hint in _ROLE_HINTS):
+    lowered = text.lower()
+    if ":" in text and _holds(lowered, _ROLE_HINTS):
         text = _ROLE.sub(r"\g<lead>(\g<role>)", text)
-    if any(hint in lowered for hint in _ORDER_HINTS):
-        text = _ORDER.sub(r"“\g<order>” (quoted)", text)
+    if _holds(lowered, _ORDER_HINTS):
+        text = _quote_orders(text, lowered)
     return text
+
+
+def _quote_orders(text: str, lowered: str) -> str:
+    possible = [order for needs, order in _ORDERS if all(_holds(lowered, words) for words in needs)]
+    return _any_of(tuple(possible)).sub(r"“\g<order>” (quoted)", text) if possible else text
+
+
+@lru_cache(maxsize=1 << len(_ORDERS))
+def _any_of(orders: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!“)(?P<order>\b(?:{'|'.join(orders)}))", re.IGNORECASE)
+
+
+def _holds(text: str, words: tuple[str, ...]) -> bool:
+    # A list: on short texts, which most are, a generator costs more than the search.
+    return True in [word in text for word in words]
 
 
 def _round_marker(match: re.Match[str]) -> str:

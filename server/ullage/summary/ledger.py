@@ -19,11 +19,10 @@ from ullage.model.artifacts import (
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
 from ullage.summary.anchors import is_path
-from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.excerpts import clip
 from ullage.summary.history import Excerpt, History, Source, read_history
-from ullage.summary.redaction import clean
-from ullage.summary.touches import touches_of
+from ullage.summary.reader import Reader
 from ullage.summary.weights import Mention, count_mentions, weigh
 from ullage.tokens.counter import TokenCounter
 
@@ -37,7 +36,7 @@ _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
     """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
-    history = read_history(messages, indices)
+    history = read_history(messages, indices, Reader())
     return collect_from(history, count_mentions(history.excerpts))
 
 
@@ -140,9 +139,9 @@ def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> Ident
 
 
 def _files(history: History, check: Check) -> Iterator[FileArtifact]:
-    for call in checked(history.calls, check):
-        for path, action in touches_of(call):
-            shown = clean(path).removeprefix("./")
+    for call, touches in checked(zip(history.calls, history.touches, strict=True), check):
+        for path, action in touches:
+            shown = path.removeprefix("./")
             yield FileArtifact(path=shown, action=action, last_index=call.index)
 
 
@@ -177,10 +176,13 @@ def _identifiers(history: History, mentions: Mapping[str, Mention], check: Check
 def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
     """For each name the words it stood in last, prose before code."""
     contexts: dict[str, str] = {}
+    missing = set(names)
     order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))
-    for excerpt in checked(order, check):
-        for name in names.intersection(excerpt.anchors) - contexts.keys():
-            contexts[name] = _around(excerpt.text, name)
+    for excerpt in checked(order, check, MANY):
+        if not missing.isdisjoint(excerpt.anchors):
+            for name in missing.intersection(excerpt.anchors):
+                contexts[name] = _around(excerpt.text, name)
+            missing.difference_update(excerpt.anchors)
     return contexts
 
 

@@ -37,7 +37,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
     """The outcome and the line of `output` that tells most. `failed` is what the tool itself reported, if it did."""
-    looked_at = output if len(output) <= _HEAD + _TAIL else f"{output[:_HEAD]}\n{output[-_TAIL:]}"
+    looked_at = telling(output)
     summary = _last_summary(looked_at)
     outcome = _outcome(looked_at, summary, failed)
     if summary and not (outcome is Outcome.FAILED and not _FAILURE.search(summary)):
@@ -45,6 +45,11 @@ def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
     if outcome is Outcome.FAILED:
         return outcome, clip(_error_line(looked_at), _DETAIL_LIMIT)
     return outcome, ""
+
+
+def telling(output: str) -> str:
+    """The part of an output that `judge` looks at."""
+    return output if len(output) <= _HEAD + _TAIL else f"{output[:_HEAD]}\n{output[-_TAIL:]}"
 
 
 def _outcome(output: str, summary: str, failed: bool | None) -> Outcome:

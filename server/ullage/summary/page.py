@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
-from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.items import HEADINGS, Item, Section, write_group, write_item, write_section
 from ullage.tokens.counter import TokenCounter
 
@@ -60,7 +60,7 @@ class Page:
         """Adds the items worth most per token within `share` tokens. An item's worth falls as its anchors come to
         stand on the page, so it is ranked again when its turn comes."""
         limit = min(self.room, self.used + share)
-        heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check))]
+        heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check, MANY))]
         heapq.heapify(heap)
         misses = 0
         while heap and misses < _PATIENCE and limit - self.used > _ENTRY_COST:

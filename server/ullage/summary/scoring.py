@@ -1,15 +1,16 @@
 """What old messages are worth verbatim, between the summary and the tail."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.summary.anchors import find_anchors
 from ullage.summary.calls import result_text
+from ullage.summary.checks import Check
 from ullage.summary.excerpts import head_and_tail
 from ullage.summary.history import typed_text
+from ullage.summary.reader import Reader
 from ullage.summary.redaction import redact
 from ullage.transcript.commands import fenced_command
 
@@ -20,34 +21,45 @@ _HALF = 3
 _READ_AT_MOST = 8_000
 
 
-def worth(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
-    """Tells what a range of messages that belong together is worth, from 0 (a summary says it as well) to 5: a
-    person's own words, and results whose names the agent's messages of the `tail` still use. What holds a secret is
-    worth nothing: nobody asked for it to stay, and a summary would leave the secret out."""
-    used = {name for place in tail if messages[place].role is Role.ASSISTANT for name in _names(messages[place])}
+class Judge:
+    """Judges messages before a `tail`: a person's own words, and results whose names the agent's messages of the tail
+    still use. What holds a secret may not stay: nobody asked for it to, and a summary would leave the secret out."""
 
-    def judge(group: range) -> float:
-        prompts = any(_is_prompt(messages, place) for place in group)
-        shared = len(used.intersection(name for place in group for name in _names(messages[place])))
-        value = _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
-        return 0.0 if value and any(_holds_secret(messages[place]) for place in group) else value
+    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
+        self._reader = reader
+        self._check = check
+        self._messages = messages
+        said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
+        self._used = frozenset(name for message in said for name in _names(reader, message))
 
-    return judge
+    def worth(self, group: range) -> float:
+        """From 0 (a summary says it as well) to 5."""
+        self._check()
+        prompts = any(_is_prompt(self._messages, place) for place in group)
+        names = (name for place in group for name in _names(self._reader, self._messages[place]))
+        shared = len(self._used.intersection(names))
+        return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
+
+    def may_stay(self, group: range) -> bool:
+        """Whether no secret is in it."""
+        self._check()
+        return not any(_holds_secret(self._messages[place]) for place in group)
+
+
+def _names(reader: Reader, message: Message) -> tuple[str, ...]:
+    return reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
 
 
 def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     message = messages[place]
-    is_output = place > 0 and bool(fenced_command(messages, place - 1))
-    return message.role is Role.USER and not message.compaction and not is_output and bool(typed_text(message))
+    if message.role is not Role.USER or message.compaction or not typed_text(message):
+        return False
+    return place == 0 or not fenced_command(messages, place - 1)
 
 
 def _holds_secret(message: Message) -> bool:
     text = "\n".join(_texts(message))
     return redact(text) != text
-
-
-def _names(message: Message) -> tuple[str, ...]:
-    return find_anchors(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
 
 
 def _texts(message: Message) -> Iterator[str]:

@@ -79,7 +79,12 @@ def redact_places(text: str) -> str:
         if match and any(map(str.isdigit, match["inside"])):
             spans.append(match.span("inside"))
     found = [_AUTHORIZATION.match(text, at) for at in places_of(low, ("authorization",))]
-    found += [pattern.match(text, at) for word, pattern in _ARGUMENTS.items() for at in places_of(text, (word,))]
+    found += [
+        pattern.match(text, at)
+        for word, pattern in _ARGUMENTS.items()
+        if word in text
+        for at in places_of(text, (word,))
+    ]
     if "|" in text:
         found += [_PIPED.match(text, at) for at in places_of(text, ("echo", "printf"))]
     if _PORTED.search(text):

@@ -40,6 +40,8 @@ _PREFIXES = (
     "lin_api_", "ntn_", "figd_", "sntry", "NRAK-", "PMAK-", "dapi", "dp.pt.", "dp.st.", "ATATT3x", "sbp_", "pscale_",
     "tskey-", "fm2_", "ops_", "sl.", "EAA", "AGE-SECRET-KEY-1", "SK", "sqp_", "CFPAT-", "v1.0-", "eyJ",
 )  # fmt: skip
+# No token of theirs is shorter: Slack's, `xoxb-` and ten characters.
+_SHORTEST = 15
 # The end of a word, so that what follows is no beginning; an escape's letter is none.
 _INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
@@ -96,8 +98,14 @@ def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
+def long_words(text: str, shortest: int) -> str:
+    """The words of `text` of at least so many characters: all there is to search for what has no space in it."""
+    return " ".join([word for word in text.split() if len(word) >= shortest])
+
+
 def _prefixed(text: str) -> Iterator[tuple[int, int]]:
-    for at in places_of(text, _PREFIXES):
+    words = long_words(text, _SHORTEST)
+    for at in places_of(text, [prefix for prefix in _PREFIXES if prefix in words]):
         found = _PREFIX.match(text, at) if _INSIDE.search(text[max(0, at - 2) : at]) is None else None
         if found:
             yield found.span()

@@ -17,8 +17,7 @@ _CONSTRAINS = re.compile(
 _FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
 # Shorter ones are headings.
 _SHORTEST_CONSTRAINT = 20
-# A line that says something, rather than a heading or a tag.
-_SENTENCE = re.compile(r"(?:\S+\s+){3,}\S*[^:>\s]\s*$")
+_FEWEST_WORDS = 4
 # Constraints of a request this short are seen where it stands.
 _SHORT_REQUEST = 300
 
@@ -27,9 +26,15 @@ def task_of(history: History) -> Iterator[Item]:
     """The first request; only its beginning when its message stays in the context."""
     if history.requests:
         first = history.requests[0]
-        opening = clip(next((line for line in first.text.splitlines() if _SENTENCE.search(line)), first.text), 160)
+        opening = clip(next((line for line in first.text.splitlines() if _is_sentence(line)), first.text), 160)
         text = f"{opening} (the message stays in the context)" if first.kept else first.text
         yield _item(Section.TASK, text, first.index)
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line says something, rather than being a heading or a tag."""
+    words = line.split()
+    return len(words) >= _FEWEST_WORDS and words[-1][-1] not in ":>"
 
 
 def constraints_of(history: History) -> Iterator[Item]:

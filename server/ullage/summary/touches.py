@@ -7,7 +7,8 @@ from typing import Any
 from ullage.model.artifacts import FileAction
 from ullage.model.json_values import as_object
 from ullage.summary.calls import ToolCall
-from ullage.summary.shell import Touch, touched_files
+from ullage.summary.reader import Reader
+from ullage.summary.shell import Touch
 
 _READS = re.compile(r"^(?:read|view|open|cat|read_?file|view_?file|notebook_?read|get_file)", re.IGNORECASE)
 _CREATES = re.compile(r"^(?:write|create|write_?(?:to_)?file|create_?file|save_file)", re.IGNORECASE)
@@ -32,9 +33,10 @@ _EDITOR_COMMANDS = {
 }
 
 
-def touches_of(call: ToolCall) -> list[Touch]:
+def touches_of(call: ToolCall, reader: Reader) -> list[Touch]:
     """Paths as the call names them, with what it does to each. A call that failed changed nothing."""
-    touches = [*_by_patch(call.input), *(touched_files(call.command) if call.command else _by_name(call))]
+    command = call.command
+    touches = [*_by_patch(call.input), *(reader.command(command).touches if command else _by_name(call))]
     if call.failed:
         return [(path, FileAction.READ) for path, action in touches if action is FileAction.READ]
     return touches

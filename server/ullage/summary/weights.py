@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.history import Excerpt, Source
 
 _CALLED = Source.CALL
@@ -42,7 +42,7 @@ def count_mentions(
     """Every anchor of the excerpts; those `behind` them only tell how long ago that was."""
     mentions: dict[str, Mention] = {}
     characters = sum(len(excerpt.text) for excerpt in behind)
-    for excerpt in checked(reversed(excerpts), check):
+    for excerpt in checked(reversed(excerpts), check, MANY):
         characters += len(excerpt.text)
         for name in excerpt.anchors:
             mention = mentions.get(name)
@@ -61,7 +61,7 @@ def weigh(
     """A weight per anchor, 0 to 8; names that hold a focus word weigh three times as much."""
     return {
         name: weight_of(mention) * (_FOCUS_FACTOR if focus and mentions_focus(name, focus) else 1.0)
-        for name, mention in checked(mentions.items(), check)
+        for name, mention in checked(mentions.items(), check, MANY)
     }
 
 

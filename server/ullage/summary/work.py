@@ -11,7 +11,6 @@ from ullage.summary.excerpts import clip, lines
 from ullage.summary.history import History, Source
 from ullage.summary.items import Item, Section
 from ullage.summary.redaction import clean
-from ullage.summary.touches import touches_of
 
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
 _ENTRY_LIMIT = 240
@@ -28,9 +27,12 @@ _TOUCHED_LINES, _TOUCHED_LIMIT = 3, 200
 def plan_of(history: History) -> list[Item]:
     """The newest list of things to do, from a to-do tool or a checklist in Markdown."""
     index, entries = _checklist(history)
-    for call in history.calls:
-        if call.index >= index and (todos := _todos(call)):
+    for call in reversed(history.calls):
+        if call.index < index:
+            break
+        if todos := _todos(call):
             index, entries = call.index, todos
+            break
     return [_item(Section.PLAN, f"{status}: {text}", index) for status, text in entries]
 
 
@@ -51,13 +53,13 @@ def state_of(history: History) -> Iterator[Item]:
 def recent_of(history: History) -> Iterator[Item]:
     """The files that were changed last, each with the lines that were written into it last."""
     seen: set[str] = set()
-    for call in reversed(history.calls):
-        for path, action in touches_of(call):
+    for call, touches in zip(reversed(history.calls), reversed(history.touches), strict=True):
+        for path, action in touches:
             if action in (FileAction.CREATED, FileAction.MODIFIED) and path not in seen:
                 if len(seen) == RECENT_FILES:
                     return
                 seen.add(path)
-                yield _item(Section.RECENT, _touched(clean(path), call), call.index)
+                yield _item(Section.RECENT, _touched(path, call), call.index)
 
 
 def next_of(history: History) -> Iterator[Item]:
@@ -83,7 +85,7 @@ def _checklist(history: History) -> tuple[int, list[tuple[str, str]]]:
             if len(found) >= _FEWEST_ENTRIES:
                 break
             index, found = excerpt.index, []
-        if excerpt.source is not Source.RESULT:
+        if excerpt.source is not Source.RESULT and "[" in excerpt.text:
             pattern = _SAID_ENTRY if excerpt.source is Source.AGENT else _WRITTEN_ENTRY
             entries = [("open" if match[1] == " " else "done", match[2]) for match in pattern.finditer(excerpt.text)]
             found[:0] = entries

@@ -21,6 +21,18 @@ GRACE = 2.0
 CHUNK = 1 << 18
 
 
+class Writer(Protocol):
+    """Where messages go; returns at once."""
+
+    def write(self, data: bytes) -> None:
+        """Takes whole messages."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        ...
+
+
 class Connection(Protocol):
     """What is served: bytes in, messages out to its writer."""
 
@@ -29,7 +41,7 @@ class Connection(Protocol):
         """Holds the exit status once the client is done."""
         ...
 
-    def connect(self, writer: StdoutWriter) -> None:
+    def connect(self, writer: Writer) -> None:
         """Where messages go from now on."""
         ...
 

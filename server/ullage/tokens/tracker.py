@@ -128,7 +128,7 @@ class ContextTracker:
         last report counts for the totals alone.
         """
         if self._anchor and self._anchor.answer.message_id == message_id:
-            self._totals = _minus(self._totals, self._anchor.usage) + usage
+            self._totals = self._totals - self._anchor.usage + usage
             self._anchor = replace(self._anchor, usage=usage, at=at)
             return
         self._totals += usage
@@ -145,6 +145,12 @@ class ContextTracker:
         self._anchor = Anchor(usage=usage, answer=answer, at=at, reasoning=reasoning)
         self._forget_before(answer)
 
+    def take_count(self, prompt: int, at: int) -> None:
+        """The provider's own count of the whole view as a prompt: known like a report, though nothing was sent yet."""
+        end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
+        self._anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
+        self._smallest = prompt, self._counted
+
     def edited(self, counts: Iterable[tuple[str, Role, Breakdown]]) -> None:
         """The whole view as it is after an edit. The last report no longer speaks of it."""
         self._anchor = None
@@ -154,6 +160,10 @@ class ContextTracker:
         for _, _, parts in counts:
             self._messages += 1
             self._parts += parts
+
+    def spend(self, usage: Usage) -> None:
+        """A report that speaks of no message here, as of a summary: it counts for the totals alone."""
+        self._totals += usage
 
     def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
         """Goes on with another model: what was reported before is another tokenizer's. The hidden part is taken to be
@@ -247,12 +257,3 @@ def _step(anchor: Anchor, counted: int, turn: int) -> Step:
 
 def _with_reminders(calibration: Calibration, own: Calibration) -> Calibration:
     return replace(calibration, reminders=own.reminders, reminder=own.reminder)
-
-
-def _minus(whole: Usage, part: Usage) -> Usage:
-    return Usage(
-        input_tokens=whole.input_tokens - part.input_tokens,
-        output_tokens=whole.output_tokens - part.output_tokens,
-        cache_read_input_tokens=whole.cache_read_input_tokens - part.cache_read_input_tokens,
-        cache_creation_input_tokens=whole.cache_creation_input_tokens - part.cache_creation_input_tokens,
-    )

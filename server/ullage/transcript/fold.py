@@ -26,6 +26,7 @@ from ullage.model.events import (
     SessionCreated,
     SessionForked,
     SessionRenamed,
+    SummaryReported,
     ToolsDeclared,
     UsageReported,
 )
@@ -159,7 +160,7 @@ class Transcript:
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
-            case UsageReported() | EditReverted() | ContextWarned():
+            case UsageReported() | SummaryReported() | EditReverted() | ContextWarned():
                 pass
             case _:
                 self._tell(event)

@@ -29,3 +29,10 @@ def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) ->
     if any(messages[i].id in pinned for i in group):
         return group
     return [i for i in group if messages[i].role is Role.SYSTEM]
+
+
+def without_oldest(messages: Sequence[Message], stays: Collection[str], count: int) -> tuple[Message, ...]:
+    """The messages without the first `count` groups that none of `stays` belongs to; the last group stays."""
+    going = [group for group in groups(messages)[:-1] if not any(messages[i].id in stays for i in group)][:count]
+    gone = {i for group in going for i in group}
+    return tuple(message for i, message in enumerate(messages) if i not in gone)

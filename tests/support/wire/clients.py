@@ -3,23 +3,22 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
 
-from ullage.model.answer import Fragment, ModelRequest
-from ullage.providers.anthropic_messages import AnthropicProvider
-from ullage.providers.anthropic_messages import make_client as make_anthropic_client
-from ullage.providers.openai_chat import OpenAIChatProvider
-from ullage.providers.openai_client import make_client as make_openai_client
-from ullage.providers.openai_responses import OpenAIResponsesProvider
-from ullage.service.model_ports import Provider
-
 from support.wire.anthropic_wire import AnthropicWire
 from support.wire.chat_wire import ChatWire
 from support.wire.dialect import Dialect
 from support.wire.replies import Reply
 from support.wire.responses_wire import ResponsesWire
 from support.wire.server import Replier, WireServer, replies
+from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.blocks import TextBlock
 from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
+from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.anthropic_messages import make_client as make_anthropic_client
+from ullage.providers.openai_chat import OpenAIChatProvider
+from ullage.providers.openai_client import make_client as make_openai_client
+from ullage.providers.openai_responses import OpenAIResponsesProvider
+from ullage.service.model_ports import Provider
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {
     "anthropic": AnthropicWire,

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from ullage.service.model_ports import ToolOutcome
 
 from support.wire.replies import Call, Part, Reply, Say, Think
 from support.workspace import NoTools
@@ -13,6 +12,7 @@ from ullage.formats import read
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role, ToolDefinition
+from ullage.service.model_ports import ToolOutcome
 
 GO_ON = "Go on."
 

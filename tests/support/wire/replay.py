@@ -4,20 +4,20 @@ from collections import Counter
 from pathlib import Path
 
 from msgspec import Struct, field
-from ullage.app.summary_prompts import read_summary_prompts
-from ullage.catalog.prices import price_of
-from ullage.providers.registry import ProviderRegistry
 
 from support.wire.clients import DIALECTS, settings_of
 from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
 from support.workspace import CountingIds, FixedClock, TestClient
+from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
+from ullage.catalog.prices import price_of
 from ullage.model.blocks import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
+from ullage.providers.registry import ProviderRegistry
 from ullage.service import turns
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports

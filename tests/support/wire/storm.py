@@ -7,11 +7,6 @@ from pathlib import Path
 from time import perf_counter
 
 from msgspec import Struct, field
-from ullage.app.summary_prompts import read_summary_prompts
-from ullage.catalog.prices import price_of
-from ullage.model.answer import TurnEnd
-from ullage.providers.registry import ProviderRegistry
-from ullage.service.model_ports import ToolOutcome
 
 from support.wire.clients import DIALECTS, settings_of
 from support.wire.replay import MODELS
@@ -19,14 +14,19 @@ from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
 from support.workspace import NoTools
 from ullage.app.compose import RandomIds, SystemClock
+from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
+from ullage.catalog.prices import price_of
+from ullage.model.answer import TurnEnd
 from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
+from ullage.providers.registry import ProviderRegistry
 from ullage.service import sessions, turns
+from ullage.service.model_ports import ToolOutcome
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports, SessionStore
 from ullage.service.workspace import Workspace

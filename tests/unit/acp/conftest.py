@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.acp_rig import AcpRig
+from support.acp_rig import AcpRig, stored_rig
 from ullage.model.settings import Settings
 
 MODEL = "claude-sonnet-4-5"
@@ -18,6 +18,6 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def rig(store: Path) -> Iterator[AcpRig]:
-    rig = AcpRig(store, Settings(model=MODEL))
+    rig = stored_rig(store, Settings(model=MODEL))
     yield rig
     assert rig.faults == []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.acp_rig import ALL_CAPABILITIES, AcpRig
+from support.acp_rig import ALL_CAPABILITIES, AcpRig, stored_rig
 from support.lsp_client import RpcFailure
 from ullage.model.settings import ModelSettings, Settings
 
@@ -59,7 +59,7 @@ async def test_thresholds_change_one_by_one_and_the_figures_follow(rig: AcpRig) 
 
 
 async def test_a_threshold_that_settings_gave_is_offered_too(store: Path) -> None:
-    rig = AcpRig(store)
+    rig = stored_rig(store)
     await rig.initialize(ullage={"context": {"warnAt": 0.725}})
     _, options = await options_of(rig)
     assert option(options, "warn_at")["currentValue"] == "72.5"
@@ -68,7 +68,7 @@ async def test_a_threshold_that_settings_gave_is_offered_too(store: Path) -> Non
 
 
 async def test_another_model_is_another_window(store: Path) -> None:
-    rig = AcpRig(store, Settings(model="gpt-4o", models={"small": ModelSettings(window=10_000)}))
+    rig = stored_rig(store, Settings(model="gpt-4o", models={"small": ModelSettings(window=10_000)}))
     await rig.initialize()
     session_id, options = await options_of(rig)
     assert [choice["value"] for choice in option(options, "model")["options"]] == ["gpt-4o", "small"]
@@ -79,7 +79,7 @@ async def test_another_model_is_another_window(store: Path) -> None:
 
 
 async def test_without_any_model_there_is_none_to_choose(store: Path) -> None:
-    rig = AcpRig(store)
+    rig = stored_rig(store)
     await rig.initialize()
     _, options = await options_of(rig)
     assert "model" not in [each["id"] for each in options]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.acp_rig import ALL_CAPABILITIES, AcpRig
+from support.acp_rig import ALL_CAPABILITIES, AcpRig, stored_rig
 from support.lsp_client import RpcFailure
 from ullage.app.compose import open_workspace
 from ullage.model.settings import Settings
@@ -23,7 +23,7 @@ async def test_a_new_session_is_told_of_its_commands_and_its_size_after_the_answ
 
 
 async def test_a_window_that_is_not_known_is_not_guessed(store: Path) -> None:
-    rig = AcpRig(store, Settings(model="nobody-knows-this"))
+    rig = stored_rig(store, Settings(model="nobody-knows-this"))
     await rig.initialize()
     session_id = await rig.new_session()
     await rig.say(session_id, "hello", "hi")
@@ -130,7 +130,8 @@ async def test_tool_calls_pictures_and_resources_are_loaded_as_what_they_are(rig
     ]
     assert [update["content"]["text"] for update in rig.updates("agent_thought_chunk")] == ["hm"]
     (called,), (ended,) = rig.updates("tool_call"), rig.updates("tool_call_update")
-    assert (called["title"], called["rawInput"], ended["status"]) == ("read_file", {"path": "a"}, "failed")
+    assert (called["title"], called["rawInput"], ended["status"]) == ("Read a", {"path": "a"}, "failed")
+    assert called["locations"] == [{"path": "/project/a"}]
 
 
 async def test_resuming_shows_nothing_again(rig: AcpRig) -> None:

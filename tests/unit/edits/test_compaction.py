@@ -1,8 +1,7 @@
 """Planning a compaction: which old messages stay verbatim between the summary and the tail."""
 
-from collections.abc import Callable, Sequence
-
 from support.build import assistant, counted, user, words
+from support.judges import judging
 from ullage.edits.compaction import CompactionLimits, plan_compaction
 from ullage.model.message import Message, Role
 
@@ -12,19 +11,22 @@ MESSAGES = (
 )
 
 
-def prompts_only(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
-    return lambda group: float(messages[group.start].role is Role.USER)
+def is_prompt(message: Message, _: int) -> float:
+    return float(message.role is Role.USER)
 
 
-def everything(messages: Sequence[Message], tail: range) -> Callable[[range], float]:
-    return lambda _: 1.0
-
-
-def kept(old: int) -> tuple[str, ...]:
+def kept(old: int, forbidden: frozenset[str] = frozenset()) -> tuple[str, ...]:
     limits = CompactionLimits(target=900, keep_tail=200, keep_old=old)
-    plan = plan_compaction(counted(*MESSAGES), limits, (), "first", prompts_only)
+    plan = plan_compaction(counted(*MESSAGES), limits, (), "first", judging(is_prompt, forbidden))
     assert plan is not None
     return plan.kept
+
+
+def test_a_message_that_may_not_stay_leaves_its_room_to_the_next() -> None:
+    newest = kept(100)[-1]
+    others = kept(100, frozenset({newest}))
+    assert newest not in others
+    assert len(others) == len(kept(100))
 
 
 def test_messages_worth_their_tokens_stay_in_their_order() -> None:
@@ -45,6 +47,6 @@ def test_a_head_that_is_worth_keeping_whole_is_compacted_all_the_same() -> None:
     messages: tuple[Message, ...] = MESSAGES[:7]
     view = counted(*messages)
     limits = CompactionLimits(target=view.used, keep_tail=80, keep_old=10_000)
-    plan = plan_compaction(view, limits, (), "first", everything)
+    plan = plan_compaction(view, limits, (), "first", judging(lambda _, __: 1.0))
     assert plan is not None
     assert plan.messages_archived > 0

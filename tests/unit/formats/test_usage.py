@@ -26,6 +26,23 @@ ACCOUNTS: list[tuple[dict[str, Any], Usage]] = [
         {"input_tokens": 100, "output_tokens": 9, "cached_input_tokens": 64},
         Usage(input_tokens=36, output_tokens=9, cache_read_input_tokens=64),
     ),
+    (
+        {"prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}},
+        Usage(input_tokens=5, output_tokens=9, reasoning_tokens=7),
+    ),
+    (
+        {
+            "input_tokens": 5,
+            "output_tokens": 9,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 7},
+        },
+        Usage(input_tokens=5, output_tokens=9, reasoning_tokens=7),
+    ),
+    (
+        {"input_tokens": 5, "output_tokens": 9, "cached_input_tokens": 0, "reasoning_output_tokens": 11},
+        Usage(input_tokens=5, output_tokens=9, reasoning_tokens=9),
+    ),
     ({}, Usage()),
     ({"prompt_tokens": "many", "completion_tokens": -1, "prompt_tokens_details": 3}, Usage()),
     ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 99}}, Usage(cache_read_input_tokens=10)),

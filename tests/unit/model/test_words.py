@@ -31,6 +31,21 @@ def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
     )
 
 
+def test_who_wants_to_be_asked_is_not_told_that_it_compacts_by_itself() -> None:
+    assert words.context_warning(131_200, 160_000, 144_000, asks=True) == (
+        "Context 82% full (131K of 160K usable). Asks to be compacted at 144K."
+    )
+    assert words.compaction_due(145_000, 160_000) == (
+        "Context 91% full (145K of 160K usable). Compact it now; it compacts by itself only when it overflows."
+    )
+
+
+def test_an_offline_summary_in_a_models_place_says_why() -> None:
+    assert words.offline_summary_used("rate limit", 164_000, 38_000) == (
+        "The model's summary failed (rate limit). Used the offline summary instead: 164K → 38K."
+    )
+
+
 def test_a_compaction_says_what_it_did_and_that_it_can_be_undone() -> None:
     assert words.compacted(45, 164_000, 31_000) == (
         "Compacted 45 messages: 164K → 31K. Everything is kept; undo any time."

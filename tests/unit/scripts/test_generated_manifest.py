@@ -53,9 +53,9 @@ def test_every_setting_of_the_server_is_there_in_its_order_with_its_default() ->
     assert [value["order"] for value in properties.values()] == list(range(len(properties)))
 
 
-def test_what_names_a_program_to_run_is_not_read_from_a_folder_that_is_not_trusted() -> None:
+def test_what_names_a_program_a_server_or_a_file_is_not_read_from_a_folder_that_is_not_trusted() -> None:
     manifest = json.loads(COMMITTED.read_text())
     restricted = manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     properties = manifest["contributes"]["configuration"]["properties"]
     assert restricted == [name for name, value in properties.items() if value["scope"] == "machine-overridable"]
-    assert "ullage.server.path" in restricted
+    assert {"ullage.server.path", "ullage.provider", "ullage.providers", "ullage.summary.promptFile"} <= {*restricted}

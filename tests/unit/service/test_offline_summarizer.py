@@ -9,6 +9,7 @@ from support.conversations import agent, places, user
 from support.counting import LengthCounter
 from support.workspace import PATIENCE
 from ullage.service.offline import OfflineSummarizer
+from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 
 MESSAGES = tuple(
@@ -35,7 +36,7 @@ class PacedCounter(LengthCounter):
 
 async def answers_of(counter: PacedCounter, *, cancelled: bool) -> int:
     """How much is counted for one summary until its thread has ended."""
-    summary = asyncio.create_task(OfflineSummarizer().summarize(REQUEST, counter))
+    summary = asyncio.create_task(OfflineSummarizer().summarize(REQUEST, counter, Reader()))
     assert await asyncio.to_thread(counter.asked.wait, PATIENCE)
     if cancelled:
         summary.cancel()

@@ -263,11 +263,12 @@ def test_archived_text_cannot_write_headings_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("part", ["<<EOF\n", "<system-reminder>", "/", "password=", "```\n", "a."])
-def test_a_million_characters_of_openings_are_done_within_seconds(part: str) -> None:
-    text = part * (1_000_000 // len(part))
-    started = time.perf_counter()
+def test_half_a_million_characters_of_openings_are_done_within_a_minute(part: str) -> None:
+    # Quadratic work would take hours; a second or a dozen is up to the machine.
+    text = part * (500_000 // len(part))
+    started = time.process_time()
     summary_of((user(text), *bash(text, text), agent(text)))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 60
 
 
 class GivenUp(Exception):
@@ -290,10 +291,10 @@ def test_a_check_is_asked_from_the_first_message_to_the_page_and_ends_the_work_w
     messages = tuple(agent(f"I found `unit_{number}` in src/unit_{number}.py.") for number in range(50))
     request = SummaryRequest(messages=messages, indices=places(messages), max_tokens=900)
     patient = Patience(10**9)
-    assert compose(request, COUNTER, patient) == compose(request, COUNTER)
+    assert compose(request, COUNTER, check=patient) == compose(request, COUNTER)
     assert patient.asked >= 3 * len(messages)
     for most in range(0, patient.asked, 7):
         hasty = Patience(most)
         with pytest.raises(GivenUp):
-            compose(request, COUNTER, hasty)
+            compose(request, COUNTER, check=hasty)
         assert hasty.asked == most + 1

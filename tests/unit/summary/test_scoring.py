@@ -1,7 +1,12 @@
 """What an old message is worth verbatim."""
 
+import pytest
+
 from support.conversations import agent, bash, call, user
-from ullage.summary.scoring import worth
+from ullage.model.message import Message
+from ullage.summary.checks import go_on
+from ullage.summary.reader import Reader
+from ullage.summary.scoring import Judge
 
 MESSAGES = (
     user("Port the spool to Rust."),
@@ -13,24 +18,39 @@ MESSAGES = (
 TAIL = range(6, 7)
 
 
+def judge(messages: tuple[Message, ...], tail: range) -> Judge:
+    return Judge(Reader(), go_on, messages, tail)
+
+
 def test_a_persons_words_are_worth_more_than_any_result() -> None:
-    assert worth(MESSAGES, TAIL)(range(5, 6)) > worth(MESSAGES, TAIL)(range(1, 3))
+    assert judge(MESSAGES, TAIL).worth(range(5, 6)) > judge(MESSAGES, TAIL).worth(range(1, 3))
 
 
 def test_a_result_that_the_tail_refers_to_is_worth_more_than_one_it_does_not() -> None:
-    assert worth(MESSAGES, TAIL)(range(1, 3)) > worth(MESSAGES, TAIL)(range(3, 5)) == 0
+    assert judge(MESSAGES, TAIL).worth(range(1, 3)) > judge(MESSAGES, TAIL).worth(range(3, 5)) == 0
 
 
 def test_what_a_program_put_into_the_users_mouth_is_worth_nothing() -> None:
     inserted = (user("<local-command-stdout>ok</local-command-stdout>"), *bash("ls", "x"))
-    assert worth(inserted, range(1, 3))(range(1)) == 0
+    assert judge(inserted, range(1, 3)).worth(range(1)) == 0
 
 
-def test_what_holds_a_secret_is_worth_nothing() -> None:
-    messages = (user("Deploy with password = 'Qz8kmqIEak47x'."), agent("Done."))
-    assert worth(messages, range(1, 2))(range(1)) == 0
+def test_what_holds_a_secret_may_not_stay() -> None:
+    messages = (user("Deploy with password = 'Qz8kmqIEak47x'."), user("Deploy."), agent("Done."))
+    assert not judge(messages, range(2, 3)).may_stay(range(2))
+    assert judge(messages, range(2, 3)).may_stay(range(1, 2))
 
 
 def test_output_that_comes_as_a_users_message_is_no_prompt() -> None:
     fenced = (agent("```bash\nls\n```"), user("<returncode>0</returncode>\n<output>\na\n</output>"), agent("Done."))
-    assert worth(fenced, range(2, 3))(range(1, 2)) == 0
+    assert judge(fenced, range(2, 3)).worth(range(1, 2)) == 0
+
+
+def test_a_check_ends_the_judging_of_whatever_is_judged_next() -> None:
+    def give_up() -> None:
+        raise InterruptedError
+
+    judge = Judge(Reader(), give_up, MESSAGES, TAIL)
+    for ask in (judge.worth, judge.may_stay):
+        with pytest.raises(InterruptedError):
+            ask(range(1))

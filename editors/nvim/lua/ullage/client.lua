@@ -123,7 +123,7 @@ function M.config()
   local found = require('ullage.server').find()
   local settings = require('ullage.config').get().settings
   local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.experimental = { ullage = true }
+  capabilities.experimental = { ullage = { permissions = true } }
   return {
     name = NAME,
     cmd = found and found.cmd or { 'ullage', 'lsp' },
@@ -134,6 +134,9 @@ function M.config()
     handlers = {
       ['ullage/session/update'] = function(_, params)
         require('ullage.session').take(params)
+      end,
+      ['ullage/session/request_permission'] = function(_, params)
+        return require('ullage.permissions').ask(params)
       end,
     },
     on_init = on_init,

@@ -7,6 +7,7 @@ local M = {}
 ---@field complete? fun(lead: string, words: string): string[] what may follow
 
 M.NAMES = {
+  'ask',
   'cancel',
   'choose',
   'compact',
@@ -21,6 +22,7 @@ M.NAMES = {
   'restart',
   'restore',
   'search',
+  'stop',
   'switch',
   'undo',
 }

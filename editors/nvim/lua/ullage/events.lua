@@ -1,4 +1,5 @@
--- Who wants to know what. Names: `usage`, `session`, `compaction`, `notice`, `server`, `log`.
+-- Who wants to know what. Names: `usage`, `session`, `compaction`, `notice`, `server`, `log`; of a prompt turn `answer`
+-- (an update as it came), `said`, `called` and `turn`.
 local M = {}
 
 ---@type table<string, function[]>

@@ -25,6 +25,7 @@ M.methods = {
   ContextPin = 'ullage/context/pin',
   ContextSearch = 'ullage/context/search',
   ContextHistory = 'ullage/context/history',
+  SessionRequestPermission = 'ullage/session/request_permission',
   SessionUpdate = 'ullage/session/update',
 }
 
@@ -54,6 +55,12 @@ M.errors = {
   CannotFit = 1302,
   ProviderError = 1400,
   NoModelConfigured = 1401,
+  ProviderUnavailable = 1402,
+  RateLimited = 1403,
+  AuthenticationFailed = 1404,
+  ContextTooLong = 1405,
+  RequestRefused = 1406,
+  AnswerBroken = 1407,
   Cancelled = -32800,
 }
 
@@ -62,6 +69,8 @@ M.errors = {
 M.defaults = {
   model = '',
   models = vim.empty_dict(),
+  provider = '',
+  providers = vim.empty_dict(),
   context = {
     enabled = true,
     warnAt = 0.8,
@@ -79,6 +88,13 @@ M.defaults = {
     privatePatterns = {},
     bringBack = 'references',
     trustedFolders = {},
+  },
+  summary = {
+    writer = 'auto',
+    model = '',
+    promptFile = '',
+    prepareAt = 0.75,
+    confirm = false,
   },
   hooks = {
     preCompact = {},
@@ -118,8 +134,77 @@ M.settings = {
           enum = { 'approximate', 'cl100k_base', 'o200k_base' },
           description = "How to count this model's tokens.",
         },
+        summaryPrompt = {
+          description = "Further instructions for summaries of this model's sessions.",
+          type = 'string',
+          default = '',
+        },
       },
       required = {},
+      additionalProperties = false,
+    },
+    default = vim.empty_dict(),
+  },
+  provider = {
+    description = 'Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.',
+    restricted = true,
+    type = 'string',
+    default = '',
+  },
+  providers = {
+    description = 'Providers by name.',
+    restricted = true,
+    type = 'object',
+    additionalProperties = {
+      title = 'ProviderSettings',
+      description = "How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.",
+      type = 'object',
+      properties = {
+        kind = {
+          description = 'What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.',
+          enum = { 'anthropic', 'openai', 'openai_chat', 'replay', 'scripted' },
+        },
+        baseUrl = {
+          description = "The server's address. Unset: the provider's own.",
+          type = 'string',
+          default = '',
+        },
+        keyEnv = {
+          description = "Environment variable that holds the key. Unset: the provider's own.",
+          type = 'string',
+          default = '',
+        },
+        file = {
+          description = 'The script or transcript that a scripted or replay provider plays.',
+          type = 'string',
+          default = '',
+        },
+        models = {
+          description = 'Models it serves; names may end in `*`.',
+          type = 'array',
+          items = {
+            type = 'string',
+          },
+          default = {},
+        },
+        nativeTools = {
+          description = 'The server understands tool calls.',
+          type = 'boolean',
+          default = true,
+        },
+        timeout = {
+          description = 'Seconds without a word from the server after which it is given up.',
+          type = 'number',
+          exclusiveMinimum = 0,
+          default = 120.0,
+        },
+        contextEditing = {
+          description = 'Let the provider itself clear or compact, where its API offers that.',
+          type = 'boolean',
+          default = false,
+        },
+      },
+      required = { 'kind' },
       additionalProperties = false,
     },
     default = vim.empty_dict(),
@@ -348,6 +433,34 @@ M.settings = {
       type = 'string',
     },
     default = {},
+  },
+  ['summary.writer'] = {
+    description = 'auto: a model where one is configured, else offline.',
+    enum = { 'auto', 'model', 'offline' },
+    default = 'auto',
+  },
+  ['summary.model'] = {
+    description = "Model that writes summaries. Unset: the session's own.",
+    type = 'string',
+    default = '',
+  },
+  ['summary.promptFile'] = {
+    description = "File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after them.",
+    restricted = true,
+    type = 'string',
+    default = '',
+  },
+  ['summary.prepareAt'] = {
+    description = 'Share of the usable window from which a summary is prepared in the background.',
+    type = 'number',
+    exclusiveMinimum = 0,
+    exclusiveMaximum = 1,
+    default = 0.75,
+  },
+  ['summary.confirm'] = {
+    description = 'Ask instead of compacting by itself, as long as the context is not over its usable window.',
+    type = 'boolean',
+    default = false,
   },
   ['hooks.preCompact'] = {
     description = 'Program and arguments, run before a compaction. It may stop it or add instructions.',

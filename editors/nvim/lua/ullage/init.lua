@@ -13,6 +13,7 @@ local function join()
   require('ullage.status').setup()
   require('ullage.progress').setup()
   require('ullage.notices').setup()
+  require('ullage.chat')
   local group = vim.api.nvim_create_augroup('ullage', {})
   vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = require('ullage.highlights').setup })
 end

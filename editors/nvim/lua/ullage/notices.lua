@@ -64,6 +64,13 @@ local CHOICES = {
       { label = 'Not for this session', run = M.mute },
     }
   end,
+  compaction_due = function()
+    return {
+      { label = 'Compact now', run = command('compact') },
+      { label = 'Preview', run = command('preview') },
+      { label = 'Not now', run = function() end },
+    }
+  end,
   compaction_complete = function(notice)
     return {
       { label = 'Show', run = command('context') },
@@ -78,6 +85,7 @@ local CHOICES = {
   end,
 }
 CHOICES.context_cleared = CHOICES.compaction_complete
+CHOICES.offline_summary_used = CHOICES.compaction_complete
 
 ---@type table<string, true> sessions that want to hear no more warnings
 local muted = {}

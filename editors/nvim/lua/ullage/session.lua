@@ -26,6 +26,7 @@ local M = {}
 ---@field reported_at? integer
 ---@field pending integer
 ---@field error_share? number
+---@field cost? ullage.Cost nil where a price is not known
 
 ---@class ullage.Running
 ---@field id string
@@ -75,6 +76,7 @@ function M.read_figures(wire)
     reported_at = words.value(meta.reportedAt),
     pending = meta.pendingMessages,
     error_share = words.value(meta.errorShare),
+    cost = words.value(wire.cost),
   }
 end
 
@@ -162,6 +164,18 @@ function take.notice(update)
     kind = meta.kind,
     edit_id = words.value(meta.editId),
   })
+end
+
+for _, kind in ipairs({
+  'user_message_chunk',
+  'agent_message_chunk',
+  'agent_thought_chunk',
+  'tool_call',
+  'tool_call_update',
+}) do
+  take[kind] = function(update)
+    events.emit('answer', update)
+  end
 end
 
 ---A new session's updates may overtake the answer that makes it the active one. Its figures come with the answer.

@@ -1,6 +1,18 @@
 ---@meta _
 -- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
 
+--- A piece of the model's answer; `message_id` is the transcript's, once appended.
+---@class (exact) ullage.AgentMessageChunk
+---@field sessionUpdate "agent_message_chunk"
+---@field content ullage.TextContent
+---@field messageId string
+
+--- A piece of the model's reasoning.
+---@class (exact) ullage.AgentThoughtChunk
+---@field sessionUpdate "agent_thought_chunk"
+---@field content ullage.TextContent
+---@field messageId string
+
 --- Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names).
 ---@class (exact) ullage.AppendParams
 ---@field sessionId string
@@ -156,6 +168,11 @@
 ---@field privatePatterns? string[] Regular expressions; what they match is left out of every summary, as secrets are.
 ---@field bringBack? "contents"|"off"|"references" What a compaction says of the project's instruction files: nothing, names, or contents. Default 'references'.
 ---@field trustedFolders? string[] Folders whose instruction files' contents a compaction may bring back.
+
+--- What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217.
+---@class (exact) ullage.Cost
+---@field amount number
+---@field currency string
 
 --- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
 ---@class (exact) ullage.EditInfo
@@ -339,6 +356,7 @@
 ---@field window? integer|vim.NIL Input tokens the model accepts.
 ---@field maxOutput? integer|vim.NIL Most tokens of one answer.
 ---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|vim.NIL How to count this model's tokens.
+---@field summaryPrompt? string Further instructions for summaries of this model's sessions.
 
 --- A new session; everything may be left out.
 ---@class (exact) ullage.NewSessionParams
@@ -368,6 +386,32 @@
 --- How a command ended, as far as its output tells.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
 
+--- ACP's kinds of options, those that are offered.
+---@alias ullage.PermissionKind "allow_once"|"allow_always"|"reject_once"
+
+--- One way to answer.
+---@class (exact) ullage.PermissionOption
+---@field optionId string
+---@field name string
+---@field kind ullage.PermissionKind
+
+--- What the person did; `optionId` is there if an option was selected.
+---@class (exact) ullage.PermissionOutcome
+---@field outcome ullage.PermissionOutcomeKind
+---@field optionId? string
+
+--- Whether the person chose an option, or the turn was stopped meanwhile.
+---@alias ullage.PermissionOutcomeKind "selected"|"cancelled"
+
+--- The tool call in question, as `tool_call` told of it.
+---@class (exact) ullage.PermissionToolCall
+---@field toolCallId string
+---@field title string
+---@field kind ullage.ToolKind
+---@field status ullage.ToolStatus
+---@field locations ullage.ToolLocation[]
+---@field rawInput? table<string, any>
+
 --- Pins a message of the context, or unpins it.
 ---@class (exact) ullage.PinParams
 ---@field sessionId string
@@ -383,11 +427,41 @@
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
 
+--- How the turn ended: ACP's stop reason.
+---@class (exact) ullage.PromptResult
+---@field stopReason ullage.TurnEnd
+
+--- Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in words for the person.
+---@class (exact) ullage.Prompting
+---@field provider? string|vim.NIL
+---@field remedy string
+
 --- Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses.
 ---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
 
+--- How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.
+---@class (exact) ullage.ProviderSettings
+---@field kind "anthropic"|"openai"|"openai_chat"|"replay"|"scripted" What it speaks: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, or a file.
+---@field baseUrl? string The server's address. Unset: the provider's own.
+---@field keyEnv? string Environment variable that holds the key. Unset: the provider's own.
+---@field file? string The script or transcript that a scripted or replay provider plays.
+---@field models? string[] Models it serves; names may end in `*`.
+---@field nativeTools? boolean The server understands tool calls. Default true.
+---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
+---@field contextEditing? boolean Let the provider itself clear or compact, where its API offers that. Default false.
+
 --- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
+
+--- The server asks the client whether a tool call may be made.
+---@class (exact) ullage.RequestPermissionParams
+---@field sessionId string
+---@field toolCall ullage.PermissionToolCall
+---@field options ullage.PermissionOption[]
+
+--- The client's answer.
+---@class (exact) ullage.RequestPermissionResult
+---@field outcome ullage.PermissionOutcome
 
 --- A file or other resource put into the conversation; without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
@@ -456,18 +530,22 @@
 ---@class (exact) ullage.SessionParams
 ---@field sessionId string
 
---- A session and how full it is.
+--- A session, how full it is, and whether it can be prompted.
 ---@class (exact) ullage.SessionResult
 ---@field sessionId string
 ---@field title string
 ---@field cwd string
 ---@field usage ullage.UsageResult
+---@field prompting ullage.Prompting
 
 --- All settings of Ullage.
 ---@class (exact) ullage.Settings
 ---@field model? string Model assumed for sessions that do not name one.
 ---@field models? table<string, ullage.ModelSettings> Overrides per model name, for example its window.
+---@field provider? string Provider to talk to: anthropic, openai, or a name under providers. Unset: by model and key.
+---@field providers? table<string, ullage.ProviderSettings> Providers by name.
 ---@field context? ullage.ContextSettings
+---@field summary? ullage.SummarySettings
 ---@field hooks? ullage.HookSettings
 
 --- How much a notice matters.
@@ -495,6 +573,14 @@
 
 ---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
 
+--- Who writes the summary of a compaction, and how.
+---@class (exact) ullage.SummarySettings
+---@field writer? "auto"|"model"|"offline" auto: a model where one is configured, else offline. Default 'auto'.
+---@field model? string Model that writes summaries. Unset: the session's own.
+---@field promptFile? string File with your own instructions for summaries by a model. A project's own, in .ullage/summary.md, are given after them.
+---@field prepareAt? number Share of the usable window from which a summary is prepared in the background. Default 0.75.
+---@field confirm? boolean Ask instead of compacting by itself, as long as the context is not over its usable window. Default false.
+
 --- Plain text.
 ---@class (exact) ullage.TextBlock
 ---@field type "text"
@@ -516,11 +602,43 @@
 ---@class (exact) ullage.TokenBudget
 ---@field type "token_budget"
 
+--- The model calls a tool.
+---@class (exact) ullage.ToolCall
+---@field sessionUpdate "tool_call"
+---@field toolCallId string
+---@field title string
+---@field kind ullage.ToolKind
+---@field status ullage.ToolStatus
+---@field locations ullage.ToolLocation[]
+---@field rawInput? table<string, any>
+
+--- A tool call goes on or ends; fields left out keep what they were.
+---@class (exact) ullage.ToolCallUpdate
+---@field sessionUpdate "tool_call_update"
+---@field toolCallId string
+---@field status ullage.ToolStatus
+---@field title? string
+---@field content? ullage.ToolContent[]
+---@field rawInput? table<string, any>
+
+--- ACP's tool call content: what the tool returned, as text.
+---@class (exact) ullage.ToolContent
+---@field type "content"
+---@field content ullage.TextContent
+
 --- A tool offered to the model; `input_schema` is JSON Schema.
 ---@class (exact) ullage.ToolDefinition
 ---@field name string
 ---@field description? string
 ---@field input_schema? table<string, any>
+
+--- ACP's kinds of tool calls, those that our tools have.
+---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"other"
+
+--- A file that a tool call touches; `line` counts from 1.
+---@class (exact) ullage.ToolLocation
+---@field path string
+---@field line? integer
 
 --- What the tool call `tool_use_id` returned.
 ---@class (exact) ullage.ToolResultBlock
@@ -528,6 +646,9 @@
 ---@field tool_use_id string
 ---@field content? ullage.ResultPart[]
 ---@field is_error? boolean Default false.
+
+--- A tool call's life.
+---@alias ullage.ToolStatus "pending"|"in_progress"|"completed"|"failed"
 
 --- A model's call of the tool `name`; the result carries the same `id`.
 ---@class (exact) ullage.ToolUseBlock
@@ -544,20 +665,24 @@
 --- What happens when the context is full: whole messages go by one of the strategies, or a summary is made.
 ---@alias ullage.TruncationMode "sliding_window"|"token_budget"|"smart"|"summarize"
 
+--- Why a prompt turn ended: ACP's closed set of stop reasons.
+---@alias ullage.TurnEnd "end_turn"|"max_tokens"|"max_turn_requests"|"refusal"|"cancelled"
+
 --- Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would bring back.
 ---@class (exact) ullage.UndoParams
 ---@field sessionId string
 ---@field editId? string
 ---@field dryRun? boolean Default false.
 
----@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate
+---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `ullage.formats.usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.
 ---@field cache_read_input_tokens? integer Default 0.
 ---@field cache_creation_input_tokens? integer Default 0.
+---@field reasoning_tokens? integer Default 0.
 
 --- What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown.
 ---@class (exact) ullage.UsageMeta
@@ -578,18 +703,26 @@
 ---@field errorShare? number|vim.NIL
 ---@field shares? ullage.BudgetShares|vim.NIL
 
---- How full a context is: tokens used, the model's window (null while unknown), and all that is known beside.
+--- How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every request's price is known, and all that is known beside.
 ---@class (exact) ullage.UsageResult
 ---@field used integer
 ---@field size? integer|vim.NIL
+---@field cost? ullage.Cost
 ---@field _meta { ullage: ullage.UsageMeta }
 
 --- How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
 ---@alias ullage.UsageSource "reported"|"estimated"|"stale"
 
---- Tokens in context and the window in effect. Never sent with a guessed `size`.
+--- Tokens in context and the window in effect, and what the session has cost, where every request's price is known. Never sent with a guessed `size`.
 ---@class (exact) ullage.UsageUpdate
 ---@field sessionUpdate "usage_update"
 ---@field used integer
 ---@field size integer
+---@field cost? ullage.Cost
 ---@field _meta? { ullage: ullage.UsageMeta }
+
+--- The person's prompt as it enters the transcript, so that every client of the session shows it.
+---@class (exact) ullage.UserMessageChunk
+---@field sessionUpdate "user_message_chunk"
+---@field content ullage.TextContent
+---@field messageId string

@@ -23,6 +23,14 @@ function M.short(tokens)
   return trimmed(tokens / 1000000) .. 'M'
 end
 
+---A cost: `$0.042`, `$12.30`; other currencies by their names.
+---@param cost ullage.Cost
+---@return string
+function M.money(cost)
+  local digits = (cost.amount < 1 and '%.3f' or '%.2f'):format(cost.amount)
+  return cost.currency == 'USD' and '$' .. digits or digits .. ' ' .. cost.currency
+end
+
 ---@param before integer
 ---@param after integer
 ---@return string

@@ -1,7 +1,7 @@
 /** Commands that compact, or show what compacting would do. */
 import * as vscode from 'vscode';
 
-import { ContextCommit, ContextCompact, SessionCancel, type CompactParams, type CompactResult } from '../protocol.gen';
+import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { activeSession, withProgress, type Command } from './guard';
 import { contextEntries } from './messages';
@@ -18,9 +18,7 @@ export const compactWithFocus: Command = async (ullage) => {
   if (focus) await run(ullage, 'Compacting', { sessionId, focus });
 };
 
-export const cancel: Command = async (ullage) => {
-  await ullage.connection.notify(SessionCancel, { sessionId: activeSession(ullage) });
-};
+export const cancel: Command = (ullage) => ullage.chat.stop(activeSession(ullage));
 
 export const preview: Command = async (ullage) => {
   const sessionId = activeSession(ullage);

@@ -3,34 +3,30 @@ import { randomBytes } from 'node:crypto';
 
 import * as vscode from 'vscode';
 
+import type { Chat } from '../chat';
 import type { SessionModel } from '../session';
 import { pageHtml } from './html';
 import { ViewHost } from './viewHost';
 
 export const VIEW_ID = 'ullage.context';
 
-export interface ContextViewOptions {
-  /** Whether a model is configured to chat with; no, if left out. */
-  readonly canPrompt?: () => boolean;
-}
-
 /** Puts the view in its place. */
-export function registerContextView(context: vscode.ExtensionContext, model: SessionModel, options: ContextViewOptions = {}): ContextView {
-  return new ContextView(context.extensionUri, model, options.canPrompt ?? (() => false));
+export function registerContextView(context: vscode.ExtensionContext, model: SessionModel, chat: Chat): ContextView {
+  return new ContextView(context.extensionUri, model, chat);
 }
 
 /** The registered view. Its page is made when it is shown and goes when it is hidden; what was open in it stays. */
 export class ContextView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #root: vscode.Uri;
   readonly #model: SessionModel;
-  readonly #canPrompt: () => boolean;
+  readonly #chat: Chat;
   readonly #registered: vscode.Disposable;
   #host: ViewHost | undefined;
 
-  constructor(root: vscode.Uri, model: SessionModel, canPrompt: () => boolean) {
+  constructor(root: vscode.Uri, model: SessionModel, chat: Chat) {
     this.#root = root;
     this.#model = model;
-    this.#canPrompt = canPrompt;
+    this.#chat = chat;
     this.#registered = vscode.window.registerWebviewViewProvider(VIEW_ID, this, { webviewOptions: { retainContextWhenHidden: false } });
   }
 
@@ -38,7 +34,7 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
     const { webview } = view;
     const [dist, media] = [vscode.Uri.joinPath(this.#root, 'dist'), vscode.Uri.joinPath(this.#root, 'media')];
     webview.options = { enableScripts: true, localResourceRoots: [dist, media] };
-    const host = new ViewHost(webview, this.#model, this.#canPrompt);
+    const host = new ViewHost(webview, this.#model, this.#chat);
     this.#host = host;
     view.onDidDispose(() => {
       host.dispose();

@@ -79,6 +79,13 @@ const edit = object({
 
 const hit = object({ messageId: string, index: count, role: string, snippet: string });
 
+/** A piece of a message while it is written. */
+const piece = object({ id: string, role: word('user', 'assistant'), kind: word('text', 'thinking'), text: string });
+
+const speech = object({ id: string, role: word('user', 'assistant'), parts: list(part) });
+
+const call = object({ id: string, title: string, status: word('pending', 'in_progress', 'completed', 'failed') });
+
 /** What the page says. */
 export const isPageMessage = tagged('type', {
   ready: {},
@@ -90,6 +97,10 @@ export const isPageMessage = tagged('type', {
   search: { query: string },
   copy: { text: string },
   prompt: { text: string },
+  /** Stops the answer that is being written. */
+  stop: {},
+  /** Takes back a prompt that waits. */
+  withdraw: { id: count },
   command: { name: word('compact', 'preview', 'new', 'import', 'switch', 'setWindow') },
 });
 
@@ -101,7 +112,6 @@ export const isHostMessage = tagged('type', {
     title: string,
     generation: count,
     total: count,
-    canPrompt: boolean,
     /** The marker to bring into view: that of a compaction that has just ended. */
     reveal: nullable(string),
   },
@@ -115,6 +125,17 @@ export const isHostMessage = tagged('type', {
   compacting: { number: count, trigger: string, messages: count, before: count, summary: string },
   chunk: { text: string },
   compacted: { status: word('completed', 'failed', 'cancelled'), error: string },
+  /** Why the model cannot be asked, in words for the person; null if it can. */
+  prompting: { remedy: nullable(string) },
+  /** Whether an answer is being written, and the prompts that wait for its end. */
+  turn: { running: boolean, queued: list(object({ id: count, text: string })) },
+  /** The answer as far as it is written, in place of what was known of it. */
+  live: { speeches: list(speech), calls: list(call) },
+  said: { piece },
+  /** A tool call begins, goes on or ends. */
+  called: { call },
+  /** A prompt that did not reach the model. */
+  unsent: { text: string },
   hits: { query: string, hits: list(hit), error: string },
   /** A line for the person, and the edit it speaks of. */
   notice: { severity: word('info', 'warning', 'error'), text: string, editId: nullable(string) },
@@ -128,6 +149,8 @@ export type Marker = Guarded<typeof marker>;
 export type Ledger = Guarded<typeof ledger>;
 export type Usage = Guarded<typeof usage>;
 export type EditLine = Guarded<typeof edit>;
+export type Piece = Guarded<typeof piece>;
+export type Call = Guarded<typeof call>;
 export type Hit = Guarded<typeof hit>;
 export type PageMessageOf<T extends PageMessage['type']> = Extract<PageMessage, { type: T }>;
 export type HostMessageOf<T extends HostMessage['type']> = Extract<HostMessage, { type: T }>;

@@ -1,8 +1,10 @@
 /** The extension's side of one open Context view: answers the page, and tells it what changes. */
 import * as vscode from 'vscode';
 
-import { ContextPin, ContextSearch, ContextUndo, type SessionNotification, SessionPrompt } from '../protocol.gen';
+import type { Chat } from '../chat';
+import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
 import type { SessionModel, UsageState } from '../session';
+import { ChatHost } from './chatHost';
 import { toEditLine, wholeParts } from './entries';
 import { type HostMessage, isPageMessage, type PageMessage, type PageMessageOf, type Usage } from './messages';
 import { TranscriptReader } from './transcriptReader';
@@ -23,8 +25,8 @@ const COMMANDS: Readonly<Record<PageMessageOf<'command'>['name'], string>> = {
 export class ViewHost implements vscode.Disposable {
   readonly #webview: vscode.Webview;
   readonly #model: SessionModel;
-  readonly #canPrompt: () => boolean;
-  readonly #subscriptions: vscode.Disposable[];
+  readonly #chat: ChatHost;
+  readonly #subscriptions: readonly { dispose(): unknown }[];
   #reader: TranscriptReader | undefined;
   #generation = 0;
   #shape = '';
@@ -32,13 +34,20 @@ export class ViewHost implements vscode.Disposable {
   #stale = false;
   #edited = false;
   #reveal: string | null = null;
+  #settling = false;
   #disposed = false;
 
-  constructor(webview: vscode.Webview, model: SessionModel, canPrompt: () => boolean) {
+  constructor(webview: vscode.Webview, model: SessionModel, chat: Chat) {
     this.#webview = webview;
     this.#model = model;
-    this.#canPrompt = canPrompt;
+    this.#chat = new ChatHost({
+      chat,
+      sessionId: () => model.activeSessionId,
+      post: (message) => { this.#post(message); },
+      ended: () => { this.#settle(); },
+    });
     this.#subscriptions = [
+      this.#chat,
       webview.onDidReceiveMessage((message: unknown) => {
         if (isPageMessage(message)) this.#answer(message);
       }),
@@ -59,18 +68,25 @@ export class ViewHost implements vscode.Disposable {
     this.#shape = '';
     const sessionId = this.#model.activeSessionId;
     if (sessionId === undefined) {
-      this.#post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, canPrompt: false, reveal: null });
+      this.#post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
       return;
     }
     this.#reader = new TranscriptReader(this.#model, sessionId);
     this.#reread();
     if (this.#model.usage) this.#showUsage(this.#model.usage);
     this.#showCompaction();
+    this.#chat.show();
   }
 
   /** Reads the transcript again, for example after a change that no update tells of. */
   refresh(): void {
     if (this.#reader) this.#reread();
+  }
+
+  /** The answer that has ended stands in the transcript; once that is read, nothing of it is live any more. */
+  #settle(): void {
+    this.#settling = true;
+    this.#follow();
   }
 
   #reread(): void {
@@ -92,6 +108,9 @@ export class ViewHost implements vscode.Disposable {
       await this.#guarded(() => this.#round());
     }
     this.#following = false;
+    if (!this.#settling) return;
+    this.#settling = false;
+    this.#chat.show();
   }
 
   async #round(): Promise<void> {
@@ -115,7 +134,7 @@ export class ViewHost implements vscode.Disposable {
     if (reader !== this.#reader) return;
     const title = this.#model.usage?.title ?? '';
     const { sessionId, generation, total } = reader;
-    this.#post({ type: 'session', sessionId, title, generation, total, canPrompt: this.#canPrompt(), reveal: this.#reveal });
+    this.#post({ type: 'session', sessionId, title, generation, total, reveal: this.#reveal });
     this.#reveal = null;
     this.#post({ type: 'history', edits: reader.edits.map(toEditLine) });
     if (this.#model.usage) this.#post({ type: 'usage', usage: toUsage(this.#model.usage) });
@@ -125,12 +144,18 @@ export class ViewHost implements vscode.Disposable {
   #showUsage(state: UsageState): void {
     if (state.sessionId !== this.#model.activeSessionId) return;
     this.#post({ type: 'usage', usage: toUsage(state) });
+    this.#showPrompting();
     const shape = shapeOf(state);
     if (this.#shape === 'unread' || shape === this.#shape) return;
     // Messages only join; where anything else changed, an edit came or went.
     this.#edited ||= !grew(this.#shape, shape);
     this.#shape = shape;
     this.#follow();
+  }
+
+  #showPrompting(): void {
+    const { prompting } = this.#model;
+    if (prompting) this.#post({ type: 'prompting', remedy: prompting.provider === null ? prompting.remedy : null });
   }
 
   #showCompaction(): void {
@@ -150,7 +175,8 @@ export class ViewHost implements vscode.Disposable {
         }
         this.#post({ type: 'compacted', status: update.status, error: update.error ?? '' });
         if (update.status !== 'completed') return;
-        this.#reveal = meta?.messageId ?? null;
+        // Who reads an answer as it comes is not taken away from it.
+        this.#reveal = this.#chat.running ? null : (meta?.messageId ?? null);
         this.#edited = true;
         this.#follow();
         return;
@@ -185,12 +211,17 @@ export class ViewHost implements vscode.Disposable {
       case 'copy':
         void vscode.env.clipboard.writeText(message.text).then(() => this.#post({ type: 'notice', severity: 'info', text: 'Copied.', editId: null }));
         return;
+      case 'prompt':
+      case 'stop':
+      case 'withdraw':
+        this.#chat.answer(message);
+        return;
       default:
         void this.#guarded(() => this.#ask(message));
     }
   }
 
-  async #ask(message: PageMessageOf<'load' | 'detail' | 'pin' | 'undo' | 'search' | 'prompt'>): Promise<void> {
+  async #ask(message: PageMessageOf<'load' | 'detail' | 'pin' | 'undo' | 'search'>): Promise<void> {
     const reader = this.#reader;
     if (!reader) return;
     const { sessionId } = reader;
@@ -215,8 +246,6 @@ export class ViewHost implements vscode.Disposable {
         return;
       case 'search':
         return this.#search(sessionId, message.query);
-      case 'prompt':
-        await this.#model.request(SessionPrompt, { sessionId, prompt: [{ type: 'text', text: message.text }] });
     }
   }
 

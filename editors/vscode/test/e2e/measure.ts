@@ -1,9 +1,13 @@
-/** Measures the time from an append to the new figure on screen, and a newcomer's; prints one JSON object. See scripts/benches/editors.py. */
+/** Measures the time from an append to the new figure on screen, from a prompt to its answer, and a newcomer's; prints one JSON object. See scripts/benches/editors.py. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
 import type { Locator } from 'playwright-core';
 
+import type { Driver } from './rig/driver.ts';
 import { newcomer } from './rig/newcomer.ts';
 import { until } from './rig/patience.ts';
-import { given } from './rig/places.ts';
+import { given, output } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
 const ROUNDS = 60;
@@ -20,16 +24,28 @@ interface Painted {
 /** Kept by a watched element's window: when its last change was about to be painted, Unix milliseconds. */
 interface Watched extends Window {
   ullagePainted?: Painted;
+  /** When an answer began to be shown, Unix milliseconds; 0 while none is. */
+  ullageAnswered?: number;
 }
 
-/** Durations, ms: to the status bar and to the Context view, one each per round. */
+/** Durations, ms, one each per round: to the status bar, to the Context view; to the first piece of an answer in it, the server's and the model's share in them. */
 interface Measured {
   readonly appendToScreen: readonly number[];
   readonly appendToView: readonly number[];
+  readonly promptToView: readonly number[];
 }
 
+/** The first piece at once, and time to see it before the answer is whole. */
+const script = path.join(output, 'measured.script');
+mkdirSync(output, { recursive: true });
+writeFileSync(script, 'say: Yes.\nwait: 0.1\nsay: Indeed.\nagain:\n');
+
 const workbench = await Workbench.open('measure', {
-  settings: { 'ullage.models': { 'gpt-4o': { window: 1_000_000 } } },
+  settings: {
+    'ullage.models': { 'gpt-4o': { window: 1_000_000 } },
+    'ullage.provider': 'measured',
+    'ullage.providers': { measured: { kind: 'scripted', file: script } },
+  },
   environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM') },
 });
 let measured: Measured;
@@ -68,7 +84,27 @@ async function measure(): Promise<Measured> {
     }
   }
   const [appendToScreen = [], appendToView = []] = durations;
-  return { appendToScreen, appendToView };
+  return { appendToScreen, appendToView, promptToView: await measurePrompts(driver, sessionId) };
+}
+
+async function measurePrompts(driver: Driver, sessionId: string | undefined): Promise<readonly number[]> {
+  const list = workbench.context.locator('.rows');
+  await list.evaluate((rows) => {
+    new MutationObserver(() => {
+      const page = window as Watched;
+      if (page.ullageAnswered || !rows.querySelector('.assistant.live')) return;
+      requestAnimationFrame(() => { page.ullageAnswered ||= performance.timeOrigin + performance.now(); });
+    }).observe(rows, { subtree: true, childList: true });
+  });
+  const durations: number[] = [];
+  for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
+    await list.evaluate(() => { (window as Watched).ullageAnswered = 0; });
+    const { sentAt } = await driver.ask('ullage/session/prompt', { sessionId, prompt: [{ type: 'text', text: 'Well?' }] });
+    const at = await until('the answer', () => list.evaluate(() => (window as Watched).ullageAnswered || undefined));
+    await workbench.context.locator('.live').first().waitFor({ state: 'hidden' });
+    if (round >= WARM_UP) durations.push(at - sentAt);
+  }
+  return durations;
 }
 
 function painted(place: Locator): Promise<Painted> {

@@ -3,12 +3,17 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { expect, test } from 'vitest';
 
+import { Chat } from '../../src/chat';
 import { messageLine, messageMarkdown } from '../../src/messageText';
 import { previewDocument, summaryOf } from '../../src/previewText';
 import * as protocol from '../../src/protocol.gen';
+import { Sessions } from '../../src/sessions';
 import { statusView } from '../../src/statusText';
 import { tooltipMarkdown } from '../../src/tooltip';
+import { callWord } from '../../src/view/page/words';
+import { memory } from './memory';
 import { example, exampleNames, repository, running, usage } from './samples';
+import { EventEmitter } from './vscode';
 
 /** What a text has where a member was read that is not there. */
 const HOLES = /undefined|NaN|\[object Object\]/;
@@ -19,14 +24,32 @@ function shown({ update }: protocol.SessionNotification): string {
     case 'usage_update':
       return shownUsage(update.used, update.size, update._meta?.ullage);
     case 'session_info_update':
-      return shownUsage(0, null, update._meta?.ullage);
+      return update.title ?? shownUsage(0, null, update._meta?.ullage);
     case 'compaction_update':
       return `${update.status} ${update.summary?.map((part) => part.text).join('') ?? update.error ?? ''}`;
     case 'compaction_summary_chunk':
       return update.content.text;
     case 'notice':
       return `${update.severity} ${update.title}`;
+    case 'user_message_chunk':
+    case 'agent_message_chunk':
+    case 'agent_thought_chunk':
+    case 'tool_call':
+    case 'tool_call_update':
+      return shownInView(update);
   }
+}
+
+/** What the Context view is told of it, as text. */
+function shownInView(update: protocol.Update): string {
+  const heard = new EventEmitter<protocol.SessionNotification>();
+  const sessions = new Sessions({ onDidUpdate: heard.event, request: () => Promise.reject(new Error('not asked')) }, memory());
+  const chat = new Chat(sessions, () => Promise.resolve());
+  heard.fire({ sessionId: 's_1', update });
+  const parts = chat.speeches('s_1').flatMap((speech) => speech.parts.map((part) => [speech.role, part.kind, 'text' in part ? part.text : '']));
+  const calls = chat.calls('s_1').map((call) => [call.id, call.title, call.status, callWord(call)]);
+  chat.dispose();
+  return [...parts, ...calls].flat().join(' ');
 }
 
 function shownUsage(used: number, size: number | null, meta: protocol.UsageMeta | undefined): string {
@@ -73,8 +96,8 @@ test('every setting of the example is one in the manifest', () => {
   const manifest = JSON.parse(readFileSync(path.join(repository, 'editors/vscode/package.json'), 'utf8')) as {
     contributes: { configuration: { properties: Record<string, unknown> } };
   };
-  const { context, hooks, ...others } = example('settings.json') as protocol.Settings;
-  const grouped = Object.entries({ context, hooks }).flatMap(([group, values]) =>
+  const { context, summary, hooks, ...others } = example('settings.json') as protocol.Settings;
+  const grouped = Object.entries({ context, summary, hooks }).flatMap(([group, values]) =>
     Object.keys(values ?? {}).map((key) => `${group}.${key}`),
   );
   const keys = [...Object.keys(others), ...grouped];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { bar } from '../../src/bar';
-import { ago, full, messages, oneLine, percent, short, shrinking } from '../../src/figures';
+import { ago, full, messages, money, oneLine, percent, short, shrinking } from '../../src/figures';
 
 test.each([
   [0, '0'],
@@ -37,6 +37,12 @@ test.each([
   [50 * 3_600_000, '2 days ago'],
 ])('%i ms earlier is %s', (elapsed, text) => {
   expect(ago(1_000, 1_000 + elapsed)).toBe(text);
+});
+
+test('a cost has its currency, and three digits where it is small', () => {
+  expect(money({ amount: 0.0421, currency: 'USD' })).toBe('$0.042');
+  expect(money({ amount: 12.3, currency: 'USD' })).toBe('$12.30');
+  expect(money({ amount: 2, currency: 'EUR' })).toBe('2.00 EUR');
 });
 
 test('long text becomes one line of the length asked for', () => {

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
 
-import { SessionUpdate, type Method, type SessionNotification } from '../../src/protocol.gen';
+import { SessionUpdate, type Method, type NotificationMethod, type SessionNotification } from '../../src/protocol.gen';
 import type { Door } from '../../src/sessions';
 import { repository } from './samples';
 import { EventEmitter } from './vscode';
@@ -38,6 +38,11 @@ export class RealServer implements Door {
   request<P, R>(method: Method<P, R>, params: NoInfer<P>): Promise<R> {
     if (!this.#connection) throw new Error('start the server first');
     return this.#connection.sendRequest<R>(method.name, params);
+  }
+
+  notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {
+    if (!this.#connection) throw new Error('start the server first');
+    return this.#connection.sendNotification(method.name, params);
   }
 
   /** As a crash: nothing is said to it before. */

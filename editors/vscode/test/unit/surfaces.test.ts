@@ -155,6 +155,35 @@ test("the toast's Undo takes back the edit it speaks of", async () => {
   notices.dispose();
 });
 
+test('where the person wants to be asked, the notice asks', async () => {
+  const notices = new Notices(sessions, memory());
+  window.showWarningMessage.mockResolvedValueOnce('Compact now');
+  updates.fire(example('update.notice.compaction_due.json') as SessionNotification);
+  await expect.poll(() => commands.executeCommand.mock.calls).toContainEqual(['ullage.compactContext']);
+  expect(window.showWarningMessage.mock.calls[0]?.slice(1)).toEqual(['Compact now', 'Preview', 'Not now']);
+  notices.dispose();
+});
+
+test('“Not now” does nothing', async () => {
+  const notices = new Notices(sessions, memory());
+  window.showWarningMessage.mockResolvedValueOnce('Not now');
+  updates.fire(example('update.notice.compaction_due.json') as SessionNotification);
+  await vi.waitUntil(() => window.showWarningMessage.mock.calls.length > 0);
+  await Promise.resolve();
+  expect(commands.executeCommand).not.toHaveBeenCalled();
+  notices.dispose();
+});
+
+test('an offline summary in place of the model’s can be looked at and taken back', async () => {
+  const notices = new Notices(sessions, memory());
+  window.showWarningMessage.mockResolvedValueOnce('Undo');
+  const used = example('update.notice.offline_summary_used.json') as SessionNotification;
+  updates.fire({ ...used, sessionId: 's_1' });
+  await expect.poll(() => commands.executeCommand.mock.calls).toContainEqual(['ullage.undoCompaction', 'e_15']);
+  expect(window.showWarningMessage.mock.calls[0]?.slice(1)).toEqual(['Show', 'Undo']);
+  notices.dispose();
+});
+
 test("another session's notice is not shown", () => {
   const notices = new Notices(sessions, memory());
   updates.fire({ ...warning, sessionId: 's_2' });

@@ -12,7 +12,13 @@ export const window = {
   createStatusBarItem: vi.fn(),
   showErrorMessage: vi.fn(),
   showInformationMessage: vi.fn(),
+  showQuickPick: vi.fn(),
   showWarningMessage: vi.fn(),
 };
+export class CancellationTokenSource {
+  readonly token = undefined;
+  cancel(): void { /* the units' server is asked without tokens */ }
+  dispose(): void { /* holds nothing */ }
+}
 export class CancellationError extends Error {}
 

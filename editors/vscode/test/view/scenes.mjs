@@ -40,6 +40,21 @@ export const SCENES = {
       });
     },
   },
+  answering: {
+    viewport: NARROW,
+    stub: { count: 20, canPrompt: true },
+    act: async (page) => {
+      await page.evaluate(() => {
+        const { post } = window.stub;
+        const say = (kind, text) => post({ type: 'said', piece: { id: 'm_live', role: 'assistant', kind, text } });
+        post({ type: 'turn', running: true, queued: [{ id: 2, text: 'And then write the test for it, please.' }] });
+        say('thinking', 'The expiry is compared in two places.');
+        say('text', 'The **expiry** is read in seconds:\n- `token.py` compares it\n- `clock.py` gives it');
+        post({ type: 'called', call: { id: 'call_19', title: 'run pytest', status: 'in_progress' } });
+      });
+      await page.locator('.thought summary').click();
+    },
+  },
   search: {
     viewport: NARROW,
     stub: { count: 60, archived: 12, canPrompt: true },

@@ -47,7 +47,8 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
   const post = (message) => window.postMessage(message, '*');
   const answers = {
     ready() {
-      post({ type: 'session', sessionId: 's_1', title: 'fix-login', generation: 1, total: items.length, canPrompt, reveal: null });
+      post({ type: 'session', sessionId: 's_1', title: 'fix-login', generation: 1, total: items.length, reveal: null });
+      post({ type: 'prompting', remedy: canPrompt ? null : 'No model is configured. Context tracking and offline compaction work; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat.' });
       post({ type: 'history', edits });
       post({ type: 'usage', usage: usage(used) });
     },

@@ -1,28 +1,66 @@
-"""`ullage doctor`: whether everything Ullage needs is there and works."""
+"""`ullage doctor`: whether everything Ullage needs is there and works, and whether its providers answer."""
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from rich.text import Text
 
-from ullage.cli.health import Check, checks
+from ullage.cli.check import Check
+from ullage.cli.health import checks
 from ullage.cli.options import read_options
+from ullage.cli.provider_health import GivenProvider
 from ullage.cli.terminal import print_lines
+from ullage.model.errors import InvalidRequest
+from ullage.model.settings import ProviderSettings
+from ullage.providers.registry import KNOWN
+
+# What servers at home speak.
+_DEFAULT_KIND = "openai_chat"
 
 
 class DoctorOptions(Struct, frozen=True, kw_only=True):
-    """The arguments of `ullage doctor`."""
+    """The arguments of `ullage doctor`. Those about a provider are its settings."""
 
     store: Path | None
+    provider: str | None
+    kind: str | None
+    base_url: str | None
+    key_env: str | None
+    file: str | None
+    model: str | None
+    json: bool
+
+    @property
+    def given(self) -> GivenProvider | None:
+        """The provider that is described, if any. Raises `InvalidRequest`."""
+        described = {"kind": self.kind, "baseUrl": self.base_url, "keyEnv": self.key_env, "file": self.file}
+        given = {name: value for name, value in described.items() if value is not None}
+        if not given and self.provider is None:
+            return None
+        known = msgspec.to_builtins(KNOWN[self.provider]) if self.provider in KNOWN else {"kind": _DEFAULT_KIND}
+        if self.provider not in KNOWN and not given:
+            raise InvalidRequest(
+                f"--provider {self.provider}: only {' and '.join(KNOWN)} are known by name; give --base-url, or --kind"
+            )
+        settings = msgspec.convert({**known, **given}, ProviderSettings)
+        return GivenProvider(name=self.provider or settings.kind, settings=settings, model=self.model or "")
 
 
 def run(args: Namespace) -> int:
     """Prints one line a check, and what to do where one failed; 1 if any did."""
-    failed = False
-    for check in checks(read_options(args, DoctorOptions).store):
-        print_lines([_line(check)])
-        failed = failed or bool(check.remedy)
+    options = read_options(args, DoctorOptions)
+    found: list[Check] = []
+    for check in checks(options.store, options.given):
+        found.append(check)
+        if not options.json:
+            print_lines([_line(check)])
+    failed = any(check.remedy for check in found)
+    if options.json:
+        result = {"ok": not failed, "checks": found}
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n")
     return 1 if failed else 0
 
 

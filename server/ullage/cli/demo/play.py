@@ -23,7 +23,7 @@ from ullage.cli.demo.conversation import Conversation, Step
 from ullage.cli.demo.scene import Scene
 from ullage.cli.demo.stage import Stage
 from ullage.model.message import Role
-from ullage.model.settings import ModelSettings, Settings
+from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Update
 from ullage.model.words import undone
 
@@ -57,7 +57,9 @@ class Player:
 
     def _settings(self) -> Any:
         window = ModelSettings(window=self._conversation.window)
-        return msgspec.to_builtins(Settings(models={self._conversation.model: window}))
+        # The same film for everybody, also for those who have a key.
+        summary = SummarySettings(writer="offline")
+        return msgspec.to_builtins(Settings(models={self._conversation.model: window}, summary=summary))
 
     async def _begin(self, client: LanguageClient) -> str:
         conversation = self._conversation

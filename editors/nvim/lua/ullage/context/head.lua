@@ -98,6 +98,9 @@ local function counts(figures)
     parts[#parts + 1] = words.grouped(figures.archived) .. ' archived'
   end
   parts[#parts + 1] = M.source(figures)
+  if figures.cost then
+    parts[#parts + 1] = words.money(figures.cost)
+  end
   parts[#parts + 1] = '? for help'
   return row({ { table.concat(parts, ' · '), 'UllageMuted' } })
 end

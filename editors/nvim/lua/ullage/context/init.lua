@@ -1,14 +1,18 @@
 -- `:Ullage context`: the active conversation in a buffer, live.
+local chat = require('ullage.chat')
 local draw = require('ullage.context.draw')
 local events = require('ullage.events')
 local keys = require('ullage.context.keys')
 local loaders = require('ullage.context.loader')
 local session = require('ullage.session')
 local views = require('ullage.context.view')
+local words = require('ullage.words')
 
 local M = {}
 
 local NAME = 'ullage://context'
+-- A prompt that waits is recognised by so much of it, cells.
+local WAITING = 40
 
 ---@type ullage.View?
 local view
@@ -48,9 +52,23 @@ local function on_compaction(what, running, ...)
   elseif what == 'chunk' then
     view:write_live((...))
   else
-    loader.open_number = what == 'completed' and running and running.number or nil
+    -- Who reads an answer as it comes is not shown a summary instead.
+    local wanted = what == 'completed' and #chat.prompts == 0
+    loader.open_number = wanted and running and running.number or nil
     loader:reload()
   end
+end
+
+---Above the window, whatever of the conversation it shows: that an answer is written, and what waits for its end.
+local function show_turn(window)
+  local parts = { 'answering…' }
+  for number = 2, #chat.prompts do
+    parts[number] = 'waits: ' .. words.fit(words.first_line(chat.prompts[number].text), WAITING)
+  end
+  parts[#parts + 1] = 'x stops'
+  local text = #chat.prompts > 0 and ('%%#UllageBusy# %s'):format((table.concat(parts, ' · '):gsub('%%', '%%%%')))
+    or ''
+  vim.api.nvim_set_option_value('winbar', text, { win = window, scope = 'local' })
 end
 
 local function listen()
@@ -67,6 +85,21 @@ local function listen()
     M.reload()
   end)
   events.on('compaction', on_compaction)
+  events.on('said', function(speech, piece)
+    if is_shown() then
+      loader:say(speech, piece)
+    end
+  end)
+  events.on('called', function(id)
+    if is_shown() then
+      loader:show_call(id)
+    end
+  end)
+  events.on('turn', function()
+    for _, window in ipairs(windows()) do
+      show_turn(window)
+    end
+  end)
 end
 
 local function set_options(buffer)
@@ -114,6 +147,7 @@ local function dress(window)
   for name, value in pairs(WINDOW) do
     vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
   end
+  show_turn(window)
 end
 
 local heard = false
@@ -144,6 +178,21 @@ function M.close()
     vim.cmd.close()
   else
     vim.cmd.bprevious()
+  end
+end
+
+---Opens the buffer and goes to its end, where an answer comes in and is followed.
+function M.follow()
+  local function go()
+    local window = windows()[1]
+    if window then
+      vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(view.buffer), 0 })
+    end
+  end
+  if is_shown() then
+    go()
+  else
+    M.open(go)
   end
 end
 

@@ -6,7 +6,7 @@ local words = require('ullage.words')
 local M = {}
 
 ---@class ullage.Item
----@field kind 'message'|'tool'|'marker'|'archived'|'live'
+---@field kind 'message'|'thinking'|'tool'|'marker'|'archived'|'live'
 ---@field key string the same through reloads
 ---@field entry? ullage.Entry the message it belongs to
 ---@field role? string
@@ -16,6 +16,7 @@ local M = {}
 ---@field pinned boolean
 ---@field error? string the line that tells why a tool call failed
 ---@field placed? boolean it has a line
+---@field state? string what a call does whose result is not there yet
 ---@field cleared? boolean the model is no longer shown the result
 ---@field trigger? string who asked for a marker's compaction
 ---@field block? table the tool call, or a marker's block
@@ -24,11 +25,15 @@ local M = {}
 -- A line is for recognising a message, not for reading all of it, characters.
 local LINE = 240
 
+---What a line says of a text.
 ---@param text string
+---@return string
 local function line(text)
   local first = words.first_line(text)
   return #first > LINE and vim.fn.strcharpart(first, 0, LINE) .. '…' or first
 end
+
+M.line = line
 
 ---What each kind of block reads as.
 local READ = {
@@ -86,6 +91,17 @@ function M.text_of(message)
     if read and block.type ~= 'thinking' then
       parts[#parts + 1] = read(block)
     end
+  end
+  return table.concat(parts, '\n')
+end
+
+---What the model thought before it wrote a message.
+---@param message table
+---@return string
+function M.thinking_of(message)
+  local parts = {}
+  for _, block in ipairs(message.content) do
+    parts[#parts + 1] = block.type == 'thinking' and block.thinking ~= '' and block.thinking or nil
   end
   return table.concat(parts, '\n')
 end
@@ -190,6 +206,18 @@ function Builder:add_call(entry, block)
   return self:push(call)
 end
 
+---What the model thought, folded.
+---@param entry ullage.Entry
+---@return ullage.Item?
+function Builder:add_thinking(entry)
+  local text = M.thinking_of(entry.message)
+  if text ~= '' then
+    local thought = item(entry, 'thinking', entry.message.id .. ' thinking')
+    thought.text = line(text)
+    return self:push(thought)
+  end
+end
+
 ---@param entry ullage.Entry
 function Builder:add_marker(entry, block)
   local marker = item(entry, 'marker', entry.message.id)
@@ -202,12 +230,13 @@ end
 ---@param entry ullage.Entry
 ---@return ullage.Item[]
 function Builder:add(entry)
-  local touched = {}
+  local thought = self:add_thinking(entry)
+  local touched = { thought }
   local text = M.text_of(entry.message)
   if text ~= '' then
     local own = self:push(item(entry, 'message', entry.message.id))
     own.text = line(text)
-    touched[1] = own
+    touched[#touched + 1] = own
   end
   for index, block in ipairs(entry.message.content) do
     if block.type == 'tool_use' then
@@ -218,9 +247,10 @@ function Builder:add(entry)
       return { self:add_marker(entry, block) }
     end
   end
-  if touched[1] then
-    self.by_message[entry.message.id] = touched[1]
-    touched[1].tokens = touched[1].tokens + entry.tokens
+  local first = thought and touched[2] or touched[1]
+  if first then
+    self.by_message[entry.message.id] = first
+    first.tokens = first.tokens + entry.tokens
   end
   return touched
 end
@@ -239,6 +269,8 @@ function M.details(of)
       parts[#parts + 1] = ('%s: %s'):format(key, type(value) == 'string' and value or vim.json.encode(value))
     end
     parts[#parts + 1] = of.result and ('\n' .. M.result_text(of.result)) or '\n(no result yet)'
+  elseif of.kind == 'thinking' then
+    parts = { M.thinking_of(of.entry.message) }
   else
     parts = { M.text_of(of.entry.message) }
   end

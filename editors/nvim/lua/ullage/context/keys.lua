@@ -89,6 +89,10 @@ local function focus()
   end)
 end
 
+local function stop()
+  vim.cmd(#require('ullage.chat').prompts > 0 and 'Ullage stop' or 'Ullage cancel')
+end
+
 ---@type { [1]: string, [2]: string, [3]: fun(view: ullage.View) }[]
 local KEYS = {
   { '<CR>', 'open or close what is under the cursor', expand },
@@ -97,7 +101,8 @@ local KEYS = {
   { 'c', 'compact now', command('compact') },
   { 'C', 'compact, with a focus', focus },
   { 'P', 'preview a compaction', command('preview') },
-  { 'x', 'cancel the compaction that runs', command('cancel') },
+  { 'a', 'ask the model', command('ask') },
+  { 'x', 'stop the answer, or the compaction, that runs', stop },
   { 'b', 'list the biggest parts', biggest },
   {
     ']]',

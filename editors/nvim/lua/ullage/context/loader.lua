@@ -1,4 +1,5 @@
 -- Brings the conversation into a view: all of it at first and after an edit, otherwise only what is new.
+local chat = require('ullage.chat')
 local items = require('ullage.context.items')
 local head = require('ullage.context.head')
 local rows = require('ullage.context.rows')
@@ -79,8 +80,33 @@ function Loader:show()
   local all = head.rows(session.active, session.figures)
   vim.list_extend(all, rows.build(self.builder.items, self.view.open))
   self.view:replace(all)
+  for id in pairs(chat.calls) do
+    self:show_call(id)
+  end
+  for _, speech in ipairs(chat.speeches) do
+    self:say(speech, speech.text)
+  end
   if session.running then
     self.view:begin_live(session.running)
+  end
+end
+
+---A piece of a message, unless that stands in the transcript already.
+---@param speech ullage.Speech
+---@param piece string
+function Loader:say(speech, piece)
+  if self.builder and not self.builder.by_message[speech.id] then
+    self.view:say(speech, piece)
+  end
+end
+
+---What a tool call does now.
+---@param id string
+function Loader:show_call(id)
+  local item = self.builder and self.builder.calls[id]
+  if item and chat.calls[id] then
+    item.state = chat.calls[id].status
+    self.view:renew(item)
   end
 end
 
@@ -167,14 +193,23 @@ end
 
 function Loader:take_new(result)
   self.context_total = result.total
-  local touched = {}
+  local touched, joined = {}, {}
   for _, entry in ipairs(result.entries) do
     if not entry.inserted and entry.index >= self.next_index then
       self.next_index = entry.index + 1
       vim.list_extend(touched, self.builder:add(entry))
+      joined[#joined + 1] = entry.message.id
     end
   end
-  self.view:add(touched)
+  self.view:following(function()
+    for _, id in ipairs(joined) do
+      self.view:join(id)
+    end
+    self.view:add(touched)
+  end)
+  for id in pairs(chat.calls) do
+    self:show_call(id)
+  end
 end
 
 ---New figures: what do they mean for the conversation?

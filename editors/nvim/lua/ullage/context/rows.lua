@@ -45,11 +45,21 @@ function PIECES.message(item)
   return { { name .. (' '):rep(ROLE_WIDTH - #name), ROLE_GROUPS[item.role] }, { item.text } }
 end
 
+function PIECES.thinking(item)
+  return { { '  ✻ ', 'UllageMuted' }, { item.text, 'UllageMuted' } }
+end
+
+-- What a call without a result does; one that ended well has its result in a moment.
+local STATES = { pending = 'waits', in_progress = 'runs…', failed = '✗ failed' }
+
 function PIECES.tool(item)
   local name = item.block and item.block.name or 'result'
   local pieces = { { '  ⚒ ', 'UllageTool' }, { name .. '  ', 'UllageTool' }, { item.text } }
   if item.error then
     pieces[#pieces + 1] = { '  ✗ ' .. item.error, 'UllageError' }
+  end
+  if STATES[item.state] and not item.result then
+    pieces[#pieces + 1] = { '  ' .. STATES[item.state], 'UllageBusy' }
   end
   if item.cleared then
     pieces[#pieces + 1] = { '  (cleared, kept in the archive)', 'UllageMuted' }

@@ -1,14 +1,27 @@
 -- The buffer's rows and its lines, kept in step: whatever changes touches only the lines that it concerns.
 local head = require('ullage.context.head')
+local items = require('ullage.context.items')
 local rows = require('ullage.context.rows')
+local words = require('ullage.words')
 
 local M = {}
+
+-- A message longer than that opens while it is written: its line would not hold it, bytes.
+local ONE_LINE = 80
+
+---@class ullage.Growing text that streams in below a row
+---@field row integer
+---@field count integer rows below it
+---@field item ullage.Item
+---@field tail string the last line so far
+---@field tail_rows? integer rows that it takes
 
 ---@class ullage.View
 ---@field buffer integer
 ---@field rows ullage.Row[]
 ---@field open table<string, boolean> what is unfolded in place, by item key
----@field live? { row: integer, count: integer, item: ullage.Item, tail: string }
+---@field live? ullage.Growing the summary that is being written
+---@field said table<string, ullage.Growing> messages that are being written, by id
 local View = {}
 View.__index = View
 
@@ -18,7 +31,7 @@ M.by_buffer = {}
 ---@param buffer integer
 ---@return ullage.View
 function M.new(buffer)
-  local view = setmetatable({ buffer = buffer, rows = {}, open = {} }, View)
+  local view = setmetatable({ buffer = buffer, rows = {}, open = {}, said = {} }, View)
   M.by_buffer[buffer] = view
   return view
 end
@@ -80,7 +93,7 @@ local diff = vim.text and vim.text.diff or vim.diff
 ---@param new ullage.Row[]
 function View:replace(new)
   local before, after = texts(self.rows), texts(new)
-  self.rows, self.live = new, nil
+  self.rows, self.live, self.said = new, nil, {}
   place(new)
   local hunks = diff(table.concat(before, '\n') .. '\n', table.concat(after, '\n') .. '\n', { result_type = 'indices' })
   for number = #hunks, 1, -1 do
@@ -120,7 +133,7 @@ end
 function View:following(change)
   local last, followers = vim.api.nvim_buf_line_count(self.buffer), {}
   for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
-    if vim.api.nvim_win_get_cursor(window)[1] == last and last > head.HEIGHT then
+    if vim.api.nvim_win_get_cursor(window)[1] == last and last >= head.HEIGHT then
       followers[#followers + 1] = window
     end
   end
@@ -148,7 +161,11 @@ function View:add(touched)
   self:following(function()
     for _, item in ipairs(touched) do
       local at = item.placed and self:row_of(item)
-      self:splice(at or #self.rows + 1, at and 1 or 0, { rows.of(item) })
+      local new = { rows.of(item) }
+      if not at and self.open[item.key] then
+        vim.list_extend(new, rows.details(item))
+      end
+      self:splice(at or #self.rows + 1, at and 1 or 0, new)
     end
   end)
 end
@@ -213,7 +230,7 @@ function View:begin_live(running)
   return at
 end
 
----A piece of the summary: the last line grows, new ones follow.
+---A piece of the summary.
 ---@param text string
 function View:write_live(text)
   local live = self.live
@@ -223,6 +240,13 @@ function View:write_live(text)
     live.item.waiting = false
     self:splice(live.row, 1, { rows.of(live.item) })
   end
+  self:grow(live, text)
+end
+
+---The last line grows, new ones follow.
+---@param live ullage.Growing
+---@param text string
+function View:grow(live, text)
   local pieces = vim.split(live.tail .. text, '\n', { plain = true })
   local redone = live.tail_rows or 0
   local new, tail_rows = {}, 0
@@ -234,6 +258,64 @@ function View:write_live(text)
   self:splice(live.row + 1 + live.count - redone, redone, new)
   live.count = live.count - redone + #new
   live.tail, live.tail_rows = pieces[#pieces], tail_rows
+end
+
+---The line of a message that is being written.
+---@param speech ullage.Speech
+---@return string
+local function said_line(speech)
+  if speech.text:find('%S') then
+    return items.line(speech.text)
+  end
+  local _, count = speech.thinking:gsub('%S+', '')
+  return ('✻ thinking… %s'):format(words.count(count, 'word'))
+end
+
+---A piece of a message that is being written, or of its thinking. It stands at the end, and opens when it outgrows
+---its line.
+---@param speech ullage.Speech
+---@param piece string
+function View:say(speech, piece)
+  self:following(function()
+    local said = self.said[speech.id]
+    if not said then
+      local item = { kind = 'message', key = speech.id, role = speech.role, tokens = 0, text = '' }
+      said = { row = #self.rows + 1, count = 0, item = item, tail = '' }
+      self.said[speech.id] = said
+      self:splice(said.row, 0, { rows.of(item) })
+    end
+    said.row = self:row_of(said.item)
+    local text = said_line(speech)
+    if text ~= said.item.text then
+      said.item.text = text
+      self:splice(said.row, 1, { rows.of(said.item) })
+    end
+    if self.open[speech.id] then
+      self:grow(said, piece)
+    elseif #speech.text > ONE_LINE or speech.text:find('\n.*%S') then
+      self.open[speech.id] = true
+      self:grow(said, speech.text)
+    end
+  end)
+end
+
+---A message that was written stands in the transcript now: its rows give way to those of the transcript.
+---@param id string
+function View:join(id)
+  local said = self.said[id]
+  if said then
+    self:splice(self:row_of(said.item), 1 + said.count, {})
+    self.said[id] = nil
+  end
+end
+
+---Draws an item's line again.
+---@param item ullage.Item
+function View:renew(item)
+  local at = self:row_of(item)
+  if at then
+    self:splice(at, 1, { rows.of(item) })
+  end
 end
 
 return M

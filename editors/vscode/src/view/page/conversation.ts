@@ -6,8 +6,10 @@ import type { HostMessageOf, PageMessage, Part, Usage } from '../messages';
 import { h } from './dom';
 import type { Place } from './kept';
 import { keyAct } from './keys';
+import { Live } from './live';
 import { VirtualList } from './list';
 import { idsOf, type MessageRow, type Row } from './rows';
+import type { Voice } from './parts';
 import { drawRow, estimateRow, type RowActions } from './rowView';
 import { Transcript } from './transcript';
 import type { Anchor } from './window';
@@ -26,7 +28,11 @@ export class Conversation {
   readonly #list: VirtualList<Row>;
   readonly #expanded = new Set<string>();
   readonly #details = new Map<string, readonly Part[]>();
+  readonly #live = new Live();
   #transcript = new Transcript(0, 0);
+  /** The transcript's rows and, behind them, those that are being written. */
+  #rows: readonly Row[] = [];
+  #frame = 0;
   /** A transcript read anew, shown in place of the old one as soon as its end is there. */
   #coming: Transcript | undefined;
   #asked: number | undefined;
@@ -63,8 +69,9 @@ export class Conversation {
     for (const key of place?.expanded ?? []) this.#expanded.add(key);
     this.#returnTo = place?.anchor;
     this.#coming = undefined;
+    this.#live.clear();
     this.#transcript = new Transcript(generation, total, place?.opened);
-    this.#list.show(this.#transcript.rows, 0);
+    this.#show(0);
     this.#list.scrollToEnd();
     this.#askNext();
   }
@@ -87,8 +94,9 @@ export class Conversation {
     if (generation !== transcript.generation) return;
     if (offset === this.#asked) this.#asked = undefined;
     const from = transcript.add(offset, items, total);
+    if (from !== undefined) this.#live.join(items.map(({ id }) => id));
     if (this.#coming) this.#swap();
-    else if (from !== undefined) this.#list.show(transcript.rows, from);
+    else if (from !== undefined) this.#show(from);
     this.#askNext();
     this.#pursue();
   }
@@ -99,12 +107,45 @@ export class Conversation {
     if (row) this.#list.redraw(row.key);
   }
 
+  /** The answer in the making, in place of what was known of it. */
+  showLive(live: HostMessageOf<'live'>): void {
+    this.#live.show(live, (id) => this.#transcript.has(id));
+    this.#show(this.#transcript.rows.length);
+  }
+
+  /** A piece of the answer: drawn with the next frame, together with those that come until then. */
+  say({ piece }: HostMessageOf<'said'>): void {
+    if (!this.#live.say(piece, (id) => this.#transcript.has(id)) || this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#show(this.#transcript.rows.length);
+    });
+  }
+
+  /** A tool call goes on. */
+  call({ call }: HostMessageOf<'called'>): void {
+    this.#live.call(call);
+    const calls = (row: Row): boolean => row.kind === 'message' && row.item.parts.some((part) => part.kind === 'tool_use' && part.id === call.id);
+    const row = this.#rows.findLast(calls);
+    if (row) this.#list.redraw(row.key);
+  }
+
+  /** A prompt was sent from here: its answer is what the person wants to see. */
+  follow(): void {
+    this.#list.scrollToEnd();
+  }
+
+  /** The text of the answer that ended last, or is being written. */
+  get answer(): string {
+    return this.#live.answer;
+  }
+
   setUsage(usage: Usage): void {
     this.#usage = usage;
   }
 
   setPinned(ids: readonly string[]): void {
-    if (this.#transcript.pin(new Set(ids))) this.#list.show(this.#transcript.rows, 0);
+    if (this.#transcript.pin(new Set(ids))) this.#show(0);
   }
 
   /** Brings a message into view and opens what hides it, as soon as it is loaded. */
@@ -117,11 +158,18 @@ export class Conversation {
     this.#list.activate(this.#list.activeRow(), true);
   }
 
+  /** Shows the rows, of which those from `from` on changed. */
+  #show(from: number): void {
+    const live = this.#live.rows;
+    this.#rows = live.length === 0 ? this.#transcript.rows : [...this.#transcript.rows, ...live];
+    this.#list.show(this.#rows, from);
+  }
+
   #swap(): void {
     if (!this.#coming) return;
     this.#transcript = this.#coming;
     this.#coming = undefined;
-    this.#list.show(this.#transcript.rows, 0);
+    this.#show(0);
   }
 
   #askNext(): void {
@@ -138,7 +186,7 @@ export class Conversation {
     if (!target) return;
     const before = this.#transcript.rows;
     const row = this.#transcript.reveal(target.id);
-    if (before !== this.#transcript.rows) this.#list.show(this.#transcript.rows, 0);
+    if (before !== this.#transcript.rows) this.#show(0);
     if (row >= 0) {
       this.#target = undefined;
       this.#list.activate(row, target.focus);
@@ -157,6 +205,7 @@ export class Conversation {
       now: Date.now(),
       expanded: this.#expanded,
       details: this.#details,
+      voice: this.#voice,
       asking: this.#asking,
     });
   }
@@ -169,6 +218,13 @@ export class Conversation {
       if (offset !== undefined) this.#host.send({ type: 'detail', generation: this.#transcript.generation, offset, id });
     }
   }
+
+  readonly #voice: Voice = {
+    said: this.#live.said,
+    calls: this.#live.calls,
+    thinks: (id) => this.#expanded.has(`${id} thinking`),
+    keepThinking: (id, open) => this.#actions.keepOpen(`${id} thinking`, open),
+  };
 
   readonly #actions: RowActions = {
     toggle: (row) => this.#toggle(row),
@@ -187,10 +243,10 @@ export class Conversation {
   };
 
   #toggle(row: Row): void {
-    if (row.kind === 'earlier') return;
+    if (row.kind === 'earlier' || (row.kind === 'message' && row.live)) return;
     if (row.kind === 'group') {
       this.#transcript.toggle(row.key);
-      this.#list.show(this.#transcript.rows, 0);
+      this.#show(0);
     } else {
       if (!this.#expanded.delete(row.key)) this.#expanded.add(row.key);
       this.#list.redraw(row.key);
@@ -222,7 +278,7 @@ export class Conversation {
     }
     const act = keyAct(event, this.#list.pageRows);
     const place = this.#list.activeRow();
-    const row = this.#transcript.rows[place];
+    const row = this.#rows[place];
     if (!act || !row) return;
     event.preventDefault();
     switch (act.act) {
@@ -233,7 +289,7 @@ export class Conversation {
         this.#list.activate(0, true);
         return;
       case 'last':
-        this.#list.activate(this.#transcript.rows.length - 1, true);
+        this.#list.activate(this.#rows.length - 1, true);
         return;
       case 'search':
         this.#host.search();
@@ -247,7 +303,7 @@ export class Conversation {
   #actOn(row: Row, act: 'toggle' | 'open' | 'close' | 'pin' | 'undo'): void {
     const open = row.kind === 'group' ? row.open : this.#expanded.has(row.key);
     if (act === 'toggle' || (act === 'open' && !open) || (act === 'close' && open)) this.#toggle(row);
-    else if (act === 'pin' && row.kind === 'message' && !row.item.archived) this.#pin(row);
+    else if (act === 'pin' && row.kind === 'message' && !row.item.archived && !row.live) this.#pin(row);
     else if (act === 'undo' && row.kind === 'marker' && row.marker.editId !== null) this.#askUndo(row.key);
   }
 }

@@ -1,6 +1,13 @@
 /** What the page keeps while it is hidden, checked when it comes back: an older version may have written it. */
 import { type Guarded, list, number, object, optional, string } from '../guard';
 
+const prompt = object({
+  /** What is typed and not sent. */
+  draft: string,
+  /** Earlier prompts, the last one last. */
+  history: list(string),
+});
+
 export const isKept = object({
   sessionId: string,
   place: object({
@@ -11,7 +18,9 @@ export const isKept = object({
     /** The row at the view's top; undefined at the end. */
     anchor: optional(object({ key: string, offset: number })),
   }),
+  prompt: optional(prompt),
 });
 
 export type Kept = Guarded<typeof isKept>;
+export type PromptKept = Guarded<typeof prompt>;
 export type Place = Kept['place'];

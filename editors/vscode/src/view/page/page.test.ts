@@ -30,7 +30,7 @@ function start(): void {
 
 function show(all: readonly Item[], change: Partial<Extract<HostMessage, { type: 'session' }>> = {}): void {
   const generation = change.generation ?? 1;
-  page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation, total: all.length, canPrompt: false, reveal: null, ...change });
+  page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation, total: all.length, reveal: null, ...change });
   page.receive({ type: 'entries', generation, offset: 0, total: all.length, items: all });
 }
 
@@ -45,14 +45,14 @@ const press = (element: HTMLElement, key: string): boolean => element.dispatchEv
 const archived = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
 
 test('without a session the page offers the ways to one', () => {
-  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, canPrompt: false, reveal: null });
+  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
   expect(find('.session').hidden).toBe(true);
   find('.welcome button').click();
   expect(sent).toContainEqual({ type: 'command', name: 'import' });
 });
 
 test('it asks for the end of the transcript first', () => {
-  page.receive({ type: 'session', sessionId: 's1', title: 't', generation: 4, total: 500, canPrompt: false, reveal: null });
+  page.receive({ type: 'session', sessionId: 's1', title: 't', generation: 4, total: 500, reveal: null });
   expect(sent).toEqual([{ type: 'load', generation: 4, offset: 300, limit: 200 }]);
 });
 
@@ -130,8 +130,10 @@ test('a search hit in the archive is opened and focused', () => {
 
 test('the prompt box says why it is off, and sends when it is on', () => {
   show([item('m0')]);
-  expect(find('.no-model').textContent).toMatch(/^No model is configured/);
-  show([item('m0')], { generation: 2, canPrompt: true });
+  page.receive({ type: 'prompting', remedy: 'No model is configured; set a key.' });
+  expect(find('.no-model').textContent).toBe('No model is configured; set a key.');
+  expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(true);
+  page.receive({ type: 'prompting', remedy: null });
   const input = find('.prompt-input') as HTMLTextAreaElement;
   input.value = 'Go on.';
   press(input, 'Enter');

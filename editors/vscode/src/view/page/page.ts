@@ -17,6 +17,11 @@ export interface PageHost {
   readonly kept: Kept | undefined;
 }
 
+/** What concerns prompts and their answers. */
+type Chatting = 'prompting' | 'turn' | 'live' | 'said' | 'called' | 'unsent';
+
+/** Characters of an answer that are read out when it has ended; the rest is there to be read. */
+const SPOKEN = 600;
 /** How often relative times are said anew. Milliseconds. */
 const TICK = 30_000;
 /** Good news is read by then and gives its room back; warnings and errors stay until dismissed. Milliseconds. */
@@ -41,6 +46,7 @@ export class Page {
   readonly #welcome: HTMLElement;
   readonly #toggles = new Map<HTMLElement, HTMLButtonElement>();
   #sessionId: string | null = null;
+  #running = false;
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
   /** The edit that the notice speaks of. */
   #noticeEdit: string | null = null;
@@ -61,7 +67,12 @@ export class Page {
     this.#writing = new Writing(() => send({ type: 'cancel' }));
     this.#history = new HistoryView({ reveal, undo });
     this.#search = new SearchView({ search: (query) => send({ type: 'search', query }), reveal, announce });
-    this.#prompt = new PromptBox((text) => send({ type: 'prompt', text }));
+    this.#prompt = new PromptBox({
+      ask: (text) => this.#ask(text),
+      stop: () => send({ type: 'stop' }),
+      withdraw: (id) => send({ type: 'withdraw', id }),
+      changed: () => this.#keepSoon(),
+    });
     this.#welcome = this.#drawWelcome();
     this.#session = this.#drawSession();
     root.replaceChildren(this.#welcome, this.#session, this.#polite, this.#urgent);
@@ -101,7 +112,33 @@ export class Page {
     }
   }
 
-  #tell(message: HostMessageOf<'compacting' | 'chunk' | 'compacted' | 'notice'>): void {
+  #tell(message: HostMessageOf<'compacting' | 'chunk' | 'compacted' | 'notice' | Chatting>): void {
+    switch (message.type) {
+      case 'prompting':
+        this.#prompt.enable(message.remedy);
+        return;
+      case 'turn':
+        this.#showTurn(message);
+        return;
+      case 'live':
+        this.#conversation.showLive(message);
+        return;
+      case 'said':
+        this.#conversation.say(message);
+        return;
+      case 'called':
+        this.#conversation.call(message);
+        return;
+      case 'unsent':
+        this.#prompt.giveBack(message.text);
+        return;
+      default:
+        this.#report(message);
+        return;
+    }
+  }
+
+  #report(message: HostMessageOf<'compacting' | 'chunk' | 'compacted' | 'notice'>): void {
     switch (message.type) {
       case 'compacting':
         this.#writing.begin(message);
@@ -120,6 +157,20 @@ export class Page {
     }
   }
 
+  #ask(text: string): void {
+    this.#notice.hidden = true;
+    this.#conversation.follow();
+    this.#host.send({ type: 'prompt', text });
+  }
+
+  #showTurn(message: HostMessageOf<'turn'>): void {
+    this.#prompt.show(message);
+    if (message.running === this.#running) return;
+    this.#running = message.running;
+    const words = this.#conversation.answer;
+    setText(this.#polite, message.running ? 'The model answers' : words === '' ? 'The answer has ended' : `The model said: ${words.slice(0, SPOKEN)}`);
+  }
+
   #showSession(message: HostMessageOf<'session'>): void {
     const same = message.sessionId !== null && message.sessionId === this.#sessionId;
     this.#sessionId = message.sessionId;
@@ -127,7 +178,6 @@ export class Page {
     this.#session.hidden = message.sessionId === null;
     setText(this.#title, message.title || 'Untitled session');
     this.#title.title = message.title;
-    this.#prompt.enable(message.canPrompt);
     if (same) {
       this.#conversation.reopen(message.generation, message.total, message.reveal);
       return;
@@ -137,6 +187,8 @@ export class Page {
     this.#writing.end();
     this.#notice.hidden = true;
     this.#gauge.show(undefined);
+    this.#running = false;
+    this.#prompt.restore(kept?.sessionId === message.sessionId && kept.prompt ? kept.prompt : { draft: '', history: this.#prompt.kept.history });
     this.#conversation.open(message.generation, message.total, kept?.sessionId === message.sessionId ? kept.place : undefined);
   }
 
@@ -216,7 +268,7 @@ export class Page {
   #keepSoon(): void {
     clearTimeout(this.#keepTimer);
     this.#keepTimer = setTimeout(() => {
-      if (this.#sessionId !== null) this.#host.keep({ sessionId: this.#sessionId, place: this.#conversation.place });
+      if (this.#sessionId !== null) this.#host.keep({ sessionId: this.#sessionId, place: this.#conversation.place, prompt: this.#prompt.kept });
     }, KEEP_PAUSE);
   }
 }

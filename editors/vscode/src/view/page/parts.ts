@@ -1,23 +1,54 @@
 /** The parts of a message as DOM: text, tool calls with what came of them, thinking, pictures. */
 import { short } from '../../figures';
-import type { Item, Part } from '../messages';
+import type { Call, Item, Part } from '../messages';
 import { h } from './dom';
 import { icon } from './icons';
+import { wholeTexts } from '../speech';
 import { renderMarkdown } from './markdownView';
 import type { MessageRow } from './rows';
-import { outcomeLine } from './words';
+import { callWord, outcomeLine } from './words';
 
 /** Whole contents by message id, for rows that are open. */
 export type Details = ReadonlyMap<string, readonly Part[]>;
 
+/** What is known of messages that were written while the page looked on. */
+export interface Voice {
+  /** Whole texts by message id. */
+  readonly said: ReadonlyMap<string, readonly Part[]>;
+  /** States of tool calls by their id. */
+  readonly calls: ReadonlyMap<string, Call>;
+  /** Whether a message's thinking is unfolded, and what is told when that changes. */
+  readonly thinks: (id: string) => boolean;
+  readonly keepThinking: (id: string, open: boolean) => void;
+}
+
 /** Everything a message row shows between the speaker and the figure. */
-export function drawParts(row: MessageRow, details: Details | undefined): HTMLElement[] {
+export function drawParts(row: MessageRow, details: Details | undefined, voice: Voice): HTMLElement[] {
+  const said = details ? undefined : voice.said.get(row.item.id);
   const results = new Map(row.results.flatMap((item) => resultsOf(item, details)));
-  return (details?.get(row.item.id) ?? row.item.parts).map((part) => {
-    if (part.kind === 'tool_use') return drawToolUse(part, results.get(part.id), row.itemized, details !== undefined);
+  return (details?.get(row.item.id) ?? (said ? wholeTexts(row.item.parts, said) : row.item.parts)).map((part) => {
+    if (part.kind === 'tool_use') return withState(drawToolUse(part, results.get(part.id), row.itemized, details !== undefined), results.has(part.id) ? undefined : voice.calls.get(part.id));
     if (part.kind === 'tool_result') return drawToolResult({ part, item: row.item }, details !== undefined);
-    return drawPart(part, row.item, details !== undefined);
+    if (said && part.kind === 'thinking') return drawThinking(part.text, row, voice);
+    return drawPart(part, row.item, details !== undefined || said !== undefined);
   });
+}
+
+/** A call whose result is not there yet says what it does. */
+function withState(tool: HTMLElement, call: Call | undefined): HTMLElement {
+  const words = call ? callWord(call) : '';
+  const line = tool.firstElementChild;
+  if (!line || !call || words === '') return tool;
+  if (call.status === 'in_progress') line.append(h('span.spinner'));
+  line.append(h('span.badge.call-state', { title: call.title }, words));
+  return tool;
+}
+
+/** Folded until it is asked for. */
+function drawThinking(text: string, { item, live }: MessageRow, voice: Voice): HTMLElement {
+  const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live && item.parts.length === 1 ? 'Thinking…' : 'Thinking'), h('div.thinking', {}, text));
+  element.addEventListener('toggle', () => voice.keepThinking(item.id, element.open));
+  return element;
 }
 
 interface Result {

@@ -1,37 +1,159 @@
-/** The prompt box. Without a model it says what would enable it. */
-import { button, h } from './dom';
+/**
+ * The prompt box: what is asked, what waits, and Stop while an answer is written. Without a model it says what would
+ * enable it. The arrows bring earlier prompts back where they would leave the text.
+ */
+import type { HostMessageOf } from '../messages';
+import { button, h, replace, setAttribute, setText } from './dom';
 import { icon } from './icons';
-import { NO_MODEL } from './words';
+import type { PromptKept } from './kept';
+
+export interface PromptActions {
+  ask(text: string): void;
+  stop(): void;
+  withdraw(id: number): void;
+  /** What is typed or was asked changed: worth keeping. */
+  changed(): void;
+}
+
+/** Earlier prompts that are kept. */
+const HISTORY = 50;
 
 export class PromptBox {
   readonly element: HTMLElement;
-  readonly #input = h('textarea.prompt-input', { rows: 1, placeholder: 'Ask…', 'aria-label': 'Ask the model', 'aria-describedby': 'no-model' });
+  readonly #actions: PromptActions;
+  readonly #input = h('textarea.prompt-input', { rows: 1, placeholder: 'Ask…', 'aria-label': 'Ask the model', 'aria-describedby': 'no-model prompt-keys' });
   readonly #send: HTMLButtonElement;
-  readonly #words = h('p.no-model', { id: 'no-model' }, NO_MODEL);
-  readonly #ask: (text: string) => void;
+  readonly #stop: HTMLButtonElement;
+  readonly #words = h('p.no-model', { id: 'no-model' });
+  readonly #waiting = h('ul.waiting', { hidden: true, 'aria-label': 'Prompts that wait' });
+  readonly #answering = h('p.answering', { hidden: true }, h('span.spinner'), 'answering…');
+  #history: string[] = [];
+  /** How far back in the history the text comes from; 0 is what the person types. */
+  #back = 0;
+  #typed = '';
+  #running = false;
 
-  constructor(ask: (text: string) => void) {
-    this.#ask = ask;
+  constructor(actions: PromptActions) {
+    this.#actions = actions;
     this.#send = button('.send', { title: 'Send (Enter)', 'aria-label': 'Send' }, () => this.#submit(), icon('send'));
-    this.element = h('footer.prompt', {}, this.#words, h('div.prompt-line', {}, this.#input, this.#send));
-    this.#input.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      this.#submit();
-    });
-    this.enable(false);
+    this.#stop = button('.stop', { title: 'Stop the answer (Escape)', 'aria-label': 'Stop the answer', hidden: true }, () => this.#end(), icon('stop'));
+    const keys = h('span.announcer', { id: 'prompt-keys' }, 'Enter sends, Shift and Enter begin a line, the arrows bring earlier prompts back.');
+    this.element = h('footer.prompt', {}, this.#words, this.#answering, this.#waiting, h('div.prompt-line', {}, this.#input, this.#stop, this.#send), keys);
+    this.#input.addEventListener('keydown', (event) => this.#keydown(event));
+    this.#input.addEventListener('input', () => this.#edited());
+    this.enable('');
   }
 
-  enable(can: boolean): void {
-    this.#input.disabled = !can;
-    this.#send.disabled = !can;
-    this.#words.hidden = can;
+  get kept(): PromptKept {
+    return { draft: this.#back === 0 ? this.#input.value : this.#typed, history: this.#history };
+  }
+
+  /** Takes over what was typed and asked before. */
+  restore({ draft, history }: PromptKept): void {
+    this.#history = [...history];
+    this.#back = 0;
+    this.#write(draft);
+  }
+
+  /** `remedy` says why nothing can be asked; null if it can. */
+  enable(remedy: string | null): void {
+    this.#input.disabled = remedy !== null;
+    this.#send.disabled = remedy !== null;
+    setText(this.#words, remedy ?? '');
+    this.#words.hidden = !remedy;
+  }
+
+  show({ running, queued }: HostMessageOf<'turn'>): void {
+    this.#running = running;
+    // A button that goes while it has the focus would take the focus with it.
+    if (!running && document.activeElement === this.#stop) this.#input.focus();
+    this.#stop.hidden = !running;
+    this.#answering.hidden = !running;
+    const words = running ? 'Send when this answer has ended (Enter)' : 'Send (Enter)';
+    setAttribute(this.#send, 'title', words);
+    setAttribute(this.#send, 'aria-label', running ? 'Send when this answer has ended' : 'Send');
+    this.#waiting.hidden = queued.length === 0;
+    replace(this.#waiting, ...queued.map(({ id, text }) => this.#drawWaiting(id, text)));
+  }
+
+  /** Brings back a prompt that did not reach the model, unless another is being typed. */
+  giveBack(text: string): void {
+    if (this.#input.value === '') this.#write(text);
+  }
+
+  #drawWaiting(id: number, text: string): HTMLElement {
+    const label = `Take back: ${text.slice(0, 80)}`;
+    return h('li', {}, h('span.badge', {}, 'waits'), h('span.waiting-text', { title: text }, text), button('.quiet', { title: 'Take back', 'aria-label': label }, () => this.#actions.withdraw(id), icon('close')));
+  }
+
+  #keydown(event: KeyboardEvent): void {
+    if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey) return;
+    switch (event.key) {
+      case 'Enter':
+        if (event.shiftKey) return;
+        event.preventDefault();
+        this.#submit();
+        return;
+      case 'Escape':
+        if (this.#running) this.#end();
+        return;
+      case 'ArrowUp':
+        if (!event.shiftKey && this.#onFirstLine && this.#recall(1)) event.preventDefault();
+        return;
+      case 'ArrowDown':
+        if (!event.shiftKey && this.#onLastLine && this.#recall(-1)) event.preventDefault();
+        return;
+    }
+  }
+
+  get #onFirstLine(): boolean {
+    return !this.#input.value.slice(0, this.#input.selectionStart).includes('\n');
+  }
+
+  get #onLastLine(): boolean {
+    return !this.#input.value.slice(this.#input.selectionEnd).includes('\n');
+  }
+
+  /** Goes back or forth in the history. Returns false where it ends. */
+  #recall(by: 1 | -1): boolean {
+    const back = this.#back + by;
+    const text = back === 0 ? this.#typed : this.#history[this.#history.length - back];
+    if (back < 0 || text === undefined) return false;
+    if (this.#back === 0) this.#typed = this.#input.value;
+    this.#back = back;
+    this.#write(text);
+    return true;
+  }
+
+  #edited(): void {
+    this.#back = 0;
+    this.#grow();
+    this.#actions.changed();
+  }
+
+  #write(text: string): void {
+    this.#input.value = text;
+    this.#input.setSelectionRange(text.length, text.length);
+    this.#grow();
+  }
+
+  /** For browsers that do not size it by its contents. */
+  #grow(): void {
+    setAttribute(this.#input, 'rows', Math.min(8, this.#input.value.split('\n').length));
   }
 
   #submit(): void {
     const text = this.#input.value.trim();
     if (text === '' || this.#input.disabled) return;
-    this.#ask(text);
-    this.#input.value = '';
+    this.#actions.ask(text);
+    this.#history = [...this.#history.filter((other) => other !== text), text].slice(-HISTORY);
+    this.#typed = '';
+    this.#back = 0;
+    this.#write('');
+    this.#actions.changed();
+  }
+
+  #end(): void {
+    this.#actions.stop();
   }
 }

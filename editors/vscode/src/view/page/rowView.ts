@@ -4,8 +4,8 @@ import type { Usage } from '../messages';
 import { button, h, setAttribute } from './dom';
 import { icon } from './icons';
 import { drawMarker } from './markerView';
-import { type Details, drawParts } from './parts';
-import type { GroupRow, MessageRow, Row } from './rows';
+import { type Details, drawParts, type Voice } from './parts';
+import type { GroupRow, MarkerRow, MessageRow, Row } from './rows';
 import { openLabel, roleWord } from './words';
 
 export interface RowActions {
@@ -27,6 +27,7 @@ export interface RowContext {
   /** Opened message and marker rows, and what is open inside them. */
   readonly expanded: ReadonlySet<string>;
   readonly details: Details;
+  readonly voice: Voice;
   /** The marker whose undo waits for a yes. */
   readonly asking: string | undefined;
 }
@@ -37,12 +38,17 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
   setAttribute(element, 'role', 'treeitem');
   setAttribute(element, 'aria-level', row.kind === 'message' && row.inGroup ? 2 : 1);
   // Open, it may hold pages; closed, what it shows is its name.
-  if ((row.kind === 'message' || row.kind === 'marker') && context.expanded.has(row.key)) setAttribute(element, 'aria-label', openLabel(row, context.now));
+  if ((row.kind === 'message' || row.kind === 'marker') && showsWhole(row, context)) setAttribute(element, 'aria-label', openLabel(row, context.now));
   element.dataset['key'] = row.key;
   element.addEventListener('click', (event) => {
     if (!isBusy(event)) context.actions.toggle(row);
   });
   return element;
+}
+
+/** Whether a row shows all it holds. */
+function showsWhole(row: MessageRow | MarkerRow, { expanded, voice }: RowContext): boolean {
+  return expanded.has(row.key) || (row.kind === 'message' && voice.said.has(row.item.id));
 }
 
 /** Pixels a row will about take. */
@@ -70,15 +76,19 @@ function drawGroup(row: GroupRow): HTMLElement {
 }
 
 function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
-  const open = context.expanded.has(row.key);
+  const live = row.live ?? false;
+  const open = context.expanded.has(row.key) && !live;
   const element = h(
     `div.message.${row.item.role}`,
     { 'aria-expanded': String(open) },
     h('div.who', {}, roleWord(row.item.role)),
-    h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined)),
+    h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined, context.voice)),
     drawTokens(row),
-    !row.item.archived && pinButton(row, context),
+    !row.item.archived && !live && pinButton(row, context),
   );
+  if (live) setAttribute(element, 'aria-busy', true);
+  element.classList.toggle('live', live);
+  element.classList.toggle('said', context.voice.said.has(row.item.id));
   element.classList.toggle('archived', row.item.archived);
   element.classList.toggle('in-group', row.inGroup);
   element.classList.toggle('tools-only', row.toolsOnly);
@@ -88,7 +98,8 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
 }
 
 /** The figure, and what beside it is only seen, in words. */
-function drawTokens({ item, tokens, pinned }: MessageRow): HTMLElement {
+function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
+  if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ' being written' : ''));
   const title = item.archived ? 'Not in the context' : `${full(tokens)} tokens`;
   const spoken = [item.archived ? 'archived' : ' tokens', pinned ? ', pinned' : ''].join('');
   return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));

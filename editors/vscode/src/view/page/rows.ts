@@ -33,6 +33,8 @@ export interface MessageRow {
   /** Nothing but tool calls: nobody speaks. */
   readonly toolsOnly: boolean;
   readonly pinned: boolean;
+  /** It is being written, and not in the transcript yet. */
+  readonly live?: true;
 }
 
 export interface MarkerRow {

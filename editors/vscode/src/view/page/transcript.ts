@@ -69,6 +69,11 @@ export class Transcript {
     return place < 0 ? undefined : this.#start + place;
   }
 
+  has(id: string): boolean {
+    // What is asked for is nearly always new.
+    return this.#items.findLast((item) => item.id === id) !== undefined;
+  }
+
   /** Opens or closes a group of archived messages. */
   toggle(key: string): void {
     if (!this.opened.delete(key)) this.opened.add(key);

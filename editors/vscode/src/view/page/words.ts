@@ -1,10 +1,7 @@
 /** The view's words, where they depend on figures. Pure. */
 import { ago, full, messages, percent, short, shrinking } from '../../figures';
-import type { EditLine, Item, Marker, Usage } from '../messages';
+import type { Call, EditLine, Item, Marker, Usage } from '../messages';
 import type { MarkerRow, MessageRow } from './rows';
-
-export const NO_MODEL =
-  'No model is configured. Context tracking and offline compaction work; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat.';
 
 const ROLES = { user: 'you', assistant: 'assistant', system: 'system' } as const;
 
@@ -74,10 +71,24 @@ export function undoWords(marker: Marker, usage: Usage | undefined): string {
   return `${back}; the context will be at ${percent(then, usage.size)} %.${again}`;
 }
 
+/** What a tool call waits for or does; nothing once it has ended well, which its result shows. */
+export function callWord({ status }: Call): string {
+  switch (status) {
+    case 'pending':
+      return 'waits';
+    case 'in_progress':
+      return 'runs…';
+    case 'failed':
+      return '✗ failed';
+    case 'completed':
+      return '';
+  }
+}
+
 /** What a screen reader says of an open row. */
 export function openLabel(row: MessageRow | MarkerRow, now: number): string {
   if (row.kind === 'marker') return `Compaction ${row.marker.number}, ${markerWords(row.marker, now).join(', ')}`;
-  const tokens = row.item.archived ? 'archived' : `${full(row.tokens)} tokens`;
+  const tokens = row.live ? 'being written' : row.item.archived ? 'archived' : `${full(row.tokens)} tokens`;
   const parts = [`${roleWord(row.item.role)}: ${itemText(row.item).slice(0, 200)}`, tokens, row.pinned ? 'pinned' : ''];
   return parts.filter((word) => word !== '').join(', ');
 }

@@ -4,48 +4,23 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
-import { ContextCompact, ContextUndo, SessionAppend, SessionImport } from '../../../src/protocol.gen';
+import { ContextCompact, ContextUndo, SessionAppend, SessionCancel, SessionImport } from '../../../src/protocol.gen';
+import { Chat } from '../../../src/chat';
 import { Sessions } from '../../../src/sessions';
-import type { HostMessage, HostMessageOf, PageMessage } from '../../../src/view/messages';
-import { isHostMessage } from '../../../src/view/messages';
+import type { HostMessageOf, PageMessage } from '../../../src/view/messages';
 import { ViewHost } from '../../../src/view/viewHost';
 import { repository } from '../samples';
 import { hasServer, RealServer } from '../server';
-import { EventEmitter } from '../vscode';
+import { PageStub } from './pageStub';
 
 const PATIENCE = { timeout: 10_000, interval: 10 };
-
-class PageStub {
-  readonly #says = new EventEmitter<unknown>();
-  readonly received: HostMessage[] = [];
-  readonly onDidReceiveMessage = this.#says.event;
-
-  postMessage(message: unknown): Promise<boolean> {
-    // What reaches a page went through JSON.
-    const arrived: unknown = JSON.parse(JSON.stringify(message));
-    if (!isHostMessage(arrived)) throw new Error(`no message of ours: ${JSON.stringify(arrived).slice(0, 300)}`);
-    this.received.push(arrived);
-    return Promise.resolve(true);
-  }
-
-  say(message: unknown): void {
-    this.#says.fire(message satisfies unknown);
-  }
-
-  all<T extends HostMessage['type']>(type: T): HostMessageOf<T>[] {
-    return this.received.filter((message): message is HostMessageOf<T> => message.type === type);
-  }
-
-  last<T extends HostMessage['type']>(type: T): HostMessageOf<T> | undefined {
-    return this.all(type).at(-1);
-  }
-}
 
 describe.skipIf(!hasServer)('the view’s host', () => {
   const memory = { keys: () => [], get: () => undefined, update: () => Promise.resolve() } as unknown as vscode.Memento;
   let server: RealServer;
   let sessions: Sessions;
   let page: PageStub;
+  let chat: Chat;
   let host: ViewHost;
 
   beforeEach(async () => {
@@ -53,10 +28,12 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     await server.start({ models: { 'claude-sonnet-4-5': { window: 200_000 } } });
     sessions = new Sessions(server, memory);
     page = new PageStub();
-    host = new ViewHost(page as unknown as vscode.Webview, sessions, () => false);
+    chat = new Chat(sessions, (sessionId) => server.notify(SessionCancel, { sessionId }));
+    host = new ViewHost(page as unknown as vscode.Webview, sessions, chat);
   });
   afterEach(async () => {
     host.dispose();
+    chat.dispose();
     sessions.dispose();
     await server.stop();
   });

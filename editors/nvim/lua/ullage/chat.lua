@@ -1,0 +1,153 @@
+-- Prompts and their answers: which prompt is at work, which wait, and the answer as far as it is written. The server
+-- answers the prompts of a session one after another, so the first that has no answer yet is the one at work.
+local events = require('ullage.events')
+local notices = require('ullage.notices')
+local session = require('ullage.session')
+
+local M = {}
+
+---@class ullage.Speech a message that is being written
+---@field id string
+---@field role 'user'|'assistant'
+---@field text string
+---@field thinking string
+
+---@class ullage.Prompt
+---@field text string
+---@field taken boolean it stands in the transcript
+
+---@type ullage.Prompt[] the one at work, then those that wait
+M.prompts = {}
+---@type ullage.Speech[] the messages of the turn that runs, in their order
+M.speeches = {}
+---@type table<string, { title: string, status: string }> its tool calls by id
+M.calls = {}
+---@type string a prompt that did not reach the model
+M.unsent = ''
+
+-- What is worth saying of a turn's end; that of a whole answer says itself.
+local ENDS = {
+  cancelled = { 'Stopped. What was said is kept.', 'info' },
+  max_tokens = { 'The answer was cut off: it reached its limit of tokens. Ask to go on.', 'warning' },
+  max_turn_requests = { 'The model was stopped: it called tools again and again. Ask to go on.', 'warning' },
+  refusal = { 'The model refused to answer.', 'warning' },
+}
+
+---@param prompt ullage.Prompt
+---@param error ullage.Error?
+---@param result any
+local function finish(prompt, error, result)
+  M.prompts = vim.tbl_filter(function(other)
+    return other ~= prompt
+  end, M.prompts)
+  events.emit('turn')
+  if notices.failed(error) then
+    M.unsent = prompt.taken and '' or prompt.text
+  elseif ENDS[result.stopReason] then
+    notices.say(unpack(ENDS[result.stopReason]))
+  end
+end
+
+local function send(text)
+  local prompt = { text = text, taken = false }
+  M.prompts[#M.prompts + 1] = prompt
+  M.unsent = ''
+  events.emit('turn')
+  session.request('session/prompt', { prompt = { { type = 'text', text = text } } }, function(error, result)
+    finish(prompt, error, result)
+  end)
+end
+
+---Asks the model; starts a session where there is none.
+---@param text string
+function M.ask(text)
+  if session.active then
+    send(text)
+    return
+  end
+  require('ullage').new_session({}, function(error)
+    if not notices.failed(error) then
+      send(text)
+    end
+  end)
+end
+
+---Stops the answer that is being written; what was said stays, and the next prompt takes its turn.
+function M.stop()
+  if #M.prompts == 0 then
+    notices.say('No answer is being written.')
+  else
+    session.request('session/cancel', {}, notices.failed)
+  end
+end
+
+---@param update table
+---@return ullage.Speech
+local function speech_of(update)
+  for _, speech in ipairs(M.speeches) do
+    if speech.id == update.messageId then
+      return speech
+    end
+  end
+  local role = update.sessionUpdate == 'user_message_chunk' and 'user' or 'assistant'
+  local speech = { id = update.messageId, role = role, text = '', thinking = '' }
+  M.speeches[#M.speeches + 1] = speech
+  return speech
+end
+
+---A prompt is in the transcript: its turn begins, and what was said before it stands there too.
+local function begin()
+  M.speeches, M.calls = {}, {}
+  if M.prompts[1] then
+    M.prompts[1].taken = true
+  end
+end
+
+local take = {}
+
+function take.user_message_chunk(update)
+  begin()
+  take.agent_message_chunk(update)
+end
+
+function take.agent_message_chunk(update)
+  local speech = speech_of(update)
+  speech.text = speech.text .. update.content.text
+  events.emit('said', speech, update.content.text)
+end
+
+function take.agent_thought_chunk(update)
+  local speech = speech_of(update)
+  speech.thinking = speech.thinking .. update.content.text
+  events.emit('said', speech, '')
+end
+
+function take.tool_call_update(update)
+  local call = M.calls[update.toolCallId] or { title = '' }
+  M.calls[update.toolCallId] = { title = update.title or call.title, status = update.status }
+  events.emit('called', update.toolCallId)
+end
+
+take.tool_call = take.tool_call_update
+
+---Takes an update of the active session in that belongs to an answer.
+---@param update table
+local function hear(update)
+  take[update.sessionUpdate](update)
+end
+
+local function forget()
+  M.prompts, M.speeches, M.calls = {}, {}, {}
+  events.emit('turn')
+end
+
+local active
+events.on('answer', hear)
+events.on('session', function(now)
+  if now.id ~= active then
+    active = now.id
+    forget()
+  end
+end)
+
+return M

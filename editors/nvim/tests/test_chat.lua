@@ -1,0 +1,183 @@
+-- A whole conversation with a model that plays a script: streaming, a tool, a compaction in the middle, a stop.
+local editor = require('editor')
+local eq = MiniTest.expect.equality
+
+-- The choices of a question for permission, in their order.
+local ALWAYS, REJECT = 2, 3
+
+local child
+local T = MiniTest.new_set({
+  hooks = {
+    pre_case = function()
+      child = editor.start({ window = 5500, script = editor.CHAT .. '/story.script' })
+      child.cmd('cd ' .. editor.CHAT)
+      editor.answer(child, ALWAYS)
+    end,
+    post_case = function()
+      child.stop()
+    end,
+  },
+})
+
+local function text()
+  return table.concat(editor.lines(child), '\n')
+end
+
+local function has(wanted)
+  if not text():find(wanted, 1, true) then
+    error(('no line has “%s”:\n%s'):format(wanted, text()), 2)
+  end
+end
+
+---How many lines hold `wanted`.
+local function count(wanted)
+  return #vim.tbl_filter(function(line)
+    return line:find(wanted, 1, true) ~= nil
+  end, editor.lines(child))
+end
+
+local function wait_line(wanted)
+  editor.wait(
+    child,
+    ('table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n"):find(%q, 1, true) ~= nil'):format(wanted)
+  )
+end
+
+---Until nothing is asked any more, and what was said stands in the transcript.
+local function settled()
+  editor.wait(child, "#require('ullage.chat').prompts == 0")
+  editor.wait(child, "next(require('ullage.context.view').by_buffer[vim.api.nvim_get_current_buf()].said) == nil")
+end
+
+local function ask(words)
+  child.cmd('Ullage ask ' .. words)
+  child.cmd('only')
+end
+
+T['an answer streams into the conversation, and nothing is there twice'] = function()
+  child.lua([[
+    _G.states = {}
+    require('ullage.events').on('said', function()
+      vim.schedule(function()
+        table.insert(_G.states, table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'))
+      end)
+    end)
+  ]])
+  ask('How does the code decide that a token has expired?')
+  wait_line('with a token that has just run out.')
+  settled()
+  eq(child.lua_get('#_G.states > 20'), true)
+  eq(child.lua_get('table.concat(_G.states):find("✻ thinking… 4 words", 1, true) ~= nil'), true)
+  has('you        How does the code decide that a token has expired?')
+  has('  ✻ The decision must be where')
+  has("assistant  I'll read the file that decides it.")
+  has('  ⚒ read_file  expiry.py')
+  eq(count("I'll read the file"), 1)
+  eq(count('    - `MARGIN` is that half minute'), 1)
+  eq(child.wo.winbar, '')
+  eq(child.fn.line('.'), child.fn.line('$'))
+end
+
+T['the person is asked before a file is read, once where the answer is “always”'] = function()
+  ask('How does the code decide that a token has expired?')
+  wait_line('with a token that has just run out.')
+  settled()
+  ask('And what else keeps a token?')
+  wait_line('keeps the token of each device')
+  settled()
+  eq(child.lua_get('_G.asked'), {
+    { prompt = 'The model asks: Read expiry.py?', items = { 'Allow', 'Always allow in this session', 'Reject' } },
+  })
+end
+
+T['what is rejected is not read'] = function()
+  editor.answer(child, REJECT)
+  ask('How does the code decide that a token has expired?')
+  wait_line('did not permit')
+  settled()
+  eq(child.lua_get('#_G.asked'), 1)
+  eq(count('MARGIN ='), 0)
+end
+
+T['a question that is closed without a choice permits nothing'] = function()
+  child.lua("vim.ui.select = function(_, _, on_choice) on_choice(nil) end")
+  ask('How does the code decide that a token has expired?')
+  wait_line('did not permit')
+  settled()
+end
+
+T['while the person types they are not asked; what they type is no answer'] = function()
+  child.cmd('enew')
+  child.type_keys('i')
+  child.lua("require('ullage.chat').ask('How does the code decide that a token has expired?')")
+  editor.wait_said(child, 'The model waits for your permission: Read expiry.py. It is asked for in normal mode.')
+  child.type_keys('2')
+  eq(child.lua_get('#_G.asked'), 0)
+  child.type_keys('<Esc>')
+  editor.wait(child, '#_G.asked == 1')
+  editor.wait(child, "#require('ullage.chat').prompts == 0")
+end
+
+T['a compaction in the middle of a turn has its marker before the answer'] = function()
+  ask('How does the code decide that a token has expired?')
+  wait_line('with a token that has just run out.')
+  settled()
+  ask('And what else keeps a token?')
+  wait_line('keeps the token of each device')
+  settled()
+  wait_line('◈ Compacted #1')
+  local marker, answer = editor.line_with(child, '◈ Compacted #1'), editor.line_with(child, 'keeps the token of each')
+  eq(marker < answer, true)
+  eq(count('keeps the token of each device'), 1)
+  eq(count('  ⚒ read_file  sessions.py'), 1)
+end
+
+T['an answer is stopped, what it said stays, and the prompt that waited is answered'] = function()
+  ask('Now tell me everything.')
+  wait_line('Two. Three.')
+  child.cmd('Ullage ask And in one word?')
+  eq(child.wo.winbar, '%#UllageBusy# answering… · waits: And in one word? · x stops')
+  child.type_keys('x')
+  editor.wait_said(child, 'Stopped. What was said is kept.')
+  wait_line('assistant  Early.')
+  settled()
+  eq(count('very end'), 0)
+  eq(count('assistant  One. Two.'), 1)
+  eq(count('you        And in one word?'), 1)
+  eq(child.wo.winbar, '')
+end
+
+T['what goes wrong is said in words'] = function()
+  ask('And once more?')
+  editor.wait_said(child, 'the key was refused; set another one')
+end
+
+T['a buffer that is opened in the middle of an answer shows it from its beginning'] = function()
+  child.lua("require('ullage.chat').ask('Now tell me everything.')")
+  editor.wait(child, "#require('ullage.chat').speeches == 2")
+  editor.open_context(child)
+  wait_line('assistant  One. Two. Three.')
+  child.cmd('Ullage stop')
+  settled()
+  eq(count('assistant  One. Two.'), 1)
+end
+
+T['without words it asks for them, and without a running answer there is nothing to stop'] = function()
+  child.lua("vim.ui.input = function(options, go) _G.input = options.prompt; go('And in one word?') end")
+  child.cmd('Ullage ask')
+  child.cmd('only')
+  eq(child.lua_get('_G.input'), 'Ask: ')
+  wait_line('assistant  Early.')
+  settled()
+  child.cmd('Ullage stop')
+  editor.wait_said(child, 'No answer is being written.')
+end
+
+T['without a model it says what would make one answer, and keeps the prompt'] = function()
+  child.lua("require('ullage').setup({ settings = { provider = 'nobody' } })")
+  child.cmd('Ullage ask Hello?')
+  editor.wait_said(child, "no provider is called 'nobody'")
+  eq(child.lua_get("require('ullage.chat').unsent"), 'Hello?')
+end
+
+return T

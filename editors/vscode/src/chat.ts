@@ -1,0 +1,156 @@
+/**
+ * The prompts of this window: which is being answered, which wait, and each answer as far as it is written. The server
+ * answers the prompts of a session one after another, so the first that has no answer yet is the one at work.
+ */
+import * as vscode from 'vscode';
+
+import { errorText, isCancelled } from './errors';
+import { SessionPrompt, type SessionNotification, type TurnEnd } from './protocol.gen';
+import type { Sessions } from './sessions';
+import type { Call, Piece } from './view/messages';
+import { changed, extend, type Speech } from './view/speech';
+
+/** A prompt that was sent. `taken` says that it stands in the transcript. */
+interface Waiting {
+  readonly id: number;
+  readonly text: string;
+  readonly source: vscode.CancellationTokenSource;
+  taken: boolean;
+}
+
+/** How a prompt ended: the reason of the server, or its refusal in words; `unsent` is then the prompt to try again with. */
+export type PromptEnd =
+  | { readonly sessionId: string; readonly reason: TurnEnd }
+  | { readonly sessionId: string; readonly error: string; readonly unsent: string };
+
+/** What is new in a session's answer. */
+export type Said = { readonly sessionId: string; readonly piece: Piece } | { readonly sessionId: string; readonly call: Call };
+
+interface Turn {
+  readonly waiting: Waiting[];
+  readonly speeches: Map<string, Speech>;
+  readonly calls: Map<string, Call>;
+}
+
+export class Chat implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<string>();
+  readonly #said = new vscode.EventEmitter<Said>();
+  readonly #ended = new vscode.EventEmitter<PromptEnd>();
+  /** The session whose prompts are others than before. */
+  readonly onDidChange = this.#changed.event;
+  readonly onDidSay = this.#said.event;
+  readonly onDidEnd = this.#ended.event;
+
+  /** Stops the answer that is being written; what was said stays, and the next prompt takes its turn. */
+  readonly stop: (sessionId: string) => Promise<void>;
+
+  readonly #sessions: Sessions;
+  readonly #subscription: vscode.Disposable;
+  readonly #turns = new Map<string, Turn>();
+  #last = 0;
+
+  /** `cancel` stops what is running in a session. */
+  constructor(sessions: Sessions, cancel: (sessionId: string) => Promise<void>) {
+    this.#sessions = sessions;
+    this.stop = cancel;
+    this.#subscription = sessions.onDidUpdate((note) => { this.#take(note); });
+  }
+
+  dispose(): void {
+    for (const { waiting } of this.#turns.values()) for (const { source } of waiting) source.dispose();
+    vscode.Disposable.from(this.#subscription, this.#changed, this.#said, this.#ended).dispose();
+  }
+
+  running(sessionId: string): boolean {
+    return this.#turn(sessionId).waiting.length > 0;
+  }
+
+  /** Prompts that wait for the one at work. */
+  queued(sessionId: string): readonly { readonly id: number; readonly text: string }[] {
+    return this.#turn(sessionId).waiting.slice(1).map(({ id, text }) => ({ id, text }));
+  }
+
+  /** The messages of the answer that is being written. */
+  speeches(sessionId: string): readonly Speech[] {
+    return [...this.#turn(sessionId).speeches.values()];
+  }
+
+  calls(sessionId: string): readonly Call[] {
+    return [...this.#turn(sessionId).calls.values()];
+  }
+
+  /** Asks the model. Never throws: how it ended is told by `onDidEnd`. */
+  async prompt(sessionId: string, text: string): Promise<void> {
+    const waiting: Waiting = { id: ++this.#last, text, source: new vscode.CancellationTokenSource(), taken: false };
+    this.#turn(sessionId).waiting.push(waiting);
+    this.#changed.fire(sessionId);
+    const end = await this.#ask(sessionId, waiting);
+    const turn = this.#turn(sessionId);
+    turn.waiting.splice(turn.waiting.indexOf(waiting), 1);
+    if (turn.waiting.length === 0) this.#turns.delete(sessionId);
+    waiting.source.dispose();
+    this.#changed.fire(sessionId);
+    this.#ended.fire(end);
+  }
+
+  /** Takes back a prompt that waits. */
+  withdraw(sessionId: string, id: number): void {
+    this.#turn(sessionId).waiting.find((each) => each.id === id)?.source.cancel();
+  }
+
+  async #ask(sessionId: string, waiting: Waiting): Promise<PromptEnd> {
+    try {
+      const prompt = [{ type: 'text', text: waiting.text }];
+      const { stopReason } = await this.#sessions.request(SessionPrompt, { sessionId, prompt }, waiting.source.token);
+      return { sessionId, reason: stopReason };
+    } catch (error) {
+      if (isCancelled(error)) return { sessionId, reason: 'cancelled' };
+      return { sessionId, error: errorText(error), unsent: waiting.taken ? '' : waiting.text };
+    }
+  }
+
+  #take({ sessionId, update }: SessionNotification): void {
+    switch (update.sessionUpdate) {
+      case 'user_message_chunk':
+        this.#begin(sessionId);
+        this.#say(sessionId, { id: update.messageId, role: 'user', kind: 'text', text: update.content.text });
+        return;
+      case 'agent_message_chunk':
+        this.#say(sessionId, { id: update.messageId, role: 'assistant', kind: 'text', text: update.content.text });
+        return;
+      case 'agent_thought_chunk':
+        this.#say(sessionId, { id: update.messageId, role: 'assistant', kind: 'thinking', text: update.content.text });
+        return;
+      case 'tool_call':
+      case 'tool_call_update': {
+        const { calls } = this.#turn(sessionId);
+        const call = changed(calls.get(update.toolCallId), { id: update.toolCallId, status: update.status, title: update.title });
+        calls.set(call.id, call);
+        this.#said.fire({ sessionId, call });
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** A prompt is in the transcript: its turn begins, and what was said before it stands there too. */
+  #begin(sessionId: string): void {
+    const { waiting, speeches, calls } = this.#turn(sessionId);
+    speeches.clear();
+    calls.clear();
+    if (waiting[0]) waiting[0].taken = true;
+  }
+
+  #say(sessionId: string, piece: Piece): void {
+    const { speeches } = this.#turn(sessionId);
+    speeches.set(piece.id, extend(speeches.get(piece.id), piece));
+    this.#said.fire({ sessionId, piece });
+  }
+
+  #turn(sessionId: string): Turn {
+    let turn = this.#turns.get(sessionId);
+    if (!turn) this.#turns.set(sessionId, (turn = { waiting: [], speeches: new Map(), calls: new Map() }));
+    return turn;
+  }
+}

@@ -1,0 +1,17 @@
+/** Commands that ask the model, for those who would rather not use the box of the Context view. */
+import * as vscode from 'vscode';
+
+import { activeSession, type Command } from './guard';
+import { showContext } from './sessions';
+
+export const ask: Command = async (ullage) => {
+  const sessionId = activeSession(ullage);
+  const { prompting } = ullage.sessions;
+  if (prompting?.provider === null) throw new Error(prompting.remedy);
+  const text = await vscode.window.showInputBox({ title: 'Ask the Model', prompt: 'The answer comes in the Context view' });
+  if (!text?.trim()) return;
+  await showContext(ullage);
+  void ullage.chat.prompt(sessionId, text.trim());
+};
+
+export const stop: Command = (ullage) => ullage.chat.stop(activeSession(ullage));

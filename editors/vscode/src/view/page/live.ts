@@ -1,0 +1,75 @@
+/**
+ * The answer in the making, as the page knows it: messages that do not stand in the transcript yet, the states of tool
+ * calls, and the texts of all that was said while the page looked on, which stay whole where others are cut short.
+ */
+import type { Call, HostMessageOf, Item, Part, Piece } from '../messages';
+import { extend, type Speech } from '../speech';
+import type { MessageRow } from './rows';
+
+export class Live {
+  readonly #said = new Map<string, readonly Part[]>();
+  readonly #calls = new Map<string, Call>();
+  /** The last answer's text; none once another prompt was sent. */
+  #answer = '';
+  #pending = new Map<string, Speech>();
+
+  /** Whole texts by message id. */
+  get said(): ReadonlyMap<string, readonly Part[]> {
+    return this.#said;
+  }
+
+  get calls(): ReadonlyMap<string, Call> {
+    return this.#calls;
+  }
+
+  get answer(): string {
+    return this.#answer;
+  }
+
+  get rows(): MessageRow[] {
+    return [...this.#pending.values()].map(toRow);
+  }
+
+  /** Forgets everything: another session is shown. */
+  clear(): void {
+    this.#said.clear();
+    this.#calls.clear();
+    this.#pending.clear();
+  }
+
+  /** Takes the whole answer over. `isThere` says whether a message stands in the transcript. */
+  show({ speeches, calls }: HostMessageOf<'live'>, isThere: (id: string) => boolean): void {
+    this.#pending = new Map(speeches.filter(({ id }) => !isThere(id)).map((speech) => [speech.id, speech]));
+    for (const { id, parts } of speeches) this.#said.set(id, parts);
+    for (const call of calls) this.#calls.set(call.id, call);
+  }
+
+  /** Takes a piece in. Returns false when the message stands in the transcript already. */
+  say(piece: Piece, isThere: (id: string) => boolean): boolean {
+    const known = this.#pending.get(piece.id);
+    if (!known && isThere(piece.id)) return false;
+    const speech = extend(known, piece);
+    this.#pending.set(piece.id, speech);
+    this.#said.set(piece.id, speech.parts);
+    this.#answer = speech.role === 'assistant' ? textOf(speech) : '';
+    return true;
+  }
+
+  call(call: Call): void {
+    this.#calls.set(call.id, call);
+  }
+
+  /** These messages stand in the transcript now. */
+  join(ids: Iterable<string>): void {
+    for (const id of ids) this.#pending.delete(id);
+  }
+}
+
+function textOf({ parts }: Speech): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ').trim();
+}
+
+function toRow({ id, role, parts }: Speech): MessageRow {
+  const item: Item = { id, index: 0, role, tokens: 0, archived: false, pinned: false, replaced: null, parts, marker: null };
+  return { kind: 'message', key: id, item, results: [], inGroup: false, tokens: 0, itemized: false, toolsOnly: false, pinned: false, live: true };
+}

@@ -1,0 +1,133 @@
+/** A whole conversation in the Context view, with a model that plays a script. The tests go on from each other. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+
+import type { Locator } from 'playwright-core';
+
+import { until } from './rig/patience.ts';
+import { given, repository } from './rig/places.ts';
+import { Workbench } from './rig/workbench.ts';
+
+const story = path.join(repository, 'tests/data/chat');
+// Small enough that the second file the model reads fills it.
+const SETTINGS = {
+  'ullage.model': 'claude-sonnet-4-5',
+  'ullage.models': { 'claude-sonnet-4-5': { window: 5_500 } },
+  'ullage.context.clearAt': 0.89,
+  'ullage.summary.writer': 'offline',
+  'ullage.provider': 'story',
+  'ullage.providers': { story: { kind: 'scripted', file: path.join(story, 'story.script') } },
+};
+
+let vscode: Workbench;
+let failed = false;
+
+before(async () => {
+  const files = Object.fromEntries(['expiry.py', 'sessions.py'].map((name) => [name, readFileSync(path.join(story, name), 'utf8')]));
+  vscode = await Workbench.open('chat', { settings: SETTINGS, files, environment: { ULLAGE_SERVER: given('ULLAGE_PROGRAM') } });
+  await vscode.run('New Session');
+  await vscode.answer('token expiry');
+  await vscode.run('Show Context');
+});
+// What follows a failure would only fail for want of it.
+beforeEach(() => { assert.ok(!failed, 'an earlier test failed'); });
+afterEach(async (context) => {
+  if (failed || !('passed' in context) || context.passed) return;
+  failed = true;
+  await vscode.shot(`failed: ${context.name}`.replace(/[^\w:]+/g, ' '));
+});
+after(async () => { await vscode.close(failed); });
+
+const box = (): Locator => vscode.context.getByRole('textbox', { name: 'Ask the model' });
+const stop = (): Locator => vscode.context.getByRole('button', { name: 'Stop the answer' });
+const rows = (text: string | RegExp): Locator => vscode.context.getByRole('treeitem').filter({ hasText: text });
+
+async function ask(text: string): Promise<void> {
+  await box().fill(text);
+  await box().press('Enter');
+}
+
+async function ended(): Promise<void> {
+  await stop().waitFor({ state: 'hidden' });
+}
+
+test('with a model the prompt box takes a prompt, and its answer streams into the list', async () => {
+  await until('the box', async () => box().isEnabled());
+  await ask('How does the code decide that a token has expired?');
+  await rows('How does the code decide').waitFor();
+  await vscode.context.locator('.assistant.live').waitFor();
+  await stop().waitFor();
+});
+
+test('the person is asked before the model reads a file, and need not be asked again', async () => {
+  await vscode.page.getByText('Ullage: Read expiry.py?').waitFor();
+  await vscode.shot('asked for permission');
+  await vscode.pick('Always allow in this session');
+  await ended();
+});
+
+test('its tool call reads a file of the folder, its thinking is folded, and nothing is shown twice', async () => {
+  await rows('expiry.py').waitFor();
+  await rows('30 seconds early').waitFor();
+  assert.equal(await vscode.context.locator('.live').count(), 0);
+  assert.equal(await rows('How does the code decide').count(), 1);
+  assert.equal(await rows("I'll read the file").count(), 1);
+  assert.equal(await rows('30 seconds early').count(), 1);
+  assert.equal(await rows('30 seconds early').locator('strong').innerText(), '30 seconds early');
+  assert.equal(await vscode.context.locator('.thought').first().getAttribute('open'), null);
+  await vscode.shot('answered');
+});
+
+test('a context that fills up in the middle of a turn is compacted, and the answer goes on behind the marker', async () => {
+  await ask('And what else keeps a token?');
+  await rows('keeps the token of each device').waitFor();
+  await ended();
+  const marker = rows(/Compacted #1/);
+  await marker.waitFor();
+  const keys = await vscode.context.getByRole('treeitem').allInnerTexts();
+  const place = (text: string): number => keys.findIndex((row) => row.includes(text));
+  assert.ok(place('Compacted #1') < place('keeps the token of each device'), keys.join('\n---\n'));
+  assert.equal(await rows('keeps the token of each device').count(), 1);
+  await vscode.shot('compacted in the middle');
+  await vscode.clearToasts();
+});
+
+test('an answer is stopped, what it said is kept, and the prompt that waited is answered', async () => {
+  await ask('Now tell me everything.');
+  await rows('One. Two. Three.').waitFor();
+  await ask('And in one word?');
+  await vscode.context.locator('.waiting-text', { hasText: 'And in one word?' }).waitFor();
+  await vscode.shot('stop and a prompt that waits', 'chat.png');
+  await stop().click();
+  await rows('Early.').waitFor();
+  await ended();
+  const cut = await rows('One. Two. Three.').innerText();
+  assert.ok(!cut.includes('very end'), cut);
+  assert.equal(await vscode.context.locator('.waiting-text').count(), 0);
+  assert.equal(await rows('And in one word?').count(), 1);
+  assert.equal(await vscode.context.locator('.live').count(), 0);
+});
+
+test('what goes wrong is said in words, with its remedy', async () => {
+  await ask('And once more?');
+  await vscode.context.getByText('the key was refused; set another one').first().waitFor();
+  await vscode.shot('refused');
+});
+
+test('the arrow brings the last prompt back, and Escape stops nothing when nothing runs', async () => {
+  await box().press('ArrowUp');
+  assert.equal(await box().inputValue(), 'And once more?');
+  await box().press('Escape');
+  assert.equal(await box().inputValue(), 'And once more?');
+});
+
+test('a view that was hidden shows the conversation again, and what was typed', async () => {
+  await box().fill('half of a question');
+  await vscode.run('Show Explorer', 'View');
+  await vscode.context.locator('.prompt-input').waitFor({ state: 'hidden' });
+  await vscode.run('Show Context');
+  await rows('Early.').waitFor();
+  await until('the draft', async () => (await box().inputValue()) === 'half of a question');
+});

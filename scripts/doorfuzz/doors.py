@@ -1,0 +1,170 @@
+"""The two doors in process, on a store of their own: bodies in, messages out."""
+
+import asyncio
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from doorfuzz.frames import ACP_METHODS, LSP_METHODS
+from ullage.app.acp_agent import make_agent
+from ullage.app.language_server import make_language_server
+from ullage.lsp.connection import LspConnection
+from ullage.model.settings import Settings
+from ullage.system.stdio import Connection
+
+Json = dict[str, Any]
+# The longest body that the doors take here: small, so that many can be too long.
+LONGEST = 1 << 20
+# Turns of the event loop within which a door must have answered, if nothing is left running in it.
+_TURNS = 20
+_SECONDS = 20.0
+
+
+class Door(ABC):
+    """One door, and what it has sent since it was last asked. It is its connection's writer."""
+
+    name: str
+    prefix: str
+    methods: Sequence[str]
+    disturbances: Sequence[bytes]
+    opening: ClassVar[Json]
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sent: list[Json] = []
+        connection.connect(self)
+
+    @abstractmethod
+    def framed(self, body: bytes) -> bytes:
+        """A body as it stands on the wire."""
+
+    @abstractmethod
+    def carried(self, body: bytes) -> bytes:
+        """The body as it arrives."""
+
+    @abstractmethod
+    def bodies(self, data: bytes) -> list[bytes]:
+        """The bodies of what the door has sent."""
+
+    @abstractmethod
+    def unfinished(self) -> int:
+        """How much the door keeps of what has not ended."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still serves."""
+        return not self._connection.stopped.done()
+
+    def write(self, data: bytes) -> None:
+        """Takes what the door sends. Raises for what is no message."""
+        for body in self.bodies(data):
+            self._sent.append(msgspec.json.decode(body))
+
+    def close(self) -> None:
+        """Takes nothing more."""
+        self._sent.clear()
+
+    async def exchange(self, body: bytes) -> list[Json]:
+        """The answers to a body: what the door sends until it is at rest, without its own notifications."""
+        return await self._exchange(self.framed(body))
+
+    async def disturb(self, rng: random.Random) -> None:
+        """Sends what breaks the framing, and takes whatever is said to that."""
+        await self._exchange(b"".join(rng.choices(self.disturbances, k=rng.randrange(1, 4))))
+
+    async def _exchange(self, data: bytes) -> list[Json]:
+        self._connection.feed(data)
+        async with asyncio.timeout(_SECONDS):
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            while self.unfinished():
+                await asyncio.sleep(0)
+        sent, self._sent = self._sent, []
+        return [message for message in sent if "method" not in message]
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """The result of a sound request. Raises `AssertionError` for anything else."""
+        message = {"jsonrpc": "2.0", "id": "sound", "method": method, "params": params}
+        answers = await self.exchange(msgspec.json.encode(message))
+        assert [answer["id"] for answer in answers] == ["sound"], answers
+        assert "result" in answers[0], answers
+        return answers[0]["result"]
+
+
+class AcpDoor(Door):
+    """`ullage acp`."""
+
+    name, prefix, methods = "acp", "_ullage/", ACP_METHODS
+    disturbances = (
+        b"\n",
+        b"\r\n",
+        b" \t \r\n",
+        b'{"jsonrpc":\n"2.0"}\n',
+        b"\r",
+        b"\x00\n",
+        b"Content-Length: 5\r\n\r\n",
+    )
+    opening: ClassVar[Json] = {"protocolVersion": 1}
+
+    def __init__(self, store: Path) -> None:
+        self._agent = make_agent(store, Settings(model="claude-sonnet-4-5"), LONGEST)
+        super().__init__(self._agent.connection)
+
+    def framed(self, body: bytes) -> bytes:
+        return self.carried(body) + b"\n"
+
+    def carried(self, body: bytes) -> bytes:
+        # A line break would end the frame.
+        return body.replace(b"\n", b" ")
+
+    def bodies(self, data: bytes) -> list[bytes]:
+        assert data.endswith(b"\n")
+        return data[:-1].split(b"\n")
+
+    def unfinished(self) -> int:
+        return self._agent.connection.unfinished()
+
+
+class LspDoor(Door):
+    """`ullage lsp`."""
+
+    name, prefix, methods = "lsp", "ullage/", LSP_METHODS
+    disturbances = (
+        b"Content-Length: x\r\n\r\n",
+        b"Content-Type: y\r\n\r\n",
+        b"\r\n\r\n",
+        b"Content-Length: -1\r\n\r\n",
+        b"Content-Length: 99999999999999999999\r\n\r\n",
+        b"Content-Length: 0\r\n\r\n",
+        b"x" * 10_000,
+    )
+    opening: ClassVar[Json] = {
+        "processId": None,
+        "capabilities": {},
+        "initializationOptions": {"client": {"name": "fuzz"}},
+    }
+
+    def __init__(self, store: Path) -> None:
+        self._protocol = make_language_server(store).connection
+        super().__init__(LspConnection(self._protocol, LONGEST))
+
+    def framed(self, body: bytes) -> bytes:
+        return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+    def carried(self, body: bytes) -> bytes:
+        return body
+
+    def bodies(self, data: bytes) -> list[bytes]:
+        header, _, body = data.partition(b"\r\n\r\n")
+        assert header == b"Content-Length: %d" % len(body)
+        return [body]
+
+    def unfinished(self) -> int:
+        return self._protocol.unfinished()
+
+
+DOORS: dict[str, type[AcpDoor] | type[LspDoor]] = {"acp": AcpDoor, "lsp": LspDoor}

@@ -1,0 +1,39 @@
+"""Asks a client for permission, by whichever door it came."""
+
+import logging
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from ullage.api.asking import REQUEST_PERMISSION
+from ullage.jsonrpc.errors import BadReply
+from ullage.model.permission import PermissionAnswer, RequestPermissionResult, ask_for, read_answer
+from ullage.model.updates import ToolCall
+
+_log = logging.getLogger(__name__)
+R = TypeVar("R")
+
+
+class Ask(Protocol):
+    """A door's way to ask its client. Raises `BadReply`."""
+
+    async def __call__(self, method: str, params: Struct, result: type[R], /) -> R:
+        """The client's answer, however long it takes; the question is taken back when the task is cancelled."""
+        ...
+
+
+class ClientPermissions:
+    """Sends the question, its method's name with the door's `prefix`, and reads the answer; what is none permits
+    nothing."""
+
+    def __init__(self, ask: Ask, prefix: str) -> None:
+        self._ask = ask
+        self._method = prefix + REQUEST_PERMISSION.name
+
+    async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        try:
+            answer = await self._ask(self._method, ask_for(session_id, call), RequestPermissionResult)
+        except BadReply as error:
+            _log.warning("The client did not answer %s: %s", self._method, error)
+            return PermissionAnswer.REJECT_ONCE
+        return read_answer(answer)

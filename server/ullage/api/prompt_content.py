@@ -1,0 +1,39 @@
+"""A prompt as it comes in, ACP content blocks, as blocks of a message."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import as_object, as_text
+
+
+def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
+    """The blocks. Raises `InvalidRequest` for an empty prompt and for content that no model here can take."""
+    if not prompt:
+        raise InvalidRequest("session/prompt needs at least one content block in `prompt`")
+    blocks = tuple(_read_block(at, block) for at, block in enumerate(prompt))
+    said = tuple(block for block in blocks if not isinstance(block, TextBlock) or block.text.strip())
+    if not said:
+        raise InvalidRequest("session/prompt needs something to ask: the text in `prompt` is empty")
+    return said
+
+
+def _read_block(at: int, block: dict[str, Any]) -> Block:
+    match block.get("type"):
+        case "text" if isinstance(block.get("text"), str):
+            return TextBlock(text=block["text"])
+        case "image" if isinstance(block.get("data"), str):
+            return ImageBlock(media_type=as_text(block.get("mimeType")) or "image/png", data=block["data"])
+        case "resource_link" if isinstance(block.get("uri"), str):
+            return ResourceBlock(uri=block["uri"], mime_type=as_text(block.get("mimeType")) or None)
+        case "resource" if "uri" in (resource := as_object(block.get("resource"))):
+            text = as_text(resource.get("text")) or None
+            return ResourceBlock(
+                uri=as_text(resource["uri"]), text=text, mime_type=as_text(resource.get("mimeType")) or None
+            )
+        case kind:
+            raise InvalidRequest(
+                f"prompt[{at}]: a content block of type {kind!r} cannot be used; text, image, resource_link and "
+                "resource can"
+            )

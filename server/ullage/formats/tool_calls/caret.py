@@ -1,0 +1,78 @@
+"""Caret fences in the text::
+
+    ^^^write_note
+    path: notes/today.md
+    content ---
+    First line.
+    --- content
+    ^^^
+
+A fence, a parameter's line and the end of a block each have a line of their own.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ullage.formats.tool_calls.in_text import Found, Parameter
+from ullage.model.json_values import as_object
+from ullage.model.message import ToolDefinition
+
+_FENCE = re.compile(r"(?<=\n)\^\^\^([A-Za-z_][\w-]*)[ \t]*\r?\n")
+_LAST_FENCE = re.compile(r"(?<=\n)\^\^\^([A-Za-z_][\w-]*)[ \t]*\r?\Z")
+_PARTIAL_FENCE = re.compile(r"(?<=\n)(?:\^{1,2}|\^\^\^(?:[A-Za-z_][\w-]*)?[ \t]*\r?)\Z")
+_CLOSING = re.compile(r"\^\^\^[ \t]*\r?")
+_BLOCK = re.compile(r"([A-Za-z_][\w-]*)[ \t]+---[ \t]*\r?")
+_VALUE = re.compile(r"([A-Za-z_][\w-]*):[ \t]?(.*)")
+
+
+class CaretFences:
+    """Calls in fences of three carets."""
+
+    def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
+        for match in _FENCE.finditer(text):
+            if match[1] in names:
+                return Found(match.start(), match.end(), match[1])
+        last = _LAST_FENCE.search(text) if final else None
+        return Found(last.start(), last.end(), last[1]) if last and last[1] in names else None
+
+    def certain(self, text: str) -> int:
+        partial = _PARTIAL_FENCE.search(text)
+        return partial.start() if partial else len(text)
+
+    def next_parameter(self, body: str, _call: str, /, *, final: bool) -> Parameter | None:
+        at = 0
+        while (end := _line_end(body, at, final=final)) is not None:
+            line = body[at:end].removesuffix("\n")
+            if _CLOSING.fullmatch(line):
+                return Parameter(end=end)
+            if block := _BLOCK.fullmatch(line):
+                return _read_block(body, end, block[1], final=final)
+            if value := _VALUE.fullmatch(line.removesuffix("\r")):
+                return Parameter(end=end, name=value[1], text=value[2])
+            at = end
+        return None
+
+    def describe(self, tools: Sequence[ToolDefinition]) -> str:
+        lines = ["Call a tool with a fence; a value of several lines goes between `name ---` and `--- name`:"]
+        for tool in tools:
+            names = as_object(tool.input_schema.get("properties"))
+            lines += ["", tool.description, f"^^^{tool.name}", *(f"{name}: …" for name in names), "^^^"]
+        return "\n".join(lines)
+
+
+def _line_end(body: str, at: int, *, final: bool) -> int | None:
+    """Where the line at `at` ends, its newline included; None while it may go on, or there is none."""
+    newline = body.find("\n", at)
+    if newline >= 0:
+        return newline + 1
+    return len(body) if final and at < len(body) else None
+
+
+def _read_block(body: str, start: int, name: str, *, final: bool) -> Parameter | None:
+    """The lines up to `--- name`."""
+    last = r"(?:\n|\Z)" if final else r"\n"
+    closing = re.compile(rf"(?<=\n)---[ \t]+{re.escape(name)}[ \t]*\r?{last}").search(body, start)
+    if closing is None:
+        return None
+    text = body[start : closing.start()].removesuffix("\n").removesuffix("\r")
+    return Parameter(end=closing.end(), name=name, text=text)

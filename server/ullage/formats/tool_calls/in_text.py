@@ -1,0 +1,137 @@
+"""Tool calls that a model writes into its text, read while they are written.
+
+The scanner holds back only what might be the beginning of a tag or fence; all else goes on at once. A call's body is
+read parameter by parameter, so that what a parameter holds may look like a tag or fence itself.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from ullage.formats.tool_calls.values import ParameterTypes
+from ullage.model.answer import Fragment, TextDelta, ToolInputDelta, ToolUseEnd, ToolUseStart
+from ullage.model.message import ToolDefinition
+
+CUT_OFF = "it was cut off before its end"
+
+
+class Found(Struct, frozen=True):
+    """Something at `start` that ends at `end`, with its name."""
+
+    start: int
+    end: int
+    name: str = ""
+
+
+class Parameter(Struct, frozen=True):
+    """A parameter's whole text, or `name` None for the end of the call; `end` is where reading goes on."""
+
+    end: int
+    name: str | None = None
+    text: str = ""
+
+
+class Syntax(Protocol):
+    """How calls are written. Texts that are searched for a beginning start with the character before them, so that a
+    syntax can tell the start of a line; with `final` set nothing follows."""
+
+    def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
+        """The first call that certainly begins in `text`."""
+        ...
+
+    def certain(self, text: str) -> int:
+        """Where the first thing starts that may turn out to be a beginning; the text's length if there is none."""
+        ...
+
+    def next_parameter(self, body: str, call: str, /, *, final: bool) -> Parameter | None:
+        """The next whole parameter, or the call's end; None while more text is needed."""
+        ...
+
+    def describe(self, tools: Sequence[ToolDefinition]) -> str:
+        """What a model is told of the tools and of how to call them."""
+        ...
+
+
+class _Call(Struct):
+    start: ToolUseStart
+    input: dict[str, Any]
+
+
+class CallsInText:
+    """Turns a stream of text into fragments. Ids are made from `prefix` and counted."""
+
+    def __init__(self, syntax: Syntax, tools: Sequence[ToolDefinition], prefix: str) -> None:
+        self._syntax = syntax
+        self._types = ParameterTypes(tools)
+        self._prefix = prefix
+        self._made = 0
+        self._before = "\n"
+        self._rest = ""
+        self._call: _Call | None = None
+
+    def feed(self, text: str) -> list[Fragment]:
+        """What is certain with this much more of the text."""
+        self._rest += text
+        return self._scan(final=False)
+
+    def end(self) -> list[Fragment]:
+        """What is left when the text has ended. A call without its end is given with an error."""
+        fragments = self._scan(final=True)
+        if self._call is not None:
+            fragments += [*self._input(self._rest), self._close(CUT_OFF)]
+        elif self._rest:
+            fragments.append(TextDelta(text=self._rest))
+        self._rest = ""
+        return fragments
+
+    def _scan(self, *, final: bool) -> list[Fragment]:
+        fragments: list[Fragment] = []
+        while True:
+            step = self._read_text(final=final) if self._call is None else self._read_call(final=final)
+            if step is None:
+                return fragments
+            fragments += step
+
+    def _read_text(self, *, final: bool) -> list[Fragment] | None:
+        text = self._before + self._rest
+        found = self._syntax.find_call(text, self._types.names, final=final)
+        if found is None:
+            return self._pass_on(self._syntax.certain(text) - 1) or None
+        self._made += 1
+        start = ToolUseStart(id=f"{self._prefix}{self._made}", name=found.name)
+        self._call = _Call(start, {})
+        said = self._pass_on(found.start - 1)
+        self._skip(found.end - found.start)
+        return [*said, start]
+
+    def _pass_on(self, length: int) -> list[Fragment]:
+        text = self._skip(length)
+        return [TextDelta(text=text)] if text else []
+
+    def _skip(self, length: int) -> str:
+        text, self._rest = self._rest[:length], self._rest[length:]
+        self._before = text[-1:] or self._before
+        return text
+
+    def _read_call(self, *, final: bool) -> list[Fragment] | None:
+        assert self._call is not None
+        name = self._call.start.name
+        parameter = self._syntax.next_parameter(self._rest, name, final=final)
+        if parameter is None:
+            return None
+        written = self._input(self._skip(parameter.end))
+        if parameter.name is None:
+            return [*written, self._close()]
+        self._call.input[parameter.name] = self._types.read(name, parameter.name, parameter.text)
+        return written
+
+    def _input(self, text: str) -> list[Fragment]:
+        assert self._call is not None
+        return [ToolInputDelta(id=self._call.start.id, text=text)] if text else []
+
+    def _close(self, error: str = "") -> ToolUseEnd:
+        assert self._call is not None
+        start, given = self._call.start, self._call.input
+        self._call = None
+        return ToolUseEnd(id=start.id, name=start.name, input={} if error else given, error=error)

@@ -1,0 +1,50 @@
+"""Native tool calls: the provider tells where a call begins and ends; its input is JSON in pieces."""
+
+from typing import Any
+
+import msgspec
+
+from ullage.model.answer import Fragment, ToolInputDelta, ToolUseEnd, ToolUseStart
+from ullage.model.json_values import as_object
+
+
+class NativeCalls:
+    """Collects the inputs of calls that are open, by the key the provider numbers them with."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[ToolUseStart, list[str]]] = {}
+
+    def start(self, key: str, call_id: str, name: str) -> list[Fragment]:
+        """A call begins."""
+        start = ToolUseStart(id=call_id, name=name)
+        self._open[key] = (start, [])
+        return [start]
+
+    def add(self, key: str, text: str) -> list[Fragment]:
+        """More of a call's input. What belongs to no open call is passed over."""
+        if key not in self._open or not text:
+            return []
+        start, pieces = self._open[key]
+        pieces.append(text)
+        return [ToolInputDelta(id=start.id, text=text)]
+
+    def end(self, key: str) -> list[Fragment]:
+        """A call is whole."""
+        if key not in self._open:
+            return []
+        start, pieces = self._open.pop(key)
+        return [_whole(start, "".join(pieces))]
+
+    def end_all(self) -> list[Fragment]:
+        """Every call still open is whole: some servers do not say."""
+        return [fragment for key in tuple(self._open) for fragment in self.end(key)]
+
+
+def _whole(start: ToolUseStart, text: str) -> ToolUseEnd:
+    try:
+        value: Any = msgspec.json.decode(text) if text.strip() else {}
+    except msgspec.DecodeError as error:
+        return ToolUseEnd(id=start.id, name=start.name, input={}, error=f"it is not JSON ({error})")
+    if not isinstance(value, dict):
+        return ToolUseEnd(id=start.id, name=start.name, input={}, error="it is not a JSON object")
+    return ToolUseEnd(id=start.id, name=start.name, input=as_object(value))

@@ -1,0 +1,42 @@
+"""What a parameter written as text means, by its tool's JSON Schema."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ullage.model.json_values import as_object, as_text
+from ullage.model.message import ToolDefinition
+
+_AS_JSON = frozenset({"integer", "number", "boolean", "array", "object", "null"})
+
+
+class ParameterTypes:
+    """The types of every tool's parameters."""
+
+    def __init__(self, tools: Sequence[ToolDefinition]) -> None:
+        self._types: Mapping[str, Mapping[str, str]] = {
+            tool.name: {
+                name: as_text(as_object(schema).get("type"))
+                for name, schema in as_object(tool.input_schema.get("properties")).items()
+            }
+            for tool in tools
+        }
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools' names."""
+        return frozenset(self._types)
+
+    def of(self, tool: str) -> frozenset[str]:
+        """The names of a tool's parameters."""
+        return frozenset(self._types.get(tool, ()))
+
+    def read(self, tool: str, parameter: str, text: str) -> Any:
+        """The value. A text that is not of the parameter's type stays text, for the tool to refuse with its reason."""
+        if self._types.get(tool, {}).get(parameter) not in _AS_JSON:
+            return text
+        try:
+            return msgspec.json.decode(text.strip())
+        except msgspec.DecodeError:
+            return text

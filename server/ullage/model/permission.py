@@ -1,0 +1,102 @@
+"""Asking the person whether a tool call may be made, in the shapes of the Agent Client Protocol v1."""
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from ullage.model.updates import ToolCall, ToolKind, ToolLocation, ToolStatus
+
+
+class PermissionAnswer(StrEnum):
+    """What the person says; `cancelled` ends the turn. `allow_always` holds for the tool, as long as the session is
+    open."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_ALWAYS = "allow_always"
+    REJECT_ONCE = "reject_once"
+    CANCELLED = "cancelled"
+
+
+class PermissionKind(StrEnum):
+    """ACP's kinds of options, those that are offered."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_ALWAYS = "allow_always"
+    REJECT_ONCE = "reject_once"
+
+
+class PermissionOption(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One way to answer."""
+
+    option_id: str
+    name: str
+    kind: PermissionKind
+
+
+class PermissionToolCall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The tool call in question, as `tool_call` told of it."""
+
+    tool_call_id: str
+    title: str
+    kind: ToolKind
+    status: ToolStatus
+    locations: tuple[ToolLocation, ...] = ()
+    raw_input: dict[str, Any] | UnsetType = UNSET
+
+
+class RequestPermissionParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The server asks the client whether a tool call may be made."""
+
+    session_id: str
+    tool_call: PermissionToolCall
+    options: tuple[PermissionOption, ...]
+
+
+class PermissionOutcomeKind(StrEnum):
+    """Whether the person chose an option, or the turn was stopped meanwhile."""
+
+    SELECTED = "selected"
+    CANCELLED = "cancelled"
+
+
+class PermissionOutcome(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the person did; `optionId` is there if an option was selected."""
+
+    outcome: PermissionOutcomeKind
+    option_id: str | UnsetType = UNSET
+
+
+class RequestPermissionResult(Struct, frozen=True, kw_only=True):
+    """The client's answer."""
+
+    outcome: PermissionOutcome
+
+
+_OPTIONS = (
+    PermissionOption(option_id="allow_once", name="Allow", kind=PermissionKind.ALLOW_ONCE),
+    PermissionOption(option_id="allow_always", name="Always allow in this session", kind=PermissionKind.ALLOW_ALWAYS),
+    PermissionOption(option_id="reject_once", name="Reject", kind=PermissionKind.REJECT_ONCE),
+)
+
+
+def ask_for(session_id: str, call: ToolCall) -> RequestPermissionParams:
+    """The question about a call."""
+    asked = PermissionToolCall(
+        tool_call_id=call.tool_call_id,
+        title=call.title,
+        kind=call.kind,
+        status=call.status,
+        locations=call.locations,
+        raw_input=call.raw_input,
+    )
+    return RequestPermissionParams(session_id=session_id, tool_call=asked, options=_OPTIONS)
+
+
+def read_answer(result: RequestPermissionResult) -> PermissionAnswer:
+    """What was answered; an option that was not offered permits nothing."""
+    outcome = result.outcome
+    if outcome.outcome is PermissionOutcomeKind.CANCELLED:
+        return PermissionAnswer.CANCELLED
+    known = {option.option_id: PermissionAnswer(option.kind) for option in _OPTIONS}
+    return known.get(outcome.option_id or "", PermissionAnswer.REJECT_ONCE)

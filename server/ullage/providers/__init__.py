@@ -1,0 +1,1 @@
+"""Models behind SDKs, servers and scripts. An SDK is imported when its provider is first used."""

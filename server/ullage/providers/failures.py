@@ -1,0 +1,105 @@
+"""What went wrong at a provider, as one of our errors. Both official SDKs come from one generator and fail alike."""
+
+import json
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ullage.model.errors import (
+    AnswerBroken,
+    AuthenticationFailed,
+    ContextTooLong,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+    RequestRefused,
+)
+
+# How Anthropic, OpenAI and the servers that speak their protocols say that a prompt does not fit (their documents on
+# errors; vLLM and llama.cpp in their sources). Only looked for in a 400.
+_TOO_LONG = (
+    "prompt is too long",
+    "context_length_exceeded",
+    "maximum context length",
+    "context window",
+    "exceed context limit",
+    "exceeds the available context size",
+    "input is too long",
+)
+# 429 as well, but no waiting helps (OpenAI and Anthropic, "Error codes").
+_NO_CREDIT = ("insufficient_quota", "billing_error")
+# Worth another try although the fault is called the client's: timeouts, and locks held by another request.
+_MEND_THEMSELVES = (408, 409)
+_LONGEST = 300
+# Shorter keys are placeholders for servers that need none, and words of their own.
+_SHORTEST_KEY = 8
+
+
+class Refusal(Struct, frozen=True, kw_only=True):
+    """An error answer: its HTTP status (below 400 for an error event in a stream), the body's `type` or `code`, its
+    message and the headers. `key` is what was sent: some servers repeat it."""
+
+    status: int
+    key: str = ""
+    kind: str = ""
+    message: str = ""
+    headers: Mapping[str, str] = {}
+
+
+def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
+    """The error of ours for an answer of status 400 or above, or an error event in a stream."""
+    status, kind = refusal.status, refusal.kind
+    answered = status if status >= 400 else "with an error"
+    text = f"{provider} answered {answered}: {_short(_without_key(refusal)) or kind}"
+    if status in (401, 403) or kind in ("authentication_error", "permission_error"):
+        return AuthenticationFailed(f"{text}. Check the key; `ullage doctor` tells where it is taken from.")
+    if kind in _NO_CREDIT:
+        return RequestRefused(text)
+    if status == 429 or kind in ("rate_limit_error", "rate_limit_exceeded"):
+        return RateLimited(text, retry_after(refusal.headers))
+    if status == 413 or kind == "request_too_large" or _is_too_long(refusal):
+        return ContextTooLong(text)
+    if (
+        status >= 500
+        or status in _MEND_THEMSELVES
+        or kind in ("overloaded_error", "api_error", "server_error", "timeout_error")
+    ):
+        return ProviderUnavailable(text, retry_after(refusal.headers))
+    return RequestRefused(text)
+
+
+def translate_connection(provider: str, address: str, error: Exception) -> ProviderUnavailable:
+    """The error for a server that cannot be reached, is too slow, or hung up."""
+    return ProviderUnavailable(f"{provider} at {address}: {_short(str(error)) or type(error).__name__}")
+
+
+def translate_nonsense(provider: str, error: Exception) -> AnswerBroken:
+    """The error for an answer that is not what the protocol says."""
+    what = "is not JSON" if isinstance(error, json.JSONDecodeError) else _short(str(error))
+    return AnswerBroken(f"{provider}'s answer cannot be read: {what}")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the provider asks to wait (RFC 9110 §10.2.3, and OpenAI's `retry-after-ms`)."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * scale)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _is_too_long(refusal: Refusal) -> bool:
+    text = f"{refusal.kind} {refusal.message}".lower()
+    return refusal.status in (0, 200, 400) and any(phrase in text for phrase in _TOO_LONG)
+
+
+def _without_key(refusal: Refusal) -> str:
+    if len(refusal.key) < _SHORTEST_KEY:
+        return refusal.message
+    return refusal.message.replace(refusal.key, "[key]")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,0 +1,52 @@
+"""Where keys come from: the environment, else the operating system's keyring. Never logged, never stored."""
+
+import os
+from functools import cache
+
+from ullage.model.settings import ProviderSettings
+
+_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
+KEYRING_SERVICE = "ullage"
+# The SDKs insist on a key; servers at home ignore it.
+_NO_KEY = "none"
+
+
+def key_variable(settings: ProviderSettings) -> str:
+    """The environment variable that would hold the provider's key; empty where it needs none."""
+    return settings.key_env or _VARIABLES.get(settings.kind, "")
+
+
+def find_key(settings: ProviderSettings) -> str | None:
+    """The key; None where one is needed and there is none. A server of one's own needs none unless it is told where
+    the key is."""
+    variable = key_variable(settings)
+    if not variable:
+        return _NO_KEY
+    key = os.environ.get(variable, "").strip() or _from_keyring(variable)
+    if key:
+        return key
+    return _NO_KEY if settings.base_url and not settings.key_env else None
+
+
+def key_source(settings: ProviderSettings) -> str:
+    """Where the key was found, for people."""
+    variable = key_variable(settings)
+    if not variable:
+        return "needs no key"
+    if os.environ.get(variable, "").strip():
+        return f"key from {variable}"
+    if _from_keyring(variable):
+        return f"key from the system's keyring ({KEYRING_SERVICE}, {variable})"
+    return f"no key: set {variable}, or run `keyring set {KEYRING_SERVICE} {variable}`"
+
+
+@cache
+def _from_keyring(variable: str) -> str:
+    # The keyring's backends take long to import, and most people have the variable.
+    import keyring  # noqa: PLC0415
+    from keyring.errors import KeyringError  # noqa: PLC0415
+
+    try:
+        return (keyring.get_password(KEYRING_SERVICE, variable) or "").strip()
+    except KeyringError:
+        return ""

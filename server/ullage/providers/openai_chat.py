@@ -1,0 +1,137 @@
+"""OpenAI's Chat Completions API, which most servers speak: Ollama, LM Studio, vLLM, llama.cpp, OpenRouter, Gemini."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
+
+from ullage.formats.openai_request import write_openai
+from ullage.formats.parsing import as_count
+from ullage.formats.tool_calls.native import NativeCalls
+from ullage.formats.usage import convert_usage
+from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta
+from ullage.model.json_values import as_object, as_text
+from ullage.model.settings import ProviderSettings
+from ullage.providers.openai_client import make_client, translated
+from ullage.providers.request import ask_messages
+from ullage.service.model_ports import ProviderCapabilities
+
+_STOP_REASONS = {
+    "length": StopReason.MAX_TOKENS,
+    "tool_calls": StopReason.TOOL_USE,
+    "function_call": StopReason.TOOL_USE,
+    "content_filter": StopReason.REFUSAL,
+}
+
+
+def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIChatProvider":
+    """The provider."""
+    return OpenAIChatProvider(name, settings, make_client(settings, key))
+
+
+class OpenAIChatProvider:
+    """Streams answers of any server that speaks Chat Completions."""
+
+    def __init__(self, name: str, settings: ProviderSettings, client: openai.AsyncOpenAI) -> None:
+        self._name = name
+        self._settings = settings
+        self._client = client
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def capabilities(self, _model: str, /) -> ProviderCapabilities:
+        return ProviderCapabilities()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        reader = _ChunkReader()
+        with translated(self._name, self._client):
+            chunks = await self._client.chat.completions.create(stream=True, **self._body(request))
+            async with chunks:
+                async for chunk in chunks:
+                    for fragment in reader.read(chunk):
+                        yield fragment
+        for fragment in reader.end():
+            yield fragment
+
+    async def count_tokens(self, _request: ModelRequest, /) -> int | None:
+        return None
+
+    async def check(self, model: str) -> str:
+        with translated(self._name, self._client):
+            models = [found.id async for found in self._client.models.list()]
+        known = "and has" if model in models else "but does not list"
+        return (
+            f"answers at {self._client.base_url}, {known} {model}" if model else f"answers at {self._client.base_url}"
+        )
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        written = write_openai(ask_messages(request), request.tools)
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": written.messages,
+            "stream_options": {"include_usage": True},
+        }
+        # OpenAI's own models since o1 know only the new name; other servers mostly know only the old one.
+        limit = "max_tokens" if self._settings.base_url else "max_completion_tokens"
+        body[limit] = request.max_tokens
+        if written.tools:
+            body["tools"] = written.tools
+            if request.tools_refused:
+                body["tool_choice"] = "none"
+        return body
+
+
+class _ChunkReader:
+    """Turns the chunks of one answer into fragments."""
+
+    def __init__(self) -> None:
+        self._calls = NativeCalls()
+        self._seen: set[int] = set()
+        self._reason: str | None = None
+
+    def read(self, chunk: ChatCompletionChunk) -> list[Fragment]:
+        """What a chunk adds. The account comes in a chunk without choices, or with the last one."""
+        fragments = [fragment for choice in chunk.choices for fragment in self._read_choice(choice)]
+        if chunk.usage is not None:
+            raw = chunk.usage.model_dump(exclude_none=True)
+            reasoning = as_count(as_object(raw.get("completion_tokens_details")).get("reasoning_tokens"))
+            fragments.append(UsageDelta(usage=convert_usage(raw), reasoning_tokens=reasoning))
+        return fragments
+
+    def end(self) -> list[Fragment]:
+        """The end of the answer; nothing if the stream stopped without saying why."""
+        if self._reason is None:
+            return []
+        return [*self._calls.end_all(), Finished(stop_reason=self._stop_reason())]
+
+    def _stop_reason(self) -> StopReason:
+        # Some servers say `stop` although they call tools; what counts is the calls.
+        return _STOP_REASONS.get(self._reason or "", StopReason.END_TURN)
+
+    def _read_choice(self, choice: Choice) -> list[Fragment]:
+        fragments: list[Fragment] = []
+        extra = as_object(choice.delta.model_extra)
+        # DeepSeek, vLLM and Ollama send reasoning beside the content.
+        thinking = as_text(extra.get("reasoning_content")) or as_text(extra.get("reasoning"))
+        if thinking:
+            fragments.append(ThinkingDelta(text=thinking))
+        spoken = (choice.delta.content or "") + (choice.delta.refusal or "")
+        if spoken:
+            fragments.append(TextDelta(text=spoken))
+        for call in choice.delta.tool_calls or ():
+            fragments += self._read_call(call)
+        self._reason = choice.finish_reason or self._reason
+        return fragments
+
+    def _read_call(self, call: ChoiceDeltaToolCall) -> list[Fragment]:
+        key, function = str(call.index), call.function
+        started: list[Fragment] = []
+        if call.index not in self._seen:
+            self._seen.add(call.index)
+            name = (function.name or "") if function else ""
+            started = self._calls.start(key, call.id or f"call_{key}", name)
+        return [*started, *self._calls.add(key, (function.arguments or "") if function else "")]

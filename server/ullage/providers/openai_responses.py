@@ -1,0 +1,152 @@
+"""OpenAI's Responses API through the official SDK. Imported when the provider is first used."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import openai
+from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
+
+from ullage.formats.parsing import as_count
+from ullage.formats.responses_request import write_responses
+from ullage.formats.tool_calls.native import NativeCalls
+from ullage.formats.usage import convert_usage
+from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta
+from ullage.model.json_values import as_object
+from ullage.model.settings import ProviderSettings
+from ullage.providers.failures import Refusal, translate_refusal
+from ullage.providers.openai_client import make_client, translated
+from ullage.providers.request import ask_messages
+from ullage.service.model_ports import ProviderCapabilities
+
+# The API refuses a smaller `max_output_tokens`.
+_LEAST_OUTPUT = 16
+_STOP_REASONS = {"max_output_tokens": StopReason.MAX_TOKENS, "content_filter": StopReason.REFUSAL}
+
+
+def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIResponsesProvider":
+    """The provider."""
+    return OpenAIResponsesProvider(name, make_client(settings, key))
+
+
+class OpenAIResponsesProvider:
+    """Streams answers of OpenAI's models. Nothing is kept there: each request carries the whole context."""
+
+    def __init__(self, name: str, client: openai.AsyncOpenAI) -> None:
+        self._name = name
+        self._client = client
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def capabilities(self, _model: str, /) -> ProviderCapabilities:
+        return ProviderCapabilities(counts_tokens=True)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        limit = max(_LEAST_OUTPUT, request.max_tokens)
+        body: dict[str, Any] = {**_body(request), "max_output_tokens": limit, "store": False}
+        reader = _EventReader(self._name)
+        with translated(self._name, self._client):
+            events = await self._client.responses.create(stream=True, **body)
+            async with events:
+                async for event in events:
+                    for fragment in reader.read(event):
+                        yield fragment
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        with translated(self._name, self._client):
+            counted = await self._client.responses.input_tokens.count(**_body(request))
+        return counted.input_tokens
+
+    async def check(self, model: str) -> str:
+        with translated(self._name, self._client):
+            found = await self._client.models.retrieve(model)
+        return f"answers at {self._client.base_url}, and has {found.id}"
+
+
+def _body(request: ModelRequest) -> dict[str, Any]:
+    """What a request and a count of its tokens have in common."""
+    written = write_responses(ask_messages(request), request.tools)
+    body: dict[str, Any] = {"model": request.model, "input": written.input}
+    if written.instructions is not None:
+        body["instructions"] = written.instructions
+    if written.tools:
+        body["tools"] = written.tools
+        if request.tools_refused:
+            body["tool_choice"] = "none"
+    return body
+
+
+class _EventReader:
+    """Turns the events of one answer into fragments."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls = NativeCalls()
+        self._written: set[int] = set()
+        self._stop = StopReason.END_TURN
+
+    def read(self, event: ResponseStreamEvent) -> list[Fragment]:
+        """What an event adds; most of the many kinds add nothing."""
+        match event.type:
+            case "response.output_text.delta":
+                return [TextDelta(text=event.delta)]
+            case "response.refusal.delta":
+                self._stop = StopReason.REFUSAL
+                return [TextDelta(text=event.delta)]
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                return [ThinkingDelta(text=event.delta)]
+            case "response.reasoning_summary_part.added" if event.summary_index:
+                return [ThinkingDelta(text="\n\n")]
+            case _:
+                return [*self._read_call(event), *self._finish(event)]
+
+    def _read_call(self, event: ResponseStreamEvent) -> list[Fragment]:
+        match event.type:
+            case "response.function_call_arguments.delta":
+                self._written.add(event.output_index)
+                return self._calls.add(str(event.output_index), event.delta)
+            case "response.output_item.added":
+                return self._begin(event.output_index, event.item)
+            case "response.output_item.done":
+                return self._end(event.output_index, event.item)
+            case _:
+                return []
+
+    def _begin(self, index: int, item: ResponseOutputItem) -> list[Fragment]:
+        if item.type != "function_call":
+            return []
+        return self._calls.start(str(index), item.call_id, item.name)
+
+    def _end(self, index: int, item: ResponseOutputItem) -> list[Fragment]:
+        if item.type != "function_call":
+            return []
+        self._stop = StopReason.TOOL_USE
+        # Some servers write the arguments only here.
+        late = [] if index in self._written else self._calls.add(str(index), item.arguments)
+        return [*late, *self._calls.end(str(index))]
+
+    def _finish(self, event: ResponseStreamEvent) -> list[Fragment]:
+        match event.type:
+            case "response.completed":
+                return [*_account(event.response), Finished(stop_reason=self._stop)]
+            case "response.incomplete":
+                details = event.response.incomplete_details
+                reason = details.reason if details else None
+                return [*_account(event.response), Finished(stop_reason=_STOP_REASONS.get(reason or "", self._stop))]
+            case "response.failed":
+                error = event.response.error
+                kind, message = (error.code, error.message) if error else ("", "the answer failed")
+                raise translate_refusal(self._name, Refusal(status=0, kind=kind, message=message))
+            case "error":
+                raise translate_refusal(self._name, Refusal(status=0, kind=event.code or "", message=event.message))
+            case _:
+                return []
+
+
+def _account(response: Response) -> list[Fragment]:
+    if response.usage is None:
+        return []
+    raw = response.usage.model_dump(exclude_none=True)
+    reasoning = as_count(as_object(raw.get("output_tokens_details")).get("reasoning_tokens"))
+    return [UsageDelta(usage=convert_usage(raw), reasoning_tokens=reasoning)]

@@ -1,0 +1,72 @@
+"""Which provider answers for a model: the one named in the settings, else the one whose model and key there are."""
+
+from fnmatch import fnmatch
+from importlib import import_module
+
+from ullage.model import words
+from ullage.model.errors import NoModelConfigured
+from ullage.model.settings import ProviderSettings, Settings
+from ullage.providers.keys import find_key, key_variable
+from ullage.providers.tools_in_text import ToolsInText
+from ullage.service.model_ports import Provider
+
+# Each module has `make_provider(name, settings, key)`. Those with an SDK take half a second to import, so that is done
+# when the first of its kind is used.
+_MODULES = {
+    "anthropic": "ullage.providers.anthropic_messages",
+    "openai": "ullage.providers.openai_responses",
+    "openai_chat": "ullage.providers.openai_chat",
+    "scripted": "ullage.providers.scripted",
+    "replay": "ullage.providers.replay",
+}
+# Providers that need no settings but a key.
+KNOWN = {
+    "anthropic": ProviderSettings(kind="anthropic", models=("claude-*", "*/claude-*")),
+    "openai": ProviderSettings(kind="openai", models=("gpt-*", "o1*", "o3*", "o4*", "codex-*", "chatgpt-*")),
+}
+
+
+class ProviderRegistry:
+    """Makes each provider once; one whose settings or key changed is made anew."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[ProviderSettings, str, Provider]] = {}
+
+    def __call__(self, model: str, settings: Settings, /) -> Provider:
+        return self._get(*_choose(model, settings))
+
+    def name(self, model: str, settings: Settings, /) -> str:
+        return _choose(model, settings)[0]
+
+    def _get(self, name: str, settings: ProviderSettings, key: str) -> Provider:
+        made = self._made.get(name)
+        if made is None or made[:2] != (settings, key):
+            provider: Provider = import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
+            self._made[name] = (settings, key, provider if settings.native_tools else ToolsInText(provider))
+        return self._made[name][2]
+
+
+def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
+    """The provider's name, its settings and its key."""
+    providers = {**KNOWN, **settings.providers}
+    if settings.provider:
+        if settings.provider not in providers:
+            raise NoModelConfigured(
+                f"no provider is called {settings.provider!r}; there are {', '.join(providers)}. "
+                "Correct ullage.provider or add it to ullage.providers."
+            )
+        named = providers[settings.provider]
+        if (key := find_key(named)) is None:
+            remedy = words.how_to_give_key(key_variable(named))
+            raise NoModelConfigured(f"{settings.provider} has no key: {remedy}")
+        return settings.provider, named, key
+    # The person's own come first: they may serve a model of the same name.
+    for name, known in (*settings.providers.items(), *KNOWN.items()):
+        if serves(known, model) and (key := find_key(known)) is not None:
+            return name, known, key
+    raise NoModelConfigured(words.no_model())
+
+
+def serves(settings: ProviderSettings, model: str) -> bool:
+    """Whether a provider is said to have a model."""
+    return any(fnmatch(model, pattern) for pattern in settings.models)

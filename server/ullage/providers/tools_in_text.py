@@ -1,0 +1,87 @@
+"""Tools for models and servers that know none: described in the system prompt, called and answered in the text."""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+
+from msgspec.structs import replace
+
+from ullage.formats.request_content import join_texts
+from ullage.formats.tool_calls.in_text import CallsInText
+from ullage.formats.tool_calls.xml import XmlTags
+from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
+from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+from ullage.service.model_ports import Provider, ProviderCapabilities
+
+_SYNTAX = XmlTags()
+
+
+class ToolsInText:
+    """A provider whose requests carry no tools and whose answers' text is read for calls."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    def capabilities(self, model: str, /) -> ProviderCapabilities:
+        return replace(self._provider.capabilities(model), native_tools=False)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        # Calls of earlier answers have numbers too; a prefix that grows with the conversation keeps ids apart.
+        calls = CallsInText(_SYNTAX, () if request.tools_refused else request.tools, f"call_{len(request.messages)}_")
+        called = False
+        async with aclosing(self._provider.stream(as_text(request))) as fragments:
+            async for fragment in fragments:
+                for read in _read(calls, fragment):
+                    called = called or isinstance(read, ToolUseStart)
+                    stopped = isinstance(read, Finished) and read.stop_reason is StopReason.END_TURN
+                    yield Finished(stop_reason=StopReason.TOOL_USE) if called and stopped else read
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        return await self._provider.count_tokens(as_text(request))
+
+    async def check(self, model: str) -> str:
+        return await self._provider.check(model)
+
+
+def as_text(request: ModelRequest) -> ModelRequest:
+    """The request without tools: their descriptions, calls and results are text."""
+    if not request.tools:
+        return replace(request, messages=_written(request.messages))
+    described = Message(id="tools", role=Role.SYSTEM, content=(TextBlock(text=_SYNTAX.describe(request.tools)),))
+    return replace(request, tools=(), messages=(described, *_written(request.messages)))
+
+
+def _written(messages: Sequence[Message]) -> tuple[Message, ...]:
+    blocks = (block for message in messages for block in message.content)
+    names = {block.id: block.name for block in blocks if isinstance(block, ToolUseBlock)}
+    return tuple(
+        replace(message, content=tuple(part for block in message.content for part in _as_text(block, names)))
+        for message in messages
+    )
+
+
+def _as_text(block: Block, names: dict[str, str]) -> Iterator[Block]:
+    match block:
+        case ToolUseBlock():
+            yield TextBlock(text=_SYNTAX.write(block))
+        case ToolResultBlock():
+            what = "Error of" if block.is_error else "Result of"
+            yield TextBlock(text=f"[{what} {names.get(block.tool_use_id, 'a tool')}]\n{join_texts(block.content)}")
+            yield from (part for part in block.content if isinstance(part, ImageBlock))
+        case _:
+            yield block
+
+
+def _read(calls: CallsInText, fragment: Fragment) -> Iterator[Fragment]:
+    match fragment:
+        case TextDelta(text=text):
+            yield from calls.feed(text)
+        case Finished():
+            yield from calls.end()
+            yield fragment
+        case _:
+            yield fragment

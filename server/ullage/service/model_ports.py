@@ -1,0 +1,115 @@
+"""What a prompt turn needs from outside: a provider of the model, tools, and somebody to ask for permission."""
+
+from collections.abc import AsyncGenerator
+from typing import Protocol
+
+from msgspec import Struct
+
+from ullage.model.answer import Fragment, ModelRequest
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.message import ToolDefinition
+from ullage.model.permission import PermissionAnswer
+from ullage.model.settings import Settings
+from ullage.model.updates import ToolCall, ToolKind, ToolLocation
+
+
+class ProviderCapabilities(Struct, frozen=True, kw_only=True):
+    """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it; one
+    that `replays` knows nothing of the context, so that managing it would mean nothing."""
+
+    native_tools: bool = True
+    counts_tokens: bool = False
+    replays: bool = False
+    manages_context: bool = False
+
+
+class Provider(Protocol):
+    """A model behind an SDK, a server or a script.
+
+    Every method raises the errors under `ProviderError` and no others, and ends its request at once when its task is
+    cancelled or the stream is closed.
+    """
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the settings: `anthropic`, `openai`, …"""
+        ...
+
+    def capabilities(self, model: str, /) -> ProviderCapabilities:
+        """What it can do for this model."""
+        ...
+
+    def stream(self, request: ModelRequest, /) -> AsyncGenerator[Fragment]:
+        """The answer as it is written; ends after `Finished`. Close it (`contextlib.aclosing`) to end the request."""
+        ...
+
+    async def count_tokens(self, request: ModelRequest, /) -> int | None:
+        """Tokens of the prompt by the provider's own count; None where it has none."""
+        ...
+
+    async def check(self, model: str, /) -> str:
+        """One line that says the provider answers, for `ullage doctor`; raises what it would in use."""
+        ...
+
+
+class Providers(Protocol):
+    """Finds the provider of a model."""
+
+    def __call__(self, model: str, settings: Settings, /) -> Provider:
+        """The provider that the settings, else the model's name and the keys at hand, ask for. Raises
+        `NoModelConfigured` where there is none."""
+        ...
+
+    def name(self, model: str, settings: Settings, /) -> str:
+        """The name of the provider that would be found; makes and imports nothing. Raises the same. May ask the
+        system's keyring, which takes a moment the first time: for a thread."""
+        ...
+
+
+class ToolAbout(Struct, frozen=True, kw_only=True):
+    """What a tool call is going to do, for the person."""
+
+    title: str
+    kind: ToolKind
+    locations: tuple[ToolLocation, ...] = ()
+    needs_permission: bool = False
+
+
+class ToolOutcome(Struct, frozen=True, kw_only=True):
+    """What a tool call returned to the model."""
+
+    text: str
+    is_error: bool = False
+
+
+class Toolbox(Protocol):
+    """The tools that a model may call in a prompt turn."""
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """The tools as they are offered."""
+        ...
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        """What a call is going to do; never fails, whatever its input."""
+        ...
+
+    async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        """Makes a call. What goes wrong is an outcome for the model to read; cancelled with its task."""
+        ...
+
+
+class EditorFiles(Protocol):
+    """The project's files as the person's editor holds them, unsaved changes included."""
+
+    async def read_text(self, session_id: str, path: str) -> str | None:
+        """The text of the file at an absolute path; None where the editor has none to give."""
+        ...
+
+
+class Permissions(Protocol):
+    """Asks the person."""
+
+    async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        """What the person says to the call; the question is taken back when the task is cancelled."""
+        ...

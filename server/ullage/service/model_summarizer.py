@@ -1,0 +1,135 @@
+"""The summariser that asks a model, at the end of the very conversation it is to summarise."""
+
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.model.answer import Finished, Fragment, ModelRequest, TextDelta, UsageDelta
+from ullage.model.errors import AnswerBroken, ContextTooLong
+from ullage.model.message import Message
+from ullage.model.updates import Update
+from ullage.model.usage import Usage
+from ullage.service.model_ports import Provider
+from ullage.service.offline import compose_aside
+from ullage.service.ports import SummaryStream
+from ullage.service.retries import stream_with_retries
+from ullage.summary.check import check_draft, check_fragment, check_length, text_room
+from ullage.summary.draft import Draft
+from ullage.summary.model_prompt import write_instructions
+from ullage.summary.reader import Reader
+from ullage.summary.request import SummaryRequest
+from ullage.tokens.counter import TokenCounter
+from ullage.transcript.keep import without_oldest
+
+# How many of the oldest pairs are left out, one try after the other, while the provider finds the request too long.
+# First one, since that keeps most; then steps that end soon, for each try uploads the conversation again.
+_LEFT_OUT = (0, 1, 4, 16, 64)
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What the model is given to read: the live request as it stands, and by whom and how long it may be answered.
+
+    `stays` are messages that are never left out, `sizes` the tokens of each, `fixed` those of all else; `window` is the
+    most tokens the model accepts, if known. `skip` pairs are left out from the start.
+    """
+
+    request: ModelRequest
+    stays: frozenset[str]
+    sizes: Mapping[str, int]
+    fixed: int
+    window: int | None = None
+    skip: int = 0
+
+
+class Watch(Struct, frozen=True, kw_only=True):
+    """Who hears of waits for the provider, and of what it counted for each request, however that ended."""
+
+    tell: Callable[[Update], None]
+    spent: Callable[[Usage], None]
+
+
+class ModelSummarizer:
+    """Sends a session's live request with our instructions at its end, so that the provider's cache is hit, and checks
+    what comes back. The ledger is code's own."""
+
+    def __init__(self, provider: Provider, reading: Reading, own: Sequence[str], watch: Watch) -> None:
+        self._provider = provider
+        self._reading = reading
+        self._own = own
+        self._watch = watch
+
+    @property
+    def name(self) -> str:
+        return self._reading.request.model
+
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
+        """Raises `AnswerBroken`, while the pieces are read, for an answer that is no summary."""
+        ledger = (await compose_aside(request, counter, reader)).ledger
+        room = text_room(request, ledger, counter)
+        return SummaryStream(ledger=ledger, pieces=self._write(request, room, counter))
+
+    async def _write(self, request: SummaryRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
+        instructions = write_instructions(request, room, self._own)
+        for asked in self._requests(counter.count(instructions)):
+            begun = False
+            try:
+                async with aclosing(self._ask(replace(asked, instructions=instructions), room, counter)) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+                return
+            except ContextTooLong:
+                if begun:
+                    raise
+        raise ContextTooLong(f"{self.name} cannot read this conversation, it is too long even without its beginning")
+
+    def _requests(self, instructions: int) -> Iterator[ModelRequest]:
+        """The request, then with less and less to read; those that cannot fit are not sent."""
+        asked = replace(self._reading.request, tools_refused=True)
+        read = None
+        for count in _LEFT_OUT:
+            messages = asked.messages
+            if count or self._reading.skip:
+                messages = without_oldest(messages, self._reading.stays, max(count, self._reading.skip))
+            if len(messages) != read and self._fits(messages, instructions):
+                read = len(messages)
+                yield replace(asked, messages=messages)
+
+    def _fits(self, messages: Sequence[Message], instructions: int) -> bool:
+        reading = self._reading
+        if reading.window is None:
+            return True
+        prompt = reading.fixed + instructions + sum(reading.sizes[message.id] for message in messages)
+        return prompt < reading.window
+
+    async def _ask(self, asked: ModelRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
+        draft, written, is_whole = Draft(), 0, False
+        async with aclosing(self._paid(asked)) as fragments:
+            async for fragment in fragments:
+                check_fragment(fragment)
+                is_whole = is_whole or isinstance(fragment, Finished)
+                if isinstance(fragment, TextDelta):
+                    written += len(fragment.text)
+                    check_length(written, room)
+                    for piece in draft.add(fragment.text):
+                        yield piece
+        if not is_whole:
+            raise AnswerBroken("the summary broke off")
+        for piece in draft.end():
+            yield piece
+        check_draft(draft, written, room, counter)
+
+    async def _paid(self, asked: ModelRequest) -> AsyncGenerator[Fragment]:
+        """The answer; what it cost is told when it ends, also in the middle."""
+        usage = None
+        try:
+            async with aclosing(stream_with_retries(self._provider, asked, self._watch.tell)) as fragments:
+                async for fragment in fragments:
+                    if isinstance(fragment, UsageDelta):
+                        usage = fragment.usage
+                    yield fragment
+        finally:
+            if usage is not None:
+                self._watch.spent(usage)

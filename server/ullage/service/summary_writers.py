@@ -1,0 +1,81 @@
+"""Who writes a session's summaries: the offline summariser, or a model and which."""
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec.structs import replace
+
+from ullage.model.answer import ModelRequest
+from ullage.model.errors import NoModelConfigured, UllageError
+from ullage.model.events import SummaryReported
+from ullage.model.updates import Update
+from ullage.model.usage import Usage
+from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request
+from ullage.service.model_ports import Provider
+from ullage.service.model_summarizer import ModelSummarizer, Reading, Watch
+from ullage.service.session import Session
+from ullage.service.workspace import Workspace
+from ullage.transcript.keep import kept, leading
+
+
+def writes_by_model(workspace: Workspace, session: Session) -> bool:
+    """Whether a model is to write. One that is configured wrongly is, so that the person learns of it."""
+    writer = workspace.settings.summary.writer
+    if writer != "auto":
+        return writer == "model"
+    try:
+        return not _provider(workspace, session).capabilities(_model(workspace, session)).replays
+    except NoModelConfigured:
+        return False
+    except UllageError:
+        return True
+
+
+def model_writer(workspace: Workspace, session: Session, skip: int, tell: Callable[[Update], None]) -> ModelSummarizer:
+    """The model as a summariser of the session as it now stands, `skip` of its oldest pairs left out. Raises
+    `NoModelConfigured`, and `InvalidRequest` for instructions of the person's that cannot be read."""
+    summary, models = workspace.settings.summary, workspace.settings.models
+    of_model = models[name].summary_prompt if (name := workspace.model(session)) in models else ""
+    own = (of_model, *workspace.ports.prompts(session.transcript.cwd, summary.prompt_file))
+    watch = Watch(tell=tell, spent=partial(_note_spent, workspace, session.id, _model(workspace, session)))
+    return ModelSummarizer(_provider(workspace, session), _reading(workspace, session, skip), own, watch)
+
+
+def _note_spent(workspace: Workspace, session_id: str, model: str, usage: Usage) -> None:
+    # A session that was closed while its summary was being written must not be opened again for this.
+    if workspace.is_open(session_id):
+        workspace.record(workspace.session(session_id), SummaryReported(usage=usage, model=model))
+
+
+def _model(workspace: Workspace, session: Session) -> str:
+    return workspace.settings.summary.model or workspace.model(session)
+
+
+def _provider(workspace: Workspace, session: Session) -> Provider:
+    return workspace.ports.providers(_model(workspace, session), workspace.settings)
+
+
+def _reading(workspace: Workspace, session: Session, skip: int) -> Reading:
+    view = session.counted_view()
+    limits = workspace.ports.catalog(_model(workspace, session), workspace.settings.models)
+    messages = view.messages
+    stays = {
+        *leading(messages, session.transcript.first_user_id),
+        *kept(messages, session.transcript.pinned),
+        *(message.id for message in messages if message.compaction),
+    }
+    return Reading(
+        request=_request(workspace, session, limits.max_output),
+        stays=frozenset(stays),
+        sizes={message.id: tokens for message, tokens in zip(messages, view.tokens, strict=True)},
+        fixed=view.fixed,
+        window=limits.input,
+        skip=skip,
+    )
+
+
+def _request(workspace: Workspace, session: Session, max_output: int | None) -> ModelRequest:
+    live = live_request(workspace, session)
+    if not workspace.settings.summary.model:
+        return live
+    return replace(live, model=workspace.settings.summary.model, max_tokens=max_output or DEFAULT_MAX_TOKENS)

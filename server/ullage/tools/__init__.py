@@ -1,0 +1,1 @@
+"""The tools that a model may call in a prompt turn."""

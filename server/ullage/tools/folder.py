@@ -1,0 +1,39 @@
+"""A session's folder, as tools may see it: paths that stay inside it, and what is worth walking through."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ullage.model.errors import InvalidRequest
+
+# Folders of other programs' making: their thousands of files say nothing about the project.
+SKIPPED = frozenset(
+    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache"}
+)
+
+
+def resolve_inside(cwd: str, path: str) -> Path:
+    """The file or folder a path means, links followed. Raises `InvalidRequest` if it is not inside `cwd`."""
+    if not cwd or not Path(cwd).is_dir():
+        raise InvalidRequest("this session has no folder, so there are no files to look at")
+    if "\0" in path:
+        raise InvalidRequest("a path cannot hold a NUL character")
+    root = Path(cwd).resolve()
+    try:
+        found = (root / path).resolve()
+    except (OSError, RuntimeError) as error:
+        raise InvalidRequest(f"{path!r} cannot be followed: {error}") from error
+    if not found.is_relative_to(root):
+        raise InvalidRequest(f"{path!r} is outside the session's folder {root}; only what is inside can be read")
+    return found
+
+
+def walk_files(root: Path, cwd: str) -> Iterator[Path]:
+    """The files under a folder in the order of their names; links out of `cwd` are not followed."""
+    inside = Path(cwd).resolve()
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(files):
+            path = Path(folder, name)
+            if path.resolve().is_relative_to(inside):
+                yield path

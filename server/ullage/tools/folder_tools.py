@@ -1,0 +1,116 @@
+"""The tools on the session's folder: they read, list and search, and change nothing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import as_text
+from ullage.model.message import ToolDefinition
+from ullage.model.updates import ToolKind, ToolLocation
+from ullage.service.model_ports import ToolAbout, ToolOutcome
+from ullage.tools.list_files import ListFilesInput, list_files
+from ullage.tools.read_file import ReadFileInput, find_file, read_text, show_lines
+from ullage.tools.search_text import SearchTextInput, search_text
+from ullage.tools.tool import Call, Tool
+
+# A session and a file's whole path: its text in the person's editor, None where there is none.
+OpenText = Callable[[str, str], Awaitable[str | None]]
+
+
+class _Look(Struct, frozen=True, kw_only=True):
+    """One way of looking: the tool's name and words, and what does it with an input of its type."""
+
+    name: str
+    doing: str
+    kind: ToolKind
+    description: str
+    input: type[Struct]
+    run: Callable[[Call, Any], Awaitable[str]]
+
+    def about(self, given: dict[str, Any]) -> ToolAbout:
+        path = as_text(given.get("path"))
+        return ToolAbout(
+            title=f"{self.doing} {as_text(given.get('pattern')) or path}".strip(),
+            kind=self.kind,
+            locations=(ToolLocation(path=path),) if path else (),
+            # A file may hold what no provider should see.
+            needs_permission=True,
+        )
+
+    async def call(self, call: Call) -> ToolOutcome:
+        try:
+            given = msgspec.convert(call.input, self.input)
+        except msgspec.ValidationError as error:
+            raise InvalidRequest(f"{self.name}: {error}") from None
+        return ToolOutcome(text=await self.run(call, given))
+
+
+def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitable[str]]:
+    """Looking at a folder blocks for as long as the disk takes."""
+
+    async def run(call: Call, given: Any) -> str:
+        return await asyncio.to_thread(look, call.cwd, given)
+
+    return run
+
+
+def _reading(open_text: OpenText) -> Callable[[Call, ReadFileInput], Awaitable[str]]:
+    """The editor's text, if it has one: what the person sees may not be saved yet."""
+
+    async def run(call: Call, given: ReadFileInput) -> str:
+        path = await asyncio.to_thread(find_file, call.cwd, given.path)
+        text = await open_text(call.session_id, str(path))
+        return show_lines(await asyncio.to_thread(read_text, path, given.path) if text is None else text, given)
+
+    return run
+
+
+_LOOKS = (
+    _Look(
+        name="list_files",
+        kind=ToolKind.SEARCH,
+        doing="List",
+        description="Lists the project's files, optionally under a folder or by a glob pattern.",
+        input=ListFilesInput,
+        run=_in_thread(list_files),
+    ),
+    _Look(
+        name="search_text",
+        kind=ToolKind.SEARCH,
+        doing="Search",
+        description="Finds the lines of the project's files that match a regular expression.",
+        input=SearchTextInput,
+        run=_in_thread(search_text),
+    ),
+)
+
+
+def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
+    """All of them; `open_text` gives a file's text as the person's editor holds it."""
+    read_file = _Look(
+        name="read_file",
+        kind=ToolKind.READ,
+        doing="Read",
+        description="Reads a text file of the project, with line numbers.",
+        input=ReadFileInput,
+        run=_reading(open_text),
+    )
+    return tuple(
+        Tool(
+            definition=ToolDefinition(name=look.name, description=look.description, input_schema=_schema(look.input)),
+            about=look.about,
+            run=look.call,
+        )
+        for look in (read_file, *_LOOKS)
+    )
+
+
+def _schema(given: type[Struct]) -> dict[str, Any]:
+    """The input's JSON Schema, without references, which not every provider follows."""
+    (schema,), components = msgspec.json.schema_components([given])
+    named = components[schema["$ref"].rsplit("/", 1)[-1]]
+    return {"type": "object", **{key: named[key] for key in ("properties", "required") if key in named}}

@@ -1,0 +1,59 @@
+"""`read_file`: the lines of a text file, numbered."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from ullage.model.errors import InvalidRequest
+from ullage.tools.folder import resolve_inside
+
+# About 25,000 tokens: a model that needs more asks for the lines it needs.
+_MOST_CHARS = 100_000
+_MOST_LINES = 2_000
+# A line beyond this is data, not text.
+_LONGEST_LINE = 2_000
+
+
+class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`start_line` counts from 1."""
+
+    path: str
+    start_line: int = 1
+    line_count: int = _MOST_LINES
+
+
+def find_file(cwd: str, name: str) -> Path:
+    """The file's whole path. Raises `InvalidRequest` for what is no file inside the session's folder."""
+    path = resolve_inside(cwd, name)
+    if not path.is_file():
+        raise InvalidRequest(f"{name!r} is not a file; list_files shows what there is")
+    return path
+
+
+def read_text(path: Path, name: str) -> str:
+    """The text on disk. Raises `InvalidRequest` for what is no text."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"{name!r} cannot be read: {error.strerror or error}") from error
+    if b"\0" in data[:8_192]:
+        raise InvalidRequest(f"{name!r} is not a text file ({len(data):,} bytes)")
+    return data.decode(errors="replace")
+
+
+def show_lines(text: str, given: ReadFileInput) -> str:
+    """The lines asked for, numbered, as many as are reasonable at once."""
+    lines = text.splitlines()
+    first = max(1, given.start_line)
+    shown = lines[first - 1 : first - 1 + min(max(1, given.line_count), _MOST_LINES)]
+    numbered: list[str] = []
+    size = 0
+    for number, line in enumerate(shown, start=first):
+        cut = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}… [{len(line):,} characters]"
+        size += len(cut)
+        if size > _MOST_CHARS:
+            break
+        numbered.append(f"{number:>6}\t{cut}")
+    last = first - 1 + len(numbered)
+    more = f"\n[{len(lines) - last:,} more lines; go on with start_line {last + 1}]" if last < len(lines) else ""
+    return "\n".join(numbered) + more or "[The file is empty.]"

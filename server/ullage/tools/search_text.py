@@ -1,0 +1,73 @@
+"""`search_text`: lines of the session's files that match."""
+
+import time
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from itertools import islice
+from pathlib import Path
+
+import regex
+from msgspec import Struct
+
+from ullage.model.errors import InvalidRequest
+from ullage.tools.folder import resolve_inside, walk_files
+
+_MOST = 200
+_LONGEST_LINE = 300
+# Larger files are data.
+_MOST_BYTES = 2_000_000
+# Seconds for one search, and for one line: a pattern can take exponential time.
+_PATIENCE = 10.0
+_LINE_PATIENCE = 0.5
+
+
+class SearchTextInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`pattern` is a regular expression, `files` a glob on the path from the session's folder."""
+
+    pattern: str
+    path: str = "."
+    files: str = "*"
+
+
+def search_text(cwd: str, given: SearchTextInput) -> str:
+    """Matches as `path:line: text`. Raises `InvalidRequest` for a pattern that is none, or takes too long."""
+    pattern = _compile(given.pattern)
+    folder = resolve_inside(cwd, given.path)
+    root = Path(cwd).resolve()
+    paths = [folder] if folder.is_file() else walk_files(folder, cwd)
+    wanted = (path for path in paths if fnmatch(path.relative_to(root).as_posix(), given.files))
+    deadline = time.monotonic() + _PATIENCE
+    found = list(islice((match for path in wanted for match in _matches(path, root, pattern, deadline)), _MOST + 1))
+    more = f"\n[more than {_MOST} matches; narrow it with path, files or pattern]" if len(found) > _MOST else ""
+    late = "\n[the search took too long and was not finished]" if time.monotonic() > deadline else ""
+    return "\n".join(found[:_MOST]) + more + late or "[No line matches.]"
+
+
+def _compile(pattern: str) -> regex.Pattern[str]:
+    try:
+        return regex.compile(pattern)
+    except regex.error as error:
+        raise InvalidRequest(f"{pattern!r} is not a regular expression: {error}") from error
+
+
+def _matches(path: Path, root: Path, pattern: regex.Pattern[str], deadline: float) -> Iterator[str]:
+    try:
+        if time.monotonic() > deadline or path.stat().st_size > _MOST_BYTES:
+            return
+        data = path.read_bytes()
+    except OSError:
+        return
+    if b"\0" in data[:8_192]:
+        return
+    name = path.relative_to(root).as_posix()
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
+        if _found(pattern, line):
+            yield f"{name}:{number}: {line.strip()[:_LONGEST_LINE]}"
+
+
+def _found(pattern: regex.Pattern[str], line: str) -> bool:
+    try:
+        # `concurrent` lets the event loop run meanwhile.
+        return pattern.search(line, concurrent=True, timeout=_LINE_PATIENCE) is not None
+    except TimeoutError as error:
+        raise InvalidRequest(f"{pattern.pattern!r} takes too long on a line; write a simpler pattern") from error

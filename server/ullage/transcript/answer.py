@@ -1,0 +1,103 @@
+"""An answer under construction: the fragments that came so far, as blocks of the message that they will be."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from msgspec.structs import replace
+
+from ullage.model.answer import (
+    Finished,
+    Fragment,
+    StopReason,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+    ToolUseEnd,
+    ToolUseResult,
+    ToolUseStart,
+    UsageDelta,
+)
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.usage import Usage
+
+
+class PartialAnswer:
+    """Takes fragments in; gives what can be kept of them at any time.
+
+    A tool call counts once it is whole. `faults` names the calls whose input could not be read, with the reason;
+    `results` are those of calls that need not be made, by the call's id.
+    """
+
+    def __init__(self) -> None:
+        self._done: list[Block] = []
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._faults: dict[str, str] = {}
+        self.results: dict[str, ToolResultBlock] = {}
+        self.usage: Usage | None = None
+        self.stop_reason: StopReason | None = None
+
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """The blocks, text that is still being written among them."""
+        text = "".join(self._text)
+        return (*self._done, TextBlock(text=text)) if text.strip() else tuple(self._done)
+
+    @property
+    def tool_uses(self) -> Iterator[ToolUseBlock]:
+        """The calls in the order they were made."""
+        return (block for block in self._done if isinstance(block, ToolUseBlock))
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """Why a call's input could not be read, by the call's id."""
+        return MappingProxyType(self._faults)
+
+    def add(self, fragment: Fragment) -> None:
+        """Takes in the next fragment."""
+        match fragment:
+            case TextDelta(text=text):
+                self._end_thinking()
+                self._text.append(text)
+            case ThinkingDelta():
+                self._think(fragment)
+            case ToolUseStart():
+                self._end_thinking()
+                self._end_text()
+            case ToolInputDelta():
+                pass
+            case ToolUseEnd():
+                self._call(fragment)
+            case ToolUseResult(result=result):
+                self.results[result.tool_use_id] = result
+            case UsageDelta(usage=usage, reasoning_tokens=reasoning):
+                self.usage = replace(usage, reasoning_tokens=reasoning) if reasoning else usage
+            case Finished(stop_reason=reason):
+                self._end_thinking()
+                self._end_text()
+                self.stop_reason = reason
+
+    def _think(self, fragment: ThinkingDelta) -> None:
+        self._end_text()
+        self._thinking.append(fragment.text)
+        if fragment.signature is not None or fragment.redacted is not None:
+            self._end_thinking(fragment.signature, fragment.redacted)
+
+    def _end_thinking(self, signature: str | None = None, redacted: str | None = None) -> None:
+        thinking = "".join(self._thinking)
+        if thinking or signature or redacted:
+            self._done.append(ThinkingBlock(thinking=thinking, signature=signature, redacted=redacted))
+        self._thinking.clear()
+
+    def _call(self, fragment: ToolUseEnd) -> None:
+        self._end_thinking()
+        self._end_text()
+        self._done.append(ToolUseBlock(id=fragment.id, name=fragment.name, input=fragment.input))
+        if fragment.error:
+            self._faults[fragment.id] = fragment.error
+
+    def _end_text(self) -> None:
+        text = "".join(self._text)
+        if text.strip():
+            self._done.append(TextBlock(text=text))
+        self._text.clear()

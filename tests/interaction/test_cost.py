@@ -1,0 +1,126 @@
+"""What a session has cost: told where every price is known, and the same after a restart."""
+
+import asyncio
+from typing import Any
+
+from support.fill import fill
+from support.memory_store import MemoryStore
+from support.summaries import GOOD, Listening, say, says, script
+from support.workspace import LARGE_MODEL, SMALL_MODEL, CountingIds, TestClient, build_test_client, play
+from ullage.model.settings import Settings, SummarySettings
+
+USAGE = {"input_tokens": 1_000, "cache_read_input_tokens": 2_000, "output_tokens": 100}
+# 1,000 at 2 dollars a million, 2,000 at half a dollar, 100 at 10 dollars.
+ONCE = 0.004
+
+
+async def start(client: TestClient, model: str = LARGE_MODEL) -> str:
+    return (await client.call("session/new", model=model))["sessionId"]
+
+
+async def cost(client: TestClient, session_id: str) -> Any:
+    return (await client.call("context/get", sessionId=session_id)).get("cost")
+
+
+async def test_reports_add_up_and_are_told_with_the_usage() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    assert await cost(client, session_id) is None
+
+    await client.say(session_id, "Hello", "Hi", usage=USAGE)
+    await client.say(session_id, "Go on", "On", usage=USAGE)
+
+    assert await cost(client, session_id) == {"amount": 2 * ONCE, "currency": "USD"}
+    assert client.recorder.take()[-1]["cost"] == {"amount": 2 * ONCE, "currency": "USD"}
+
+
+async def test_without_a_known_price_no_cost_is_told() -> None:
+    client = build_test_client()
+    session_id = await start(client, SMALL_MODEL)
+    appended = await client.say(session_id, "Hello", "Hi", usage=USAGE)
+    assert "cost" not in appended["usage"]
+    assert all("cost" not in update for update in client.recorder.take())
+
+
+async def test_a_change_to_a_model_without_a_price_ends_the_sum() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await client.say(session_id, "Hello", "Hi", usage=USAGE)
+    await client.say(session_id, "Go on", "On", usage=USAGE, model=SMALL_MODEL)
+    assert await cost(client, session_id) is None
+
+
+async def test_each_report_is_priced_by_the_model_of_its_time() -> None:
+    client = build_test_client()
+    session_id = await start(client)
+    await client.say(session_id, "Hello", "Hi", usage=USAGE)
+    await client.say(session_id, "A prompt to another model", model=SMALL_MODEL)
+    assert await cost(client, session_id) == {"amount": ONCE, "currency": "USD"}
+
+
+async def test_the_sum_survives_a_restart_with_and_without_a_snapshot() -> None:
+    store, ids = MemoryStore(), CountingIds()
+    client = build_test_client(store, ids=ids)
+    session_id = await start(client)
+    await client.say(session_id, *("word " * 300 for _ in range(8)), usage=USAGE)
+    assert await cost(build_test_client(store, ids=ids), session_id) == {"amount": ONCE, "currency": "USD"}
+
+    await client.call("context/compact", sessionId=session_id)
+    await client.say(session_id, "Hello", "Hi", usage=USAGE)
+    assert store.open(session_id).snapshot is not None
+    assert await cost(build_test_client(store, ids=ids), session_id) == {"amount": 2 * ONCE, "currency": "USD"}
+
+
+PAID = "usage: 3000 100 cached=2000"
+
+
+async def totals(client: TestClient, session_id: str) -> Any:
+    return (await client.call("context/get", sessionId=session_id))["_meta"]["ullage"]["totals"]
+
+
+async def test_summaries_by_a_model_are_paid_for_too_at_the_price_of_who_wrote_them() -> None:
+    store, ids = MemoryStore(), CountingIds()
+    settings = Settings(summary=SummarySettings(model=LARGE_MODEL))
+    provider = Listening(says(PAID, say(GOOD)))
+    client = build_test_client(store, settings=settings, ids=ids, live=provider.live())
+    session_id = await fill(client)
+    await client.call("context/compact", sessionId=session_id)
+    assert await cost(client, session_id) == {"amount": ONCE, "currency": "USD"}
+    assert await totals(client, session_id) == USAGE
+    assert await cost(build_test_client(store, ids=ids), session_id) == {"amount": ONCE, "currency": "USD"}
+
+
+async def test_a_summary_that_is_no_good_is_paid_for_too() -> None:
+    bad, good = says(PAID, "say: Hm."), says(PAID, say(GOOD))
+    client = build_test_client(live=Listening(script(bad, good)).live())
+    session_id = await fill(client, model=LARGE_MODEL)
+    await client.call("context/compact", sessionId=session_id)
+    assert await cost(client, session_id) == {"amount": 2 * ONCE, "currency": "USD"}
+
+
+async def test_a_session_that_is_closed_while_its_summary_is_written_stays_closed() -> None:
+    provider = Listening(says(PAID, "wait: 30", say(GOOD)))
+    client = build_test_client(live=provider.live())
+    session_id = await fill(client, model=LARGE_MODEL)
+    compacting = asyncio.create_task(client.call("context/compact", sessionId=session_id))
+    await provider.until_asked()
+    await client.call("session/close", sessionId=session_id)
+    await asyncio.wait([compacting], timeout=5)
+    assert compacting.done()
+    assert not client.workspace.is_open(session_id)
+
+
+async def test_reasoning_is_told_as_part_of_the_output() -> None:
+    client = build_test_client(live=play("say: Yes.\nusage: 100 40"))
+    session_id = await start(client)
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 40,
+        "completion_tokens_details": {"reasoning_tokens": 30},
+    }
+    appended = await client.say(session_id, "Think", "Thought.", usage=usage)
+    assert appended["usage"]["_meta"]["ullage"]["totals"] == {
+        "input_tokens": 100,
+        "output_tokens": 40,
+        "reasoning_tokens": 30,
+    }

@@ -1,0 +1,121 @@
+"""Tool calls that need a permission: asked once, always, or never where nobody can be asked."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.workspace import LARGE_MODEL, PATIENCE, NoTools, TestClient, build_test_client, play
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.permission import PermissionAnswer
+from ullage.model.updates import ToolCall, ToolKind
+from ullage.service.model_ports import ToolAbout, ToolOutcome
+
+CALLS_TWICE = 'tool: look {"at": 1}\n---\ntool: look {"at": 2}\n---\nsay: Done.\n---\nagain:'
+
+
+class Looker(NoTools):
+    """One tool of a kind that needs a permission."""
+
+    def __init__(self, kind: ToolKind = ToolKind.READ) -> None:
+        self.calls = 0
+        self._kind = kind
+
+    def describe(self, use: ToolUseBlock) -> ToolAbout:
+        return ToolAbout(title="Look", kind=self._kind, needs_permission=True)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        self.calls += 1
+        return ToolOutcome(text="seen")
+
+
+class Person:
+    """Answers the same every time; None thinks for ever."""
+
+    def __init__(self, answer: PermissionAnswer | None) -> None:
+        self.asked: list[ToolCall] = []
+        self.thinking = asyncio.Event()
+        self._answer = answer
+
+    async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        self.asked.append(call)
+        if self._answer is None:
+            self.thinking.set()
+            await asyncio.get_running_loop().create_future()
+        return self._answer or PermissionAnswer.REJECT_ONCE
+
+
+async def ask(client: TestClient, session_id: str) -> Any:
+    return await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Go"}])
+
+
+async def start(client: TestClient) -> str:
+    return (await client.call("session/new", model=LARGE_MODEL))["sessionId"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "made"),
+    [
+        (PermissionAnswer.ALLOW_ONCE, 2, 2),
+        (PermissionAnswer.ALLOW_ALWAYS, 1, 2),
+        (PermissionAnswer.REJECT_ONCE, 2, 0),
+    ],
+)
+async def test_the_persons_answer_decides(answer: PermissionAnswer, asked: int, made: int) -> None:
+    toolbox, person = Looker(), Person(answer)
+    client = build_test_client(live=play(CALLS_TWICE, toolbox))
+    client.workspace.permissions = person
+
+    assert await ask(client, await start(client)) == {"stopReason": "end_turn"}
+
+    assert (len(person.asked), toolbox.calls) == (asked, made)
+
+
+async def test_what_is_always_allowed_holds_for_one_session_until_it_is_closed() -> None:
+    person = Person(PermissionAnswer.ALLOW_ALWAYS)
+    client = build_test_client(live=play(CALLS_TWICE, Looker()))
+    client.workspace.permissions = person
+    one = await start(client)
+    await ask(client, one)
+    await ask(client, one)
+    assert len(person.asked) == 1
+
+    await ask(client, await start(client))
+    assert len(person.asked) == 2
+
+    await client.call("session/close", sessionId=one)
+    await ask(client, one)
+    assert len(person.asked) == 3
+
+
+async def test_a_cancelled_question_ends_the_turn_and_leaves_no_call_open() -> None:
+    client = build_test_client(live=play(CALLS_TWICE, Looker()))
+    client.workspace.permissions = Person(PermissionAnswer.CANCELLED)
+    session_id = await start(client)
+
+    assert await ask(client, session_id) == {"stopReason": "cancelled"}
+
+    (result,) = (await client.entries(session_id))[-1]["message"]["content"]
+    assert result["type"] == "tool_result"
+    assert result["is_error"]
+
+
+async def test_a_turn_can_be_cancelled_while_the_person_thinks() -> None:
+    person = Person(None)
+    client = build_test_client(live=play(CALLS_TWICE, Looker()))
+    client.workspace.permissions = person
+    session_id = await start(client)
+    turn = asyncio.create_task(ask(client, session_id))
+    await asyncio.wait_for(person.thinking.wait(), PATIENCE)
+
+    await client.call("session/cancel", sessionId=session_id)
+
+    assert await turn == {"stopReason": "cancelled"}
+
+
+@pytest.mark.parametrize(("kind", "made"), [(ToolKind.READ, 2), (ToolKind.SEARCH, 2), (ToolKind.EDIT, 0)])
+async def test_where_nobody_can_be_asked_only_looking_is_allowed(kind: ToolKind, made: int) -> None:
+    toolbox = Looker(kind)
+    client = build_test_client(live=play(CALLS_TWICE, toolbox))
+    await ask(client, await start(client))
+    assert toolbox.calls == made

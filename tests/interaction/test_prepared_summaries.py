@@ -1,0 +1,201 @@
+"""Summaries that are written ahead: from when, until when they hold, and that nobody ever waits for one in vain."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill
+from support.summaries import GOOD, TOLD, Listening, say, says, script
+from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from ullage.model.settings import ModelSettings, Settings, SummarySettings
+from ullage.service.shrink import settled
+
+LATER = GOOD.replace("line 7", "line 9")
+# Seven exchanges are 4,770 tokens: over 75 % of usable (4,608), below the warning. The ninth compacts.
+PREPARED = EXCHANGES_BELOW_WARNING
+HANGS = says("wait: 60", say(GOOD))
+
+
+def meet(text: str, **summary: Any) -> tuple[TestClient, Listening]:
+    provider = Listening(text)
+    settings = Settings(summary=SummarySettings(**summary))
+    return build_test_client(settings=settings, live=provider.live()), provider
+
+
+async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
+    """A session whose summary has been prepared, well or not."""
+    session_id = await fill(client, exchanges)
+    await settled(client.workspace, session_id)
+    await asyncio.wait([client.workspace.preparations[session_id].task], timeout=5)
+    return session_id
+
+
+async def overfill(client: TestClient, session_id: str) -> Any:
+    """The marker of the compaction that the next exchanges cause, and the summary in it."""
+    for number in range(PREPARED, PREPARED + 2):
+        await exchange(client, session_id, number)
+        await settled(client.workspace, session_id)
+    entries = await client.entries(session_id)
+    (marker,) = [entry["message"]["content"][0] for entry in entries if entry["inserted"]]
+    return marker
+
+
+async def test_a_summary_is_prepared_from_its_share_on_and_not_before() -> None:
+    client, provider = meet(says(say(GOOD)))
+    await fill(client, PREPARED - 1)
+    await settled(client.workspace, "s_1")
+    assert client.workspace.preparations == {}
+    await exchange(client, "s_1", PREPARED)
+    await settled(client.workspace, "s_1")
+    await asyncio.wait([client.workspace.preparations["s_1"].task], timeout=5)
+    (asked,) = provider.requests
+    assert asked.messages == client.workspace.session("s_1").transcript.view
+    assert asked.tools_refused
+
+
+async def test_a_prepared_summary_is_swapped_in_without_another_request() -> None:
+    client, provider = meet(script(says(say(GOOD)), says(say(LATER))))
+    session_id = await prepared(client)
+    known = client.workspace.preparations[session_id].ids
+    marker = await overfill(client, session_id)
+    assert marker["summary"] == TOLD
+    assert len(provider.requests) == 1
+    archived = {entry["message"]["id"] for entry in await client.entries(session_id, "transcript") if entry["archived"]}
+    assert archived
+    assert archived <= known
+    session = client.workspace.session(session_id)
+    assert session.used <= 3_072
+    chunks = [u for u in client.recorder.take() if u["sessionUpdate"] == "compaction_summary_chunk"]
+    assert "".join(chunk["content"]["text"] for chunk in chunks) == TOLD
+
+
+async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> None:
+    """A tail is 20,000 tokens at most, but between 75 % and 90 % of 292,000 come 44,000."""
+    provider = Listening(script(says(say(GOOD)), says(say(LATER))))
+    settings = Settings(models={SMALL_MODEL: ModelSettings(window=300_000)})
+    client = build_test_client(settings=settings, live=provider.live())
+    session_id = await fill(client, 0)
+    session = client.workspace.session(session_id)
+    while session.transcript.compactions == 0:
+        await client.say(session_id, "And this? " * 3_000, "It is well. " * 1_000)
+        session = await settled(client.workspace, session_id)
+        if session_id in client.workspace.preparations:
+            await asyncio.wait([client.workspace.preparations[session_id].task], timeout=5)
+    assert len(provider.requests) == 1
+    assert 40_000 < session.used <= 146_000
+    (marker,) = [message.compaction for message in session.transcript.view if message.compaction]
+    assert marker.summary == TOLD
+
+
+async def test_the_ledger_of_a_prepared_summary_knows_what_was_done_since() -> None:
+    client, _ = meet(says(say(GOOD)))
+    session_id = await fill(client, 6)
+    use = {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "/src/lexer.py", "content": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "written"}]}
+    messages = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    await client.call("session/append", sessionId=session_id, messages=messages)
+    await exchange(client, session_id, 6)
+    await settled(client.workspace, session_id)
+    marker = await overfill(client, session_id)
+    assert marker["summary"] == TOLD
+    assert [file["path"] for file in marker["ledger"]["files"]] == ["/src/lexer.py"]
+
+
+async def test_an_edit_overtakes_a_prepared_summary() -> None:
+    client, provider = meet(script(says(say(GOOD)), says(say(LATER))))
+    session_id = await prepared(client)
+    await client.call("context/compact", sessionId=session_id, focus="line 3")
+    await client.call("context/undo", sessionId=session_id)
+    assert len(provider.requests) == 2
+    marker = await overfill(client, session_id)
+    assert marker["summary"] != TOLD
+
+
+async def test_a_summary_that_does_not_know_all_that_is_archived_is_not_used() -> None:
+    client, provider = meet(script(says(say(GOOD)), says(say(LATER))))
+    session_id = await prepared(client)
+    await client.say(session_id, *("And this? " * 1_000 for _ in range(3)))
+    entries = await client.entries(session_id)
+    (summary,) = [entry["message"]["content"][0]["summary"] for entry in entries if entry["inserted"]]
+    assert "line 9" in summary
+    assert len(provider.requests) == 2
+
+
+async def test_a_compaction_waits_for_the_summary_that_is_being_prepared_instead_of_asking_again() -> None:
+    client, provider = meet(script(says("wait: 0.02", say(GOOD)), says(say(LATER))))
+    session_id = await fill(client, PREPARED)
+    marker = await overfill(client, session_id)
+    assert marker["summary"] == TOLD
+    assert len(provider.requests) == 1
+
+
+async def test_one_is_prepared_at_a_time() -> None:
+    client, provider = meet(script(HANGS, HANGS))
+    session_id = await fill(client, PREPARED)
+    await settled(client.workspace, session_id)
+    await provider.until_asked()
+    first = client.workspace.preparations[session_id]
+    await client.say(session_id, "And?")
+    await settled(client.workspace, session_id)
+    assert client.workspace.preparations[session_id] is first
+    assert not first.task.done()
+    await client.call("session/close", sessionId=session_id)
+
+
+@pytest.mark.parametrize(
+    "fault", ["stop: max_tokens", "stop: refusal", "tool: run {}", "fail: broken", "fail: authentication"]
+)
+async def test_a_preparation_that_fails_is_not_told_nor_tried_again_before_the_compaction(fault: str) -> None:
+    client, provider = meet(script(says(say(GOOD), fault), says(say(LATER))))
+    session_id = await prepared(client)
+    await client.say(session_id, "And?")
+    await settled(client.workspace, session_id)
+    assert len(provider.requests) == 1
+    assert [u for u in client.recorder.take() if u["sessionUpdate"] == "notice"] == []
+    marker = await overfill(client, session_id)
+    assert "line 9" in marker["summary"]
+
+
+async def test_a_turn_does_not_wait_for_a_preparation() -> None:
+    client, provider = meet(script(HANGS, "say: Hello."))
+    session_id = await fill(client, PREPARED)
+    await settled(client.workspace, session_id)
+    await provider.until_asked()
+    prompt = [{"type": "text", "text": "Hello?"}]
+    await asyncio.wait_for(client.call("session/prompt", sessionId=session_id, prompt=prompt), 2)
+    assert len(provider.summaries) == 1
+    assert not client.workspace.preparations[session_id].task.done()
+    await client.call("session/close", sessionId=session_id)
+
+
+@pytest.mark.parametrize("method", ["session/cancel", "session/close"])
+async def test_a_preparation_ends_with_what_the_person_stops(method: str) -> None:
+    client, provider = meet(script(HANGS, HANGS))
+    session_id = await fill(client, PREPARED)
+    await settled(client.workspace, session_id)
+    await provider.until_asked()
+    task = client.workspace.preparations[session_id].task
+    await client.call(method, sessionId=session_id)
+    await asyncio.wait([task], timeout=1)
+    assert task.cancelled()
+    assert client.workspace.preparations == {}
+
+
+@pytest.mark.parametrize("summary", [{"writer": "offline"}, {"prepare_at": 0.95}])
+async def test_nothing_is_prepared_where_no_model_writes_or_the_share_is_not_reached(summary: dict[str, Any]) -> None:
+    client, provider = meet(says(say(GOOD)), **summary)
+    session_id = await fill(client, PREPARED)
+    await settled(client.workspace, session_id)
+    assert client.workspace.preparations == {}
+    assert provider.requests == []
+
+
+async def test_a_compaction_by_hand_takes_the_prepared_summary_unless_it_has_a_focus() -> None:
+    client, provider = meet(script(says(say(GOOD)), says(say(LATER))))
+    session_id = await prepared(client)
+    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
+    assert preview["summary"] == TOLD
+    focused = await client.call("context/compact", sessionId=session_id, focus="the lexer")
+    assert "line 9" in focused["summary"]
+    assert len(provider.requests) == 2

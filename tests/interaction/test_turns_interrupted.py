@@ -1,0 +1,218 @@
+"""Prompt turns among everything else that may happen to their session."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.memory_store import MemoryStore
+from support.workspace import (
+    LARGE_MODEL,
+    PATIENCE,
+    SMALL_MODEL,
+    CountingIds,
+    NoTools,
+    TestClient,
+    build_test_client,
+    play,
+)
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
+from ullage.model.message import ToolDefinition
+from ullage.service.model_ports import ToolOutcome
+
+WRITES_ON = "say: One\nwait: 60\nsay: two"
+
+
+class Slow(NoTools):
+    """A tool that runs until it is cancelled."""
+
+    def __init__(self) -> None:
+        self.called = asyncio.Event()
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return (ToolDefinition(name="slow"),)
+
+    async def run(self, _session_id: str, _cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
+        self.called.set()
+        return await asyncio.get_running_loop().create_future()
+
+
+async def start(client: TestClient, model: str = LARGE_MODEL) -> str:
+    return (await client.call("session/new", model=model))["sessionId"]
+
+
+def begin(client: TestClient, session_id: str, text: str) -> "asyncio.Task[Any]":
+    prompt = [{"type": "text", "text": text}]
+    return asyncio.create_task(client.call("session/prompt", sessionId=session_id, prompt=prompt))
+
+
+async def said(client: TestClient, session_id: str) -> list[str]:
+    entries = await client.entries(session_id, "transcript")
+    return [part["text"] for entry in entries for part in entry["message"]["content"] if part["type"] == "text"]
+
+
+async def seen(client: TestClient, kind: str) -> None:
+    """Waits until an update of that kind was sent."""
+    async with asyncio.timeout(PATIENCE):
+        while not any(sent.update.__struct_config__.tag == kind for sent in client.recorder.notifications):
+            await asyncio.sleep(0)
+
+
+async def writing(client: TestClient, session_id: str, text: str = "Count") -> "asyncio.Task[Any]":
+    """A turn whose answer is under way."""
+    turn = begin(client, session_id, text)
+    await seen(client, "agent_message_chunk")
+    return turn
+
+
+@pytest.mark.parametrize("method", ["context/compact", "context/undo"])
+async def test_nothing_is_edited_by_hand_while_the_model_is_at_work(method: str) -> None:
+    client = build_test_client(live=play(WRITES_ON))
+    session_id = await start(client, SMALL_MODEL)
+    turn = await writing(client, session_id)
+
+    with pytest.raises(SessionBusy, match="wait for its turn to end, or cancel it"):
+        await client.call(method, sessionId=session_id)
+
+    await client.call("session/cancel", sessionId=session_id)
+    assert await turn == {"stopReason": "cancelled"}
+
+
+async def test_a_waiting_prompt_that_is_taken_back_is_never_asked() -> None:
+    client = build_test_client(live=play("say: One\nwait: 0.05\nsay: more.\n---\nsay: Two."))
+    session_id = await start(client)
+    first = await writing(client, session_id, "first")
+    second, third = begin(client, session_id, "second"), begin(client, session_id, "third")
+    await asyncio.sleep(0)
+
+    second.cancel()
+
+    assert [await first, await third] == [{"stopReason": "end_turn"}] * 2
+    assert await said(client, session_id) == ["first", "Onemore.", "third", "Two."]
+
+
+async def test_cancelling_stops_the_running_turn_and_the_next_prompt_gets_its_own() -> None:
+    client = build_test_client(live=play(f"{WRITES_ON}\n---\nsay: Three."))
+    session_id = await start(client)
+    first = await writing(client, session_id, "first")
+    second = begin(client, session_id, "second")
+
+    await client.call("session/cancel", sessionId=session_id)
+    await client.call("session/cancel", sessionId=session_id)
+
+    assert await first == {"stopReason": "cancelled"}
+    assert await second == {"stopReason": "end_turn"}
+    assert await said(client, session_id) == ["first", "One", "second", "Three."]
+
+
+async def test_cancelling_where_nothing_runs_does_nothing() -> None:
+    client = build_test_client(live=play("say: Hello."))
+    session_id = await start(client)
+    await client.call("session/cancel", sessionId=session_id)
+    assert await begin(client, session_id, "Hi") == {"stopReason": "end_turn"}
+
+
+async def test_closing_a_session_ends_its_turn_keeps_what_was_said_and_dismisses_what_waits() -> None:
+    client = build_test_client(live=play(WRITES_ON))
+    session_id = await start(client)
+    first = await writing(client, session_id)
+    second = begin(client, session_id, "second")
+    await asyncio.sleep(0)
+
+    await client.call("session/close", sessionId=session_id)
+
+    assert [await first, await second] == [{"stopReason": "cancelled"}] * 2
+    assert not client.workspace.open_sessions
+    assert await said(client, session_id) == ["Count", "One"]
+
+
+async def test_deleting_a_session_ends_its_turn() -> None:
+    client = build_test_client(live=play(WRITES_ON))
+    session_id = await start(client)
+    turn = await writing(client, session_id)
+
+    await client.call("session/delete", sessionId=session_id)
+
+    assert await turn == {"stopReason": "cancelled"}
+    with pytest.raises(SessionNotFound):
+        await client.entries(session_id)
+
+
+async def test_a_client_that_goes_away_while_a_tool_runs_leaves_a_transcript_without_open_calls() -> None:
+    toolbox = Slow()
+    client = build_test_client(live=play("say: I look.\ntool: slow", toolbox))
+    session_id = await start(client)
+    turn = begin(client, session_id, "Go")
+    await asyncio.wait_for(toolbox.called.wait(), PATIENCE)
+
+    turn.cancel()
+    await asyncio.wait([turn], timeout=PATIENCE)
+
+    contents = [entry["message"]["content"] for entry in await client.entries(session_id)]
+    assert contents[-1][0]["tool_use_id"] == contents[-2][-1]["id"]
+
+
+async def test_without_a_known_window_the_model_is_asked_and_nothing_is_shrunk() -> None:
+    client = build_test_client(live=play("say: Hello.\nusage: 900000 5"))
+    session_id = await start(client, "homemade-model")
+    assert await begin(client, session_id, "Hi") == {"stopReason": "end_turn"}
+    assert (await client.call("context/get", sessionId=session_id))["size"] is None
+    assert (await client.call("context/history", sessionId=session_id))["edits"] == []
+
+
+@pytest.mark.parametrize("prompt", [[], [{"type": "text", "text": " \n"}], [{"type": "audio", "data": ""}]])
+async def test_a_prompt_that_asks_nothing_is_refused_and_leaves_no_trace(prompt: list[Any]) -> None:
+    client = build_test_client(live=play("say: Hello."))
+    session_id = await start(client)
+    with pytest.raises(InvalidRequest, match="prompt"):
+        await client.call("session/prompt", sessionId=session_id, prompt=prompt)
+    assert await client.entries(session_id) == []
+
+
+async def test_a_picture_reaches_the_model_and_is_named_to_whoever_watches() -> None:
+    client = build_test_client(live=play("say: A cat."))
+    session_id = await start(client)
+    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "What?"}, picture])
+    kinds = [part["type"] for part in (await client.entries(session_id))[0]["message"]["content"]]
+    shown = [update for update in client.recorder.take() if update["sessionUpdate"] == "user_message_chunk"]
+    assert kinds == ["text", "image"]
+    assert [update["content"]["text"] for update in shown] == ["What?\n[picture]"]
+
+
+async def test_the_first_prompt_gives_the_session_its_title_and_clients_are_told() -> None:
+    client = build_test_client(live=play("say: Yes."))
+    session_id = await start(client)
+    await begin(client, session_id, "Mend the clock\nplease")
+    titles = [update["title"] for update in client.recorder.take() if "title" in update]
+    assert titles == ["Mend the clock"]
+    assert (await client.call("session/load", sessionId=session_id))["title"] == "Mend the clock"
+
+
+async def test_two_processes_ask_in_one_session_and_both_answers_stay() -> None:
+    store, ids = MemoryStore(), CountingIds()
+    one = build_test_client(store, ids=ids, live=play("wait: 0.001\nsay: From one."))
+    two = build_test_client(store, ids=ids, live=play("wait: 0.001\nsay: From two."))
+    session_id = await start(one)
+
+    ends = await asyncio.gather(begin(one, session_id, "A"), begin(two, session_id, "B"))
+
+    assert ends == [{"stopReason": "end_turn"}] * 2
+    assert sorted(await said(one, session_id)) == ["A", "B", "From one.", "From two."]
+    assert await said(one, session_id) == await said(two, session_id)
+
+
+async def test_the_first_prompt_is_known_by_the_providers_count_before_anything_is_sent() -> None:
+    client = build_test_client(live=play("say: Hello.\nusage: 1000 10"))
+    session_id = await start(client)
+    client.recorder.take()
+    await begin(client, session_id, "Hi")
+
+    updates = client.recorder.take()
+    first_word = next(at for at, update in enumerate(updates) if update["sessionUpdate"] == "agent_message_chunk")
+    before = [update for update in updates[:first_word] if update["sessionUpdate"] == "usage_update"]
+    assert [update["_meta"]["ullage"]["source"] for update in before][-1] == "reported"
+    assert before[-1]["_meta"]["ullage"]["totals"] == {}
+    assert updates[-1]["used"] == 1010

@@ -1,0 +1,88 @@
+"""A dialog at the ACP door that is the same every time: what `protocol/acp.jsonl` holds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from support.acp_rig import ALL_CAPABILITIES, AcpRig
+from support.lsp_client import RpcFailure
+from support.memory_twin import MemoryTwin
+from support.workspace import SMALL_MODEL, CountingIds, FixedClock, OneFile, build_test_workspace, play
+from ullage.acp.agent import Agent, AgentHooks
+from ullage.acp.announce import Announcer
+from ullage.api.methods import METHODS
+from ullage.model.settings import Settings, SummarySettings
+from ullage.service.workspace import Workspace
+
+DIALOG = Path(__file__).resolve().parents[2] / "protocol" / "acp.jsonl"
+_SCRIPT = """
+think: The login first.
+say: I look.
+tool: read_file {"path": "src/login.py"}
+usage: 1200 30
+---
+when: def login
+say: It lacks a check for locked accounts.
+usage: 1400 20
+---
+fail: refused
+"""
+_ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+_LONG = ["Look at src/login.py again, please. " * 40, "I looked at src/login.py: it is fine. " * 40] * 4
+
+
+async def record_dialog() -> list[str]:
+    """The dialog as lines of JSON: who says it, and the message."""
+    rig = AcpRig(_agent())
+    await rig.initialize(ALL_CAPABILITIES)
+    session_id = await rig.new_session()
+    await _ask(rig, session_id)
+    await _compact(rig, session_id)
+    await _handle(rig, session_id)
+    return [json.dumps({"from": who, "message": message}, ensure_ascii=False) for who, message in rig.wire]
+
+
+def _agent() -> Agent:
+    def open_workspace(announcer: Announcer) -> Workspace:
+        live = play(_SCRIPT, OneFile("src/login.py", "def login(): ..."))
+        workspace = build_test_workspace(FixedClock(), CountingIds(), live=live)
+        workspace.bus.listen(announcer)
+        return workspace
+
+    hooks = AgentHooks(
+        open=open_workspace,
+        warm_up=lambda: None,
+        memory=lambda _: MemoryTwin(),
+        check_model=lambda _: None,
+        settings=Settings(model=SMALL_MODEL, summary=SummarySettings(writer="offline")),
+    )
+    return Agent(hooks, METHODS, "0.1.0")
+
+
+async def _ask(rig: AcpRig, session_id: str) -> None:
+    rig.answers["session/request_permission"] = lambda _: _ALLOW
+    await rig.prompt(session_id, "What does the login lack?")
+    await _fail(rig, "session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "And now?"}])
+
+
+async def _compact(rig: AcpRig, session_id: str) -> None:
+    await rig.say(session_id, *_LONG)
+    for command in ("/context", "/compact the login", "/undo", "/compact"):
+        await rig.prompt(session_id, command)
+
+
+async def _handle(rig: AcpRig, session_id: str) -> None:
+    await rig.ask("session/set_config_option", sessionId=session_id, configId="warn_at", value="70")
+    await rig.ask("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    await rig.ask("session/list", cwd="/project")
+    await rig.ask("session/close", sessionId=session_id)
+    await _fail(rig, "session/resume", sessionId="s_none", cwd="/project")
+    await _fail(rig, "session/set_mode", sessionId=session_id, modeId="ask")
+
+
+async def _fail(rig: AcpRig, method: str, **params: Any) -> None:
+    try:
+        await rig.ask(method, **params)
+    except RpcFailure:
+        return
+    raise AssertionError(f"{method} did not fail")

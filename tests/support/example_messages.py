@@ -1,0 +1,68 @@
+"""Where the messages of the examples are kept, by name."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from support.workspace import TestClient, as_json
+from ullage.api.error_object import error_object
+from ullage.api.notification import SessionNotification
+from ullage.model.errors import UllageError
+from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate
+from ullage.model.usage import UsageSource
+
+
+class Examples:
+    """Messages by file name without `.json`; the first of each name stays."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, Any] = {}
+
+    async def call(self, client: TestClient, method: str, variant: str = "", **params: Any) -> Any:
+        """Calls a method and keeps params and result."""
+        result = await client.call(method, **params)
+        name = ".".join(filter(None, [method.replace("/", "."), variant]))
+        self.keep(f"{name}.params", params)
+        self.keep(f"{name}.result", result)
+        client.clock.advance(seconds=20)
+        return result
+
+    async def refusal(self, client: TestClient, method: str, **params: Any) -> None:
+        """Calls a method that refuses, and keeps the error."""
+        try:
+            await client.call(method, **params)
+        except UllageError as error:
+            self.error(error)
+            return
+        raise AssertionError(f"{method} was expected to refuse")
+
+    def error(self, error: UllageError) -> None:
+        """Keeps an error."""
+        made = error_object(error)
+        self.keep(f"error.{type(error).__name__}", as_json(made))
+
+    def keep_updates(self, client: TestClient) -> None:
+        """Keeps what the client was told since the last call."""
+        for notification in client.recorder.notifications:
+            self.keep(update_name(notification), as_json(notification))
+        client.recorder.notifications.clear()
+
+    def keep(self, name: str, message: Any) -> None:
+        """Keeps a message."""
+        self.messages.setdefault(name, message)
+
+
+def update_name(notification: SessionNotification) -> str:
+    """The name of a notification's example."""
+    update = notification.update
+    words = ["update", str(update.__struct_config__.tag)]
+    if isinstance(update, CompactionUpdate):
+        words.append(update.status.value)
+    if isinstance(update, Notice) and update.meta is not UNSET:
+        words.append(update.meta.ullage.kind)
+    if isinstance(update, UsageUpdate) and update.meta is not UNSET:
+        source = update.meta.ullage.source
+        words += [source.value] if source is not UsageSource.REPORTED else []
+    if isinstance(update, SessionInfoUpdate) and update.title is not UNSET:
+        words.append("title")
+    return ".".join(words)

@@ -1,0 +1,57 @@
+"""A model that writes summaries, for tests: scripts of what it says, and a provider that keeps what it was asked."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from support.workspace import PATIENCE, Live, OneProvider, no_prompts
+from ullage.model.answer import Fragment, ModelRequest
+from ullage.providers.script import parse_script
+from ullage.providers.scripted import ScriptedProvider
+from ullage.service.ports import SummaryPrompts
+
+GOOD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\n## Next step\n- Read line 7."
+TOLD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\n## Next step\n- Read line 7.\n"
+
+
+def says(*lines: str) -> str:
+    """A script's answer to a request for a summary."""
+    return "\n".join(["for: summary", *lines])
+
+
+def say(text: str) -> str:
+    """The line by which a script says a text of several lines."""
+    return "say: " + text.replace("\n", "\n  ")
+
+
+def script(*answers: str) -> str:
+    """A script of these answers."""
+    return "\n---\n".join(answers)
+
+
+class Listening(ScriptedProvider):
+    """Plays a script, and keeps every request it was sent."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("scripted", parse_script(text))
+        self.requests: list[ModelRequest] = []
+        self._asked = asyncio.Event()
+
+    @property
+    def summaries(self) -> list[ModelRequest]:
+        """The requests for a summary."""
+        return [request for request in self.requests if request.instructions]
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        self.requests.append(request)
+        if request.instructions:
+            self._asked.set()
+        async for fragment in super().stream(request):
+            yield fragment
+
+    async def until_asked(self) -> None:
+        """Waits until a summary was asked for."""
+        await asyncio.wait_for(self._asked.wait(), PATIENCE)
+
+    def live(self, prompts: SummaryPrompts = no_prompts) -> Live:
+        """What a workspace needs to talk to it."""
+        return Live(providers=OneProvider(self), prompts=prompts)

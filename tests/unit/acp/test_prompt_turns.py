@@ -1,0 +1,241 @@
+"""Prompt turns with a model, from the client's end: what it is told, asked, and answered."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.acp_rig import AcpRig
+from support.lsp_client import RpcFailure
+from ullage.app.acp_agent import make_agent
+from ullage.model.settings import ProviderSettings, Settings
+
+MODEL = "gpt-4o"
+ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+REJECT = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
+READING = """
+think: Where is it?
+say: I look.
+tool: read_file {"path": "src/login.py"}
+usage: 1200 30
+---
+when: def login
+say: It is fine.
+usage: 1400 20
+---
+when: not permit
+say: Then not.
+"""
+
+
+class ScriptedRig(AcpRig):
+    """A rig whose model plays a script, at work in a folder with one file."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        (folder / "script.txt").write_text(script)
+        provider = ProviderSettings(kind="scripted", file=str(folder / "script.txt"), models=(MODEL,))
+        settings = Settings(model=MODEL, providers={"script": provider})
+        super().__init__(make_agent(folder / "sessions.db", settings))
+        self.project = folder / "project"
+        (self.project / "src").mkdir(parents=True)
+        (self.project / "src" / "login.py").write_text("def login():\n    pass\n")
+
+    async def open(self, capabilities: dict[str, Any] | None = None) -> str:
+        await self.initialize(capabilities)
+        session_id = await self.new_session(str(self.project))
+        self.sent.clear()
+        return session_id
+
+
+Scripted = Callable[[str], ScriptedRig]
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Scripted:
+    return lambda script: ScriptedRig(tmp_path, script)
+
+
+async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(scripted: Scripted) -> None:
+    rig = scripted("think: Easy.\nsay: Good morning.\nusage: 800 12")
+    session_id = await rig.open()
+    assert await rig.prompt(session_id, "Good morning?") == {"stopReason": "end_turn"}
+    assert rig.text() == "Good morning."
+    assert "".join(update["content"]["text"] for update in rig.updates("agent_thought_chunk")) == "Easy."
+    usage = rig.updates("usage_update")[-1]
+    assert (usage["used"], usage["size"], usage["_meta"]["ullage"]["source"]) == (812, 128_000, "reported")
+    assert rig.updates("user_message_chunk") == []
+    assert rig.faults == []
+
+
+async def test_a_tool_call_is_shown_permitted_by_the_person_and_made(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    asked: list[Any] = []
+    rig.answers["session/request_permission"] = lambda params: asked.append(params) or ALLOW
+    session_id = await rig.open()
+    assert await rig.prompt(session_id, "Look at the login") == {"stopReason": "end_turn"}
+    (question,) = asked
+    assert question["toolCall"]["locations"] == [{"path": str(rig.project / "src" / "login.py")}]
+    assert {option["kind"] for option in question["options"]} >= {"allow_once", "allow_always", "reject_once"}
+    assert [update["status"] for update in rig.updates("tool_call", "tool_call_update")] == [
+        "pending",
+        "in_progress",
+        "completed",
+    ]
+    assert rig.text() == "I look.It is fine."
+    assert len(rig.updates("usage_update")) >= 2
+    assert rig.faults == []
+
+
+async def test_what_the_person_rejects_is_not_done_and_the_model_is_told(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    rig.answers["session/request_permission"] = lambda _: REJECT
+    session_id = await rig.open()
+    assert await rig.prompt(session_id, "Look at the login") == {"stopReason": "end_turn"}
+    assert rig.updates("tool_call_update")[-1]["status"] == "failed"
+    assert rig.text() == "I look.Then not."
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"outcome": "yes"}, {"outcome": {"outcome": "selected", "optionId": "no"}}, None]
+)
+async def test_an_answer_that_is_none_permits_nothing(scripted: Scripted, answer: Any) -> None:
+    rig = scripted(READING)
+    rig.answers["session/request_permission"] = lambda _: answer
+    session_id = await rig.open()
+    assert await rig.prompt(session_id, "Look at the login") == {"stopReason": "end_turn"}
+    assert rig.text() == "I look.Then not."
+
+
+async def test_a_client_that_offers_its_files_is_asked_for_them(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    rig.answers["session/request_permission"] = lambda _: ALLOW
+    rig.answers["fs/read_text_file"] = lambda params: {
+        "content": f"def login(): ...  # unsaved {Path(params['path']).name}"
+    }
+    session_id = await rig.open({"fs": {"readTextFile": True}})
+    await rig.prompt(session_id, "Look at the login")
+    shown = rig.updates("tool_call_update")[-1]["content"][0]["content"]["text"]
+    assert "unsaved login.py" in shown
+    assert rig.faults == []
+
+
+async def test_a_client_that_cannot_give_a_file_leaves_the_one_on_disk(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    rig.answers["session/request_permission"] = lambda _: ALLOW
+    rig.answers["fs/read_text_file"] = lambda _: "no object"
+    session_id = await rig.open({"fs": {"readTextFile": True}})
+    await rig.prompt(session_id, "Look at the login")
+    assert "def login():" in rig.updates("tool_call_update")[-1]["content"][0]["content"]["text"]
+
+
+async def test_cancelling_while_the_model_writes_keeps_what_it_said(scripted: Scripted) -> None:
+    rig = scripted("say: One. Two. Three. Four.\n---\nwait: 60\nsay: " + "word " * 200)
+    session_id = await rig.open()
+    await rig.prompt(session_id, "first")
+    rig.sent.clear()
+    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "second"}])
+    rig.notify("session/cancel", sessionId=session_id)
+    assert await rig.answer(request_id) == {"stopReason": "cancelled"}
+    entries = (await rig.ask("_ullage/context/messages", sessionId=session_id))["entries"]
+    assert [entry["message"]["role"] for entry in entries][:2] == ["user", "assistant"]
+    assert rig.connection.unfinished() == 0
+
+
+async def test_cancelling_while_the_person_is_asked_takes_the_question_back(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    session_id = await rig.open()
+    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
+    question = await rig.until(lambda message: message.get("method") == "session/request_permission")
+    rig.notify("session/cancel", sessionId=session_id)
+    rig.send({"id": question["id"], "result": {"outcome": {"outcome": "cancelled"}}})
+    assert await rig.answer(request_id) == {"stopReason": "cancelled"}
+    assert rig.updates("tool_call_update")[-1]["status"] == "failed"
+    assert rig.connection.unfinished() == 0
+    assert rig.faults == []
+
+
+async def test_a_prompt_can_be_cancelled_as_any_request(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    session_id = await rig.open()
+    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
+    await rig.until(lambda message: message.get("method") == "session/request_permission")
+    rig.notify("$/cancel_request", requestId=request_id)
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(request_id)
+    assert failure.value.code == -32800
+    assert rig.connection.unfinished() == 0
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
+async def test_why_the_model_stopped_is_answered(scripted: Scripted, reason: str) -> None:
+    rig = scripted(f"say: And so\nstop: {reason}")
+    session_id = await rig.open()
+    assert await rig.prompt(session_id, "go on") == {"stopReason": reason}
+    assert rig.faults == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "kind"),
+    [("refused", 1406, "RequestRefused"), ("authentication", -32000, "AuthenticationFailed")],
+)
+async def test_a_provider_that_fails_is_an_error_with_its_name(
+    scripted: Scripted, fault: str, code: int, kind: str
+) -> None:
+    rig = scripted(f"fail: {fault}\n---\nsay: again")
+    session_id = await rig.open()
+    with pytest.raises(RpcFailure) as failure:
+        await rig.prompt(session_id, "hello")
+    assert (failure.value.code, failure.value.data) == (code, {"kind": kind})
+    assert await rig.prompt(session_id, "hello?") == {"stopReason": "end_turn"}
+    assert rig.faults == []
+
+
+async def test_pictures_links_and_files_reach_the_model_and_the_transcript(scripted: Scripted) -> None:
+    rig = scripted("when: What is this\nsay: I see.")
+    session_id = await rig.open()
+    prompt = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image", "data": "QUJD", "mimeType": "image/png"},
+        {"type": "resource_link", "uri": "file:///project/a.py", "name": "a.py"},
+        {"type": "resource", "resource": {"uri": "file:///project/b.py", "text": "the whole file"}},
+    ]
+    assert await rig.ask("session/prompt", sessionId=session_id, prompt=prompt) == {"stopReason": "end_turn"}
+    assert rig.text() == "I see."
+    rig.sent.clear()
+    await rig.ask("session/load", sessionId=session_id, cwd=str(rig.project), mcpServers=[])
+    kinds = [update["content"]["type"] for update in rig.updates("user_message_chunk")]
+    assert kinds == ["text", "image", "resource_link", "resource"]
+    assert rig.faults == []
+
+
+@pytest.mark.parametrize(
+    "prompt", [[], [{"type": "text", "text": " "}], [{"type": "audio", "data": "", "mimeType": "a"}]]
+)
+async def test_a_prompt_that_nobody_can_answer_is_refused(scripted: Scripted, prompt: Any) -> None:
+    rig = scripted("say: never")
+    session_id = await rig.open()
+    with pytest.raises(RpcFailure) as failure:
+        await rig.ask("session/prompt", sessionId=session_id, prompt=prompt)
+    assert failure.value.code == -32602
+
+
+async def test_authenticating_is_over_once_a_model_answers(scripted: Scripted) -> None:
+    rig = scripted("say: hello")
+    await rig.open()
+    assert await rig.ask("authenticate", methodId="key") == {}
+
+
+async def test_a_full_context_warns_compacts_and_goes_on(tmp_path: Path) -> None:
+    rig = ScriptedRig(tmp_path, "say: " + "A long answer about the parser. " * 60 + "\nagain:")
+    provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": [MODEL]}
+    small = {"model": MODEL, "models": {MODEL: {"window": 4_000}}, "providers": {"script": provider}}
+    await rig.initialize(ullage=small)
+    session_id = await rig.new_session(str(rig.project))
+    for number in range(8):
+        assert await rig.prompt(session_id, f"Question {number}: " + "why? " * 100) == {"stopReason": "end_turn"}
+    ended = [update for update in rig.updates("tool_call_update") if update["status"] == "completed"]
+    assert any(update["title"].startswith("Compacted ") for update in ended)
+    assert any("full" in update["content"]["text"] for update in rig.updates("agent_message_chunk"))
+    assert all(update["used"] <= update["size"] for update in rig.updates("usage_update"))
+    assert rig.faults == []

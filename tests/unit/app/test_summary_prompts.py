@@ -1,0 +1,49 @@
+"""A person's own instructions for summaries, from files."""
+
+from pathlib import Path
+
+import pytest
+
+from ullage.app.summary_prompts import read_summary_prompts
+from ullage.model.errors import InvalidRequest
+
+
+def project(folder: Path, text: str = "Name the tickets.") -> Path:
+    """A project with instructions of its own."""
+    (folder / ".ullage").mkdir()
+    (folder / ".ullage" / "summary.md").write_text(text)
+    return folder
+
+
+def test_where_there_are_none_there_are_none(tmp_path: Path) -> None:
+    assert read_summary_prompts("", "") == ()
+    assert read_summary_prompts(str(tmp_path), "") == ()
+
+
+def test_the_projects_come_after_the_persons(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.md"
+    mine.write_text("Write in French.")
+    assert read_summary_prompts(str(project(tmp_path)), str(mine)) == ("Write in French.", "Name the tickets.")
+
+
+def test_a_named_file_that_is_not_there_is_told_with_the_setting(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match=r"ullage\.summary\.promptFile: cannot read .*missing\.md"):
+        read_summary_prompts("", str(tmp_path / "missing.md"))
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"x" * 20_001])
+def test_what_is_no_text_or_far_too_long_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "mine.md"
+    path.write_bytes(data)
+    with pytest.raises(InvalidRequest, match=r"mine\.md"):
+        read_summary_prompts("", str(path))
+
+
+def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "id_rsa"
+    secret.write_text("a private key")
+    folder = tmp_path / "project"
+    (folder / ".ullage").mkdir(parents=True)
+    (folder / ".ullage" / "summary.md").symlink_to(secret)
+    with pytest.raises(InvalidRequest, match="outside"):
+        read_summary_prompts(str(folder), "")

@@ -1,0 +1,95 @@
+"""Which provider answers for a model, and that keys show nowhere."""
+
+import logging
+
+import pytest
+
+from support.wire.clients import KEY
+from ullage.model.errors import NoModelConfigured
+from ullage.model.settings import ProviderSettings, Settings
+from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.openai_chat import OpenAIChatProvider
+from ullage.providers.openai_responses import OpenAIResponsesProvider
+from ullage.providers.registry import ProviderRegistry
+from ullage.providers.tools_in_text import ToolsInText
+
+HOME = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:1/v1", models=("llama*",))
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys of whoever runs the tests must not decide them; nor must their keyring."""
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MY_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+
+
+def test_a_model_is_answered_by_the_provider_whose_name_and_key_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    find = ProviderRegistry()
+    assert isinstance(find("claude-sonnet-4-5", Settings()), AnthropicProvider)
+    assert isinstance(find("gpt-5", Settings()), OpenAIResponsesProvider)
+
+
+def test_the_setting_decides_before_the_models_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    settings = Settings(provider="home", providers={"home": HOME})
+    assert isinstance(ProviderRegistry()("gpt-5", settings), OpenAIChatProvider)
+
+
+def test_a_server_of_ones_own_serves_its_models_without_a_key() -> None:
+    found = ProviderRegistry()("llama-3-8b", Settings(providers={"home": HOME}))
+    assert isinstance(found, OpenAIChatProvider)
+    assert found.name == "home"
+
+
+def test_a_server_that_names_its_key_must_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyed = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:1/v1", key_env="MY_KEY")
+    settings = Settings(provider="home", providers={"home": keyed})
+    with pytest.raises(NoModelConfigured, match="MY_KEY"):
+        ProviderRegistry()("any", settings)
+    monkeypatch.setenv("MY_KEY", KEY)
+    assert ProviderRegistry()("any", settings).name == "home"
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "named"),
+    [
+        ("claude-sonnet-4-5", Settings(), "ANTHROPIC_API_KEY"),
+        ("gpt-5", Settings(provider="openai"), "keyring set ullage OPENAI_API_KEY"),
+        ("gpt-5", Settings(provider="nobody"), "no provider is called 'nobody'"),
+        ("unheard-of", Settings(), "ullage.provider"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_remedy(model: str, settings: Settings, named: str) -> None:
+    with pytest.raises(NoModelConfigured, match=named):
+        ProviderRegistry()(model, settings)
+
+
+def test_a_provider_is_made_once_and_anew_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    find = ProviderRegistry()
+    first = find("gpt-5", Settings())
+    assert find("gpt-5", Settings()) is first
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}-new")
+    assert find("gpt-5", Settings()) is not first
+
+
+def test_a_server_without_tool_calls_has_them_in_text() -> None:
+    plain = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:1/v1", native_tools=False)
+    found = ProviderRegistry()("any", Settings(provider="home", providers={"home": plain}))
+    assert isinstance(found, ToolsInText)
+    assert not found.capabilities("any").native_tools
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5"])
+def test_no_key_shows_in_what_is_printed_or_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, model: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    find = ProviderRegistry()
+    with caplog.at_level(logging.DEBUG):
+        provider = find(model, Settings())
+    assert KEY not in f"{provider!r} {provider} {find!r} {caplog.text}"

@@ -1,0 +1,55 @@
+"""Work beside the event loop: it ends with whoever waits for it."""
+
+import asyncio
+from concurrent.futures import CancelledError
+from threading import Event
+
+import pytest
+
+from support.workspace import PATIENCE
+from ullage.service.aside import aside
+from ullage.summary.checks import Check
+
+
+async def all_threads_ended() -> None:
+    await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), PATIENCE)
+
+
+async def test_what_the_work_returns_is_handed_back_and_its_checks_let_it_go_on() -> None:
+    def work(check: Check) -> str:
+        check()
+        return "done"
+
+    assert await aside(work) == "done"
+
+
+async def test_what_the_work_raises_is_raised() -> None:
+    def work(_: Check) -> None:
+        raise LookupError("lost")
+
+    with pytest.raises(LookupError, match="lost"):
+        await aside(work)
+
+
+async def test_work_that_nobody_waits_for_is_ended_by_its_next_check() -> None:
+    begun, cancelled = Event(), Event()
+    told: list[str] = []
+
+    def work(check: Check) -> None:
+        begun.set()
+        assert cancelled.wait(PATIENCE)
+        try:
+            check()
+        except CancelledError:
+            told.append("given up")
+            raise
+        told.append("went on")
+
+    waiting = asyncio.create_task(aside(work))
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    cancelled.set()
+    await all_threads_ended()
+    assert told == ["given up"]

@@ -1,0 +1,49 @@
+"""A reader: what it remembers changes nothing of what is composed."""
+
+from msgspec.structs import replace
+
+from support.conversations import agent, bash, places, user
+from support.counting import LengthCounter
+from ullage.model.artifacts import Outcome
+from ullage.summary.compose import compose
+from ullage.summary.reader import Reader
+from ullage.summary.request import SummaryRequest
+
+COUNTER = LengthCounter()
+MESSAGES = (
+    user("Fix `load_config`, and never touch config/legacy.ini."),
+    *bash("pytest tests/test_config.py", "==== 1 failed in 0.2s ====", is_error=True, call_id="t1"),
+    agent("I found that `_reader_for` in src/config.py knows JSON only."),
+    *bash("cd src && sed -i s/json/toml/ config.py", "", call_id="t2"),
+    *bash("pytest tests/test_config.py", "==== 1 passed in 0.2s ====", call_id="t3"),
+)
+REQUEST = SummaryRequest(messages=MESSAGES, indices=places(MESSAGES), max_tokens=900)
+
+
+def test_what_was_read_for_one_summary_gives_the_same_next_one_as_reading_anew() -> None:
+    reader = Reader()
+    for request in (
+        REQUEST,
+        replace(REQUEST, max_tokens=300),
+        replace(REQUEST, messages=MESSAGES[:3], indices=(5, 6, 7)),
+    ):
+        for _ in range(2):
+            assert compose(request, COUNTER, reader) == compose(request, COUNTER)
+
+
+def test_a_reader_without_room_reads_all_the_same() -> None:
+    assert compose(REQUEST, COUNTER, Reader(room=0)) == compose(REQUEST, COUNTER)
+
+
+def test_a_command_that_its_tool_says_failed_is_told_from_one_that_printed_the_same() -> None:
+    reader = Reader()
+    ends = [reader.end("done", failed)[0] for failed in (None, True, False, None)]
+    assert ends == [Outcome.UNKNOWN, Outcome.FAILED, Outcome.PASSED, Outcome.UNKNOWN]
+
+
+def test_no_secret_is_in_what_was_said_called_or_shown() -> None:
+    secret, reader = "ghp_" + "Zk3" * 12, Reader()
+    text = f"The header was {secret} in src/auth.py."
+    read = (*reader.said(text), *reader.called(text), *reader.shown(text))
+    assert len(read) == 3
+    assert all(secret not in piece.text and "src/auth.py" in piece.anchors for piece in read)
