@@ -54,7 +54,8 @@ async def offline_summary(workspace: Workspace, session: Session, focus: str) ->
         focus=focus,
     )
     writer = OfflineSummarizer()
-    stream = await writer.summarize(hide(request, workspace.settings_of(session).private_patterns), session.counter)
+    request = hide(request, workspace.settings_of(session).private_patterns)
+    stream = await writer.summarize(request, session.counter, workspace.reader)
     text = "".join([piece async for piece in stream.pieces])
     return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
 

@@ -81,12 +81,15 @@ def tell_unrecorded(connection: Connection, reason: str) -> None:
 
 async def tell_history(connection: Connection, session: ProxiedSession, workspace: Workspace) -> None:
     """Everything that was ever said in a session, as it was recorded, with the compactions where they cut."""
-    shows = connection.shown.shows_compactions
+    describe = workspace.ports.toolbox.describe
     start, total = 0, 1
     while start < total:
         page = transcript_page(workspace, session.id, start, _PAGE)
         for entry in page.entries:
-            for update in message_updates(entry.message, shows_compactions=shows):
-                tell(connection, session, update)
+            for update in message_updates(entry.message, describe):
+                if isinstance(update, CompactionUpdate):
+                    tell_compaction(connection, session, update)
+                else:
+                    tell(connection, session, update)
         await connection.client.drain()
         start, total = start + _PAGE, page.total
