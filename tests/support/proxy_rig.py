@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from support.acp_end import PATIENCE, AcpEnd, Json
+from support.acp_end import PATIENCE, AcpEnd, Json, is_ours
+from support.acp_schema import faults_in_params, has_schema
 from ullage.acp.proxy.connection import ProxyOptions
 from ullage.acp.proxy.outlet import Outlet
 from ullage.acp.proxy.recorder import Store
@@ -72,7 +73,7 @@ async def proxy_rig(
 async def running(
     command: Sequence[str], folder: Path, options: ProxyOptions | None = None, settings: Settings | None = None
 ) -> AsyncGenerator[ProxyRig]:
-    """A proxy in front of any agent, while the block runs."""
+    """A proxy in front of any agent, while the block runs. What it adds is held against the official schema."""
     rig = ProxyRig(command, folder / "sessions.db", options or ProxyOptions(), settings or Settings())
     await rig.proxy.connection.agent.start()
     task = asyncio.ensure_future(rig.proxy.run(rig))
@@ -82,3 +83,10 @@ async def running(
         rig.room.set()
         rig.end()
         await asyncio.wait_for(task, PATIENCE)
+    if has_schema():
+        assert [fault for line in rig.lines if is_ours(line) for fault in _faults(line)] == []
+
+
+def _faults(line: bytes) -> list[str]:
+    message: Json = json.loads(line)
+    return faults_in_params(message["method"], message["params"])

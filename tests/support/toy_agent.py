@@ -1,6 +1,6 @@
 """An ACP agent that is no model's: it answers with what it was told, so that a test sees what its context holds.
 
-A program of its own: `python toy_agent.py '{"window": 8000, ...}'`. Its abilities are the fields of that object:
+A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with that. Its abilities are the fields:
 `usage` (it tells its usage), `quota` (it tells it beside the answer), `compact` (it has the command), `fork`, `load`,
 `commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file where every line in and out is
 kept, in order). A prompt that begins with `die`, `read`, `permit` or `big` does more than be answered.
@@ -183,4 +183,5 @@ class ToyAgent:
 
 
 if __name__ == "__main__":
-    ToyAgent(json.loads(sys.argv[1])).serve()
+    given = sys.argv[1]
+    ToyAgent(json.loads(Path(given[1:]).read_text() if given.startswith("@") else given)).serve()
