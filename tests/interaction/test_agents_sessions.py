@@ -1,7 +1,10 @@
 """Sessions that an agent behind the proxy keeps: its window counts, and nothing here edits what it holds."""
 
+import pytest
+
 from support.fill import exchange, fill, start
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from ullage.model.errors import Conflict
 from ullage.model.events import AgentAttached
 
 
@@ -43,3 +46,12 @@ async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
     attach(client, session_id, None)
     fork = await client.call("session/fork", sessionId=session_id)
     assert client.workspace.session(fork["sessionId"]).transcript.agent is None
+
+
+@pytest.mark.parametrize("method", ["context/compact", "context/undo"])
+async def test_an_agents_context_is_not_edited_behind_its_back(method: str) -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    attach(client, session_id, None)
+    with pytest.raises(Conflict, match="toy keeps the context"):
+        await client.call(method, sessionId=session_id)
