@@ -24,7 +24,7 @@ from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
 from ullage.model.edits import CompactionEdit, EditTrigger
-from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
+from ullage.model.errors import Conflict, NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
 from ullage.model.message import Message
 from ullage.model.updates import (
@@ -35,7 +35,7 @@ from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.aside import aside
 from ullage.service.bring_back import look_up, with_files
-from ullage.service.hooks import after_compaction, before_compaction
+from ullage.service.hooks import Heard, after_compaction
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.prepared import tail_for, take_prepared
@@ -175,9 +175,10 @@ async def planned_on(
 
 
 async def compact(
-    workspace: Workspace, session_id: str, make_plan: MakePlan, attempt: Attempt = SUMMARIES[0]
+    workspace: Workspace, session_id: str, make_plan: MakePlan, attempt: Attempt, heard: Heard
 ) -> Compacted:
     """Plans, summarises as an attempt of the ladder says, and applies a compaction, telling every listener as it goes.
+    The person's hook is asked unless it was `heard` at an earlier attempt.
 
     Raises what `make_plan` raises, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
     edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
@@ -187,7 +188,7 @@ async def compact(
         teller = Teller(workspace, planned)
         teller.begun()
         try:
-            planned, request = await prepare(workspace, planned, attempt.focus)
+            planned, request = await prepare(workspace, planned, attempt.focus, heard)
             edit = apply(workspace, planned, await write_summary(workspace, planned, request, attempt, teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
@@ -211,7 +212,7 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
 
 
 async def prepare(
-    workspace: Workspace, planned: Planned, focus: str, *, dry_run: bool = False
+    workspace: Workspace, planned: Planned, focus: str, heard: Heard, *, dry_run: bool = False
 ) -> tuple[Planned, SummaryRequest]:
     """The plan with what comes back with it, and what the summariser is asked, the person's hook having been heard.
 
@@ -219,7 +220,7 @@ async def prepare(
     """
     planned = with_files(planned, await look_up(workspace, workspace.session(planned.session_id)))
     request = summary_request(workspace, planned, focus)
-    return planned, replace(request, focus=await before_compaction(workspace, planned, request, dry_run=dry_run))
+    return planned, replace(request, focus=await heard.before(workspace, planned, request, dry_run=dry_run))
 
 
 async def write_summary(
@@ -358,6 +359,10 @@ def require_rest(workspace: Workspace, session_id: str) -> None:
 
 
 def require_idle(workspace: Workspace, session_id: str) -> None:
-    """Raises `SessionBusy` while a compaction of the session is under way."""
+    """Raises `SessionBusy` while a compaction of the session is under way, `Conflict` where an agent behind the proxy
+    keeps the context: what is edited here it would not know of."""
     if session_id in workspace.compacting:
         raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
+    agent = workspace.session(session_id).transcript.agent
+    if agent is not None:
+        raise Conflict(f"{agent.agent} keeps the context of session {session_id}; compact or undo where you talk to it")

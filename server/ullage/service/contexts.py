@@ -20,6 +20,7 @@ from ullage.service.compaction import (
     require_rest,
 )
 from ullage.service.fallback import compact_somehow, write_somehow
+from ullage.service.hooks import Heard
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.workspace import Workspace
@@ -111,7 +112,7 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
     session = await settled(workspace, session_id)
     require_rest(workspace, session_id)
     planned = await plan_asked(workspace, session, asked)
-    planned, request = await prepare(workspace, planned, asked.focus, dry_run=True)
+    planned, request = await prepare(workspace, planned, asked.focus, Heard(), dry_run=True)
     summary = await write_somehow(workspace, planned, request, asked.focus)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
     edit = finish(workspace, planned, summary)

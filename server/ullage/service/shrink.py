@@ -56,6 +56,7 @@ _log = logging.getLogger(__name__)
 # Looking for something to clear costs time in proportion to the context; after a vain look, the context must have
 # grown by this share of what clearing must save.
 _RETRY_SHARE = 0.25
+_CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
 # A hook that held a compaction back is asked again once the context has grown by this share of usable.
 _VETO_SHARE = 0.02
 
@@ -70,10 +71,13 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     if session.used < budget.compact_at:
         session.vetoed_at = 0
-    due = _due(workspace, session, budget)
+    # An agent behind the proxy keeps its own context: no edit of ours would make it smaller.
+    ours = session.transcript.agent is None
+    due = _due(workspace, session, budget) if ours else Action.NONE
     session = _tell_due(workspace, session, budget, due)
     if due is Action.NONE:
-        prepare(workspace, session)
+        if ours:
+            prepare(workspace, session)
         return
     # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
     idle = session.id not in workspace.runs and session.id not in workspace.compacting
@@ -165,8 +169,9 @@ def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Actio
     held_back = session.used < session.vetoed_at + int(budget.usable * _VETO_SHARE)
     waits = session.breaker.is_open or held_back or workspace.settings.summary.confirm
     if action is Action.COMPACT and waits and not budget.overflow(session.used):
-        return Action.CLEAR
-    return action
+        action = Action.CLEAR
+    # What the provider clears itself need not be cleared here.
+    return Action.NONE if action in _CLEARING and session.id in workspace.turns.managed else action
 
 
 def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:

@@ -61,6 +61,7 @@ M.errors = {
   ContextTooLong = 1405,
   RequestRefused = 1406,
   AnswerBroken = 1407,
+  AgentError = 1408,
   Cancelled = -32800,
 }
 
@@ -199,7 +200,7 @@ M.settings = {
           default = 120.0,
         },
         contextEditing = {
-          description = 'Let the provider itself clear or compact, where its API offers that.',
+          description = "Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can.",
           type = 'boolean',
           default = false,
         },
