@@ -57,6 +57,15 @@ async def test_a_hand_over_that_is_taken_back_leads_to_the_former_session_which_
     assert session.transcript.archived == 0
 
 
+async def test_a_context_that_was_just_handed_over_is_not_handed_over_again(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        with pytest.raises(RpcFailure, match="Nothing to compact"):
+            await rig.prompt(session_id, "/compact")
+
+
 async def test_without_a_compaction_there_is_nothing_to_take_back(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LACKING) as rig:
         session_id = await rig.open()

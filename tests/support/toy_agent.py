@@ -119,7 +119,7 @@ class ToyAgent:
         self.say(session_id, answer[:half])
         self.say(session_id, answer[half:])
         self._tell_usage(session_id)
-        return {"stopReason": "end_turn", **self._quota(session_id)}
+        return {"stopReason": "end_turn", **self._quota(session_id, 2 if text.startswith("read") else 1)}
 
     def _act(self, session_id: str, text: str) -> str | None:
         if "Write the summary" in text:
@@ -160,10 +160,11 @@ class ToyAgent:
             size = self.options["window"]
             self.tell(session_id, {"sessionUpdate": "usage_update", "used": self.used(session_id), "size": size})
 
-    def _quota(self, session_id: str) -> Json:
+    def _quota(self, session_id: str, requests: int) -> Json:
         if not self.options.get("quota"):
             return {}
-        counts = {"input_tokens": self.used(session_id), "output_tokens": 0}
+        # As Gemini CLI does: the sum of the turn's requests, of which one that reads a file has two.
+        counts = {"input_tokens": self.used(session_id) * requests, "output_tokens": 0}
         return {"_meta": {"quota": {"token_count": counts}}}
 
     def _tell_commands(self, session_id: str) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.acp.proxy.acts import begin, passes, read_prompt, record_prompt, start
+from ullage.acp.proxy.acts import begin, passes, read_prompt, start
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields, line, peek, with_params
+from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.loading import load
 from ullage.acp.proxy.recovery import bring_back
@@ -56,7 +57,8 @@ async def _prompt(connection: Connection, piece: Piece, frame: Frame) -> None:
         return
     prompt = read_prompt(frame.id, piece.data, fields(frame.params))
     if passes(connection, session, prompt):
-        await record_prompt(connection, session, start(connection, session, prompt, _mapped(session, piece)))
+        message = start(connection, session, prompt, _mapped(session, piece))
+        await record_messages(connection, session, (message,))
     else:
         begin(connection, session, prompt)
 

@@ -19,7 +19,7 @@ from ullage.edits.compaction import Summary
 from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import AgentError, StoreUnavailable, UllageError
+from ullage.model.errors import AgentError, NothingToCompact, StoreUnavailable, UllageError
 from ullage.model.events import AgentAttached
 from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
@@ -44,9 +44,12 @@ async def recorded(connection: Connection) -> Workspace:
 
 
 async def hand_over(connection: Connection, session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
-    """Compacts by a hand-over; what it did, in words. Raises `AgentError`, `StoreUnavailable`, with the context as it
-    was."""
+    """Compacts by a hand-over; what it did, in words. Raises `AgentError`, `NothingToCompact`, `StoreUnavailable`,
+    with the context as it was."""
     workspace = await recorded(connection)
+    open_session = workspace.session(session.id)
+    if not open_session.transcript.active:
+        raise NothingToCompact(words.nothing_to_compact(0, open_session.used))
     compaction_id = workspace.ports.ids.new("c")
     tell_compaction(connection, session, _told(compaction_id, CompactionStatus.IN_PROGRESS))
     try:

@@ -1,15 +1,17 @@
 """What the proxy learns from what an agent says: how full it is, what it offers, and what is to be recorded."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ullage.acp.proxy import native
 from ullage.acp.proxy.commands import tell_commands
 from ullage.acp.proxy.connection import Connection
 from ullage.acp.proxy.occupancy import Occupancy, from_update
-from ullage.acp.proxy.recorder import add_messages, attach, change_model, report
+from ullage.acp.proxy.recorder import add_messages, attach, change_model, report, report_sum
 from ullage.acp.proxy.session import ProxiedSession
 from ullage.model.events import AgentAttached
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
+from ullage.model.message import Message, Role
 from ullage.service.workspace import Workspace
 
 
@@ -29,12 +31,8 @@ async def learn_update(connection: Connection, session: ProxiedSession, update: 
     messages = tuple(session.turn.take(update))
     if session.loading:
         session.replayed += messages
-    elif messages:
-
-        async def job(workspace: Workspace) -> None:
-            await add_messages(workspace, session.id, messages)
-
-        await connection.recorder.put(job)
+    else:
+        await record_messages(connection, session, messages)
 
 
 def learn_opened(session: ProxiedSession, result: dict[str, Any]) -> None:
@@ -69,13 +67,26 @@ def learn_occupancy(session: ProxiedSession, told: Occupancy) -> None:
         session.model, session.tells_model = told.model, True
 
 
+async def record_messages(connection: Connection, session: ProxiedSession, messages: Sequence[Message]) -> None:
+    """Records what was said."""
+    session.rounds += sum(message.role is Role.ASSISTANT for message in messages)
+
+    async def job(workspace: Workspace) -> None:
+        await add_messages(workspace, session.id, messages)
+
+    if messages:
+        await connection.recorder.put(job)
+
+
 async def record_occupancy(connection: Connection, session: ProxiedSession) -> None:
     """Records how full the agent has last said it is."""
-    told, attached = session.occupancy, attachment(connection, session)
+    told, attached, rounds = session.occupancy, attachment(connection, session), session.rounds
 
     async def job(workspace: Workspace) -> None:
         attach(workspace, session.id, attached)
-        if told is not None:
+        if told is not None and told.summed and rounds > 1:
+            report_sum(workspace, session.id, told.used, rounds)
+        elif told is not None:
             report(workspace, session.id, told.used)
 
     await connection.recorder.put(job)

@@ -6,15 +6,15 @@ from ullage.acp.proxy import archive
 from ullage.acp.proxy.connection import Connection
 from ullage.acp.proxy.frames import line
 from ullage.acp.proxy.handover import move, open_fresh, recorded, reopen
+from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.prompts import seed_of
-from ullage.acp.proxy.recorder import add_messages, attach
+from ullage.acp.proxy.recorder import attach
 from ullage.acp.proxy.session import ProxiedSession
 from ullage.api.error_object import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import AgentError
 from ullage.model.events import AgentAttached
-from ullage.service.workspace import Workspace
 
 
 async def bring_back(connection: Connection, session: ProxiedSession | None) -> dict[str, Any]:
@@ -38,17 +38,6 @@ async def bring_back(connection: Connection, session: ProxiedSession | None) -> 
         return (await move(connection, session, workspace, summary, EditTrigger.AUTOMATIC)).opened
 
 
-async def record_rest(connection: Connection, session: ProxiedSession) -> None:
-    """Records what the agent has said so far, though no more of it will come."""
-    messages = tuple(session.turn.end())
-
-    async def job(workspace: Workspace) -> None:
-        await add_messages(workspace, session.id, messages)
-
-    if messages:
-        await connection.recorder.put(job)
-
-
 async def mourn(connection: Connection, how: str) -> None:
     """The agent has ended: whoever waits for it is told why, and what to do."""
     reason = (
@@ -63,7 +52,7 @@ async def mourn(connection: Connection, how: str) -> None:
     for session in connection.sessions.values():
         session.prompts.clear()
         session.native = None
-        await record_rest(connection, session)
+        await record_messages(connection, session, tuple(session.turn.end()))
 
 
 async def _revive(connection: Connection) -> None:

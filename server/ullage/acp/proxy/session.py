@@ -23,7 +23,8 @@ class NativeCompaction(Struct):
 
 class ProxiedSession:
     """A session by the client's id. `agent_id` is the agent's own, which differs once the context was handed over to a
-    fresh session. `seed` is what the next prompt begins with, so that the agent knows what was said before."""
+    fresh session. `seed` is what the next prompt begins with, so that the agent knows what was said before. `rounds`
+    counts the answers of the present turn: each was a request to the model."""
 
     def __init__(self, session_id: str, cwd: str, mcp_servers: list[Any]) -> None:
         self.id = session_id
@@ -40,6 +41,7 @@ class ProxiedSession:
         self.config: dict[str, Any] = {}
         self.mode = ""
         self.occupancy: Occupancy | None = None
+        self.rounds = 0
         self.tells_usage = False
         self.prompts: set[RequestId | None] = set()
         self.loading = False
