@@ -136,9 +136,15 @@ async def test_what_was_said_here_is_there_for_the_language_server_a_moment_late
         assert [entry["sessionId"] for entry in listed["sessions"]] == [session_id]
         assert (await editor.request("ullage/context/get", {"sessionId": session_id}))["used"] == 1420
         await ask(connection, session_id, "And now?")
+        # Nobody asked the Language Server: it saw that the session has grown.
+        await editor.wait_for("ullage/session/update", lambda params: _messages(params["update"]) == 6)
         page = await editor.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
         texts = [block.get("text") for entry in page["entries"] for block in entry["message"]["content"]]
         assert texts[-2:] == ["And now?", "Anything else?"]
+
+
+def _messages(update: Any) -> int:
+    return update.get("_meta", {}).get("ullage", {}).get("messagesActive", 0)
 
 
 @pytest.mark.slow

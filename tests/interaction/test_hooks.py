@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from support.fill import exchange, fill, fill_until_compacted
+from support.summaries import GOOD, say, says, script
+from support.summaries import Listening as Model
 from support.workspace import PATIENCE, ScriptedCommands, TestClient, build_test_client
 from ullage.model.errors import CompactionVetoed
-from ullage.model.settings import HookSettings, Settings
+from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import CommandOutcome, SummaryStream
 from ullage.summary.reader import Reader
@@ -219,3 +221,17 @@ async def test_without_hooks_nothing_is_run() -> None:
     client, commands, _ = hooked(HookSettings())
     await fill_until_compacted(client)
     assert commands.given == []
+
+
+async def test_the_hook_is_asked_once_however_often_the_summary_is_tried() -> None:
+    commands = ScriptedCommands()
+    commands.outcomes["pre"] = answer(instructions="Name the tickets.")
+    bad, good = says("say: Hm."), says(say(GOOD))
+    provider = Model(script(bad, good))
+    settings = Settings(hooks=HOOKS, summary=SummarySettings(prepare_at=0.99))
+    client = build_test_client(settings=settings, commands=commands, live=provider.live())
+    session_id = await fill(client)
+    await client.call("context/compact", sessionId=session_id)
+    await all_told(client)
+    assert [given["event"] for given in commands.given] == ["preCompact", "postCompact"]
+    assert ["Name the tickets." in request.instructions for request in provider.summaries] == [True, True]

@@ -83,3 +83,13 @@ async def test_the_model_finds_what_was_said_in_its_own_session(workspace: Works
     found = await ask(workspace, session_id, "The flamingo is pink. But what did I say?")
     assert "flamingo" in found
     assert "message_id" in found
+
+
+async def test_what_the_memory_returned_is_counted_as_memory(workspace: Workspace, tmp_path: Path) -> None:
+    session_id = start(workspace, tmp_path / "project")
+    await ask(workspace, session_id, "Please remember that.")
+    noted = workspace.session(session_id).tracker.reading.breakdown
+    assert noted.memory > 0
+    assert noted.tool_results == 0
+    workspace.forget(session_id)
+    assert workspace.session(session_id).tracker.reading.breakdown == noted

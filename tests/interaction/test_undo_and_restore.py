@@ -45,6 +45,23 @@ async def test_undo_gives_the_context_back_exactly_when_reports_have_taught_abou
     assert (await client.entries(session_id), await client.call("context/get", sessionId=session_id)) == before
 
 
+async def test_after_an_undo_reports_of_the_context_with_the_edit_say_nothing_of_it_any_more() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    full = client.workspace.session(session_id).used
+    await compact(client, session_id)
+    said = await client.say(session_id, "Hello", "Hi", usage={"input_tokens": 1_100, "output_tokens": 10})
+    assert said["usage"]["used"] == 1_110
+
+    undone = await client.call("context/undo", sessionId=session_id)
+
+    assert undone["usage"]["used"] > full
+    assert undone["usage"]["_meta"]["ullage"]["totals"]["input_tokens"] == 1_100
+    history = await client.call("context/history", sessionId=session_id)
+    await client.call("context/restore", sessionId=session_id, editId=history["edits"][0]["id"])
+    assert (await client.call("context/get", sessionId=session_id))["used"] == 1_110
+
+
 async def test_undo_takes_back_all_that_was_done_at_once() -> None:
     client = build_test_client()
     new = await client.call("session/new", model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)

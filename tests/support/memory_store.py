@@ -136,6 +136,9 @@ class MemoryStore:
     def index_some(self, session_id: str | None = None) -> int:
         return 0
 
+    def version(self) -> int:
+        return 0
+
     def load_calibration(self, model: str) -> bytes | None:
         return self._calibrations.get(model)
 

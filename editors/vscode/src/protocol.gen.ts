@@ -626,7 +626,10 @@ export interface ProviderSettings {
   readonly nativeTools?: boolean;
   /** Seconds without a word from the server after which it is given up. @default 120.0 */
   readonly timeout?: number;
-  /** Let the provider itself clear or compact, where its API offers that. @default false */
+  /**
+   * Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can.
+   * @default false
+   */
   readonly contextEditing?: boolean;
 }
 

@@ -72,8 +72,11 @@ class SessionHandlers:
     async def new(self, params: NewSessionParams) -> Reply:
         """Starts a session."""
         _check(params)
+        workspace = self._workspace()
+        # With its model, so that whoever opens it at another door knows its window.
+        created = SessionCreated(cwd=params.cwd, model=workspace.settings.model)
         with self._announcer.hushed():
-            session = sessions.new_session(self._workspace(), SessionCreated(cwd=params.cwd))
+            session = sessions.new_session(workspace, created)
         return self._opened(session, NewSessionResult(session_id=session.id, config_options=self._options(session)))
 
     async def load(self, params: OpenSessionParams) -> Reply:

@@ -9,6 +9,7 @@ from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.settings import Settings
+from ullage.service.follow import Follower
 from ullage.service.ports import MemoryFiles
 from ullage.service.workspace import Workspace
 
@@ -28,6 +29,7 @@ def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_
 
         workspace = build_workspace(store_path)
         workspace.bus.listen(announcer)
+        Follower(workspace).start()
         return workspace
 
     def memory(cwd: str) -> MemoryFiles:

@@ -8,6 +8,7 @@ from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
+from ullage.service.follow import Follower
 from ullage.service.sessions import configure
 from ullage.service.workspace import Workspace
 
@@ -28,6 +29,7 @@ def make_language_server(store_path: Path | None) -> UllageServer:
         workspace = build_workspace(store_path)
         workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
+        Follower(workspace).start()
         return workspace
 
     hooks = WorkspaceHooks(

@@ -57,7 +57,23 @@ def clear_tool_uses(
     if options.trigger is not None and not _exceeds(view, options.trigger):
         return None
     results = list(tool_results(view.messages))
-    old = results[: max(0, len(results) - options.keep)]
+    edit = _clear_old(view, results[: max(0, len(results) - options.keep)], options, stamp, untouched)
+    return edit if edit and edit.tokens_saved >= options.clear_at_least else None
+
+
+def cleared_elsewhere(
+    view: CountedView, count: int, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
+) -> ClearToolUsesEdit | None:
+    """The edit that does here what a provider says it did: the oldest `count` tool uses that may be cleared are. None
+    where they are already. The provider does not know of `untouched` messages; here they stay."""
+    skipped = MEMORY_TOOLS | options.exclude_tools
+    old = [result for result in tool_results(view.messages) if result.tool not in skipped][:count]
+    return _clear_old(view, old, options, stamp, untouched)
+
+
+def _clear_old(
+    view: CountedView, old: Sequence[ToolResult], options: ClearOptions, stamp: Stamp, untouched: Collection[str]
+) -> ClearToolUsesEdit | None:
     skipped = MEMORY_TOOLS | options.exclude_tools
     cleared = [
         result
@@ -76,8 +92,7 @@ def clear_tool_uses(
         replacements=tuple(replacements),
         cleared_tool_uses=len(cleared),
     )
-    edit = view.saving(draft)
-    return edit if edit and edit.tokens_saved >= options.clear_at_least else None
+    return view.saving(draft)
 
 
 def _exceeds(view: CountedView, trigger: Trigger) -> bool:

@@ -14,11 +14,26 @@ from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Usage
 
 
+class ToolUseClearing(Struct, frozen=True, kw_only=True):
+    """Which tool uses a provider may clear itself before the model reads a request, in the terms of Anthropic's
+    `clear_tool_uses_20250919`: once the prompt has more than `trigger` tokens, all but the last `keep`, if that saves
+    `clear_at_least` tokens."""
+
+    trigger: int
+    keep: int
+    clear_at_least: int = 0
+    exclude_tools: tuple[str, ...] = ()
+    clear_tool_inputs: bool = False
+
+
 class ModelRequest(Struct, frozen=True, kw_only=True):
     """One request: a view of the transcript, the tools offered with it, and the most tokens of the answer.
 
     `tools_refused` leaves the tools in the request, so that the provider's cache still knows its beginning, and
     forbids their use. `instructions`, if any, is a last user message that is not part of the transcript.
+
+    Only a provider that can is asked for `clearing`, and, by `compacts`, for its own compaction of the messages, made
+    by the instructions, as an answer in text.
     """
 
     model: str
@@ -27,6 +42,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     max_tokens: int
     tools_refused: bool = False
     instructions: str = ""
+    clearing: ToolUseClearing | None = None
+    compacts: bool = False
 
 
 class StopReason(StrEnum):
@@ -100,6 +117,12 @@ class UsageDelta(Struct, frozen=True, kw_only=True, tag=True):
     reasoning_tokens: int = 0
 
 
+class ToolUsesCleared(Struct, frozen=True, kw_only=True, tag=True):
+    """The provider itself cleared so many of the oldest tool uses before the model read the request."""
+
+    cleared_tool_uses: int
+
+
 class Finished(Struct, frozen=True, kw_only=True, tag=True):
     """The answer is whole."""
 
@@ -107,5 +130,13 @@ class Finished(Struct, frozen=True, kw_only=True, tag=True):
 
 
 Fragment = (
-    TextDelta | ThinkingDelta | ToolUseStart | ToolInputDelta | ToolUseEnd | ToolUseResult | UsageDelta | Finished
+    TextDelta
+    | ThinkingDelta
+    | ToolUseStart
+    | ToolInputDelta
+    | ToolUseEnd
+    | ToolUseResult
+    | UsageDelta
+    | ToolUsesCleared
+    | Finished
 )

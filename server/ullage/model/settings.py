@@ -168,7 +168,11 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
         float, Meta(gt=0, description="Seconds without a word from the server after which it is given up.")
     ] = 120.0
     context_editing: Annotated[
-        bool, Meta(description="Let the provider itself clear or compact, where its API offers that.")
+        bool,
+        Meta(
+            description="Let the provider itself clear old tool results and write compactions: Anthropic's API, for "
+            "models that can."
+        ),
     ] = False
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import anthropic
 import httpx2
-from anthropic.types import RawMessageStreamEvent
+from anthropic.types import RawMessageDeltaEvent, RawMessageStreamEvent
+from anthropic.types.beta import BetaContentBlock, BetaRawMessageStreamEvent
 
 from ullage.formats.anthropic_request import write_anthropic
 from ullage.formats.parsing import as_count
@@ -23,12 +24,15 @@ from ullage.model.answer import (
     UsageDelta,
 )
 from ullage.model.json_values import as_object
-from ullage.model.message import Message
+from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
+from ullage.providers.anthropic_context import LEAST_COMPACTED, applied, clearing, compaction, compactions
 from ullage.providers.failures import Refusal, translate_connection, translate_nonsense, translate_refusal
 from ullage.providers.request import ask_messages
 from ullage.service.model_ports import ProviderCapabilities
 
+_Event = RawMessageStreamEvent | BetaRawMessageStreamEvent
+_Events = anthropic.AsyncStream[RawMessageStreamEvent] | anthropic.AsyncStream[BetaRawMessageStreamEvent]
 _CACHED = {"type": "ephemeral"}
 _STOP_REASONS = {
     "max_tokens": StopReason.MAX_TOKENS,
@@ -40,7 +44,7 @@ _STOP_REASONS = {
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
     """The provider."""
-    return AnthropicProvider(name, make_client(settings, key))
+    return AnthropicProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
 
 def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropic:
@@ -54,29 +58,44 @@ def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropi
 
 
 class AnthropicProvider:
-    """Streams answers of Claude models, and of servers that speak their protocol."""
+    """Streams answers of Claude models, and of servers that speak their protocol. One that `manages_context` uses the
+    API's context editing and compaction, which are in beta."""
 
-    def __init__(self, name: str, client: anthropic.AsyncAnthropic) -> None:
+    def __init__(self, name: str, client: anthropic.AsyncAnthropic, *, manages_context: bool = False) -> None:
         self._name = name
         self._client = client
+        self._manages_context = manages_context
 
     @property
     def name(self) -> str:
         return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
-        return ProviderCapabilities(counts_tokens=True)
+        compacts = LEAST_COMPACTED if self._manages_context else None
+        # "Prompt caching", what invalidates the cache: a change of `tool_choice`, that of the messages.
+        return ProviderCapabilities(
+            counts_tokens=True,
+            manages_context=self._manages_context,
+            compacts_from=compacts,
+            caches_tool_choice=True,
+        )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         # Marks the end of the request as worth caching; the next request of the session begins with all of it.
         body: dict[str, Any] = {**_body(request), "max_tokens": request.max_tokens, "cache_control": _CACHED}
         reader = _EventReader()
         with self._translated():
-            events = await self._client.messages.create(stream=True, **body)
-            async with events:
+            async with await self._begin(request, body) as events:
                 async for event in events:
                     for fragment in reader.read(event):
                         yield fragment
+
+    async def _begin(self, request: ModelRequest, body: dict[str, Any]) -> _Events:
+        if request.compacts:
+            return await self._client.beta.messages.create(stream=True, **body, **compaction(request))
+        if request.clearing is not None:
+            return await self._client.beta.messages.create(stream=True, **body, **clearing(request.clearing))
+        return await self._client.messages.create(stream=True, **body)
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         with self._translated():
@@ -114,16 +133,22 @@ class AnthropicProvider:
 
 def _body(request: ModelRequest) -> dict[str, Any]:
     """What a request and a count of its tokens have in common."""
-    messages: tuple[Message, ...] = ask_messages(request)
-    written = write_anthropic(messages, request.tools)
+    written = write_anthropic(_messages(request), request.tools)
     body: dict[str, Any] = {"model": request.model, "messages": written.messages}
     if written.system is not None:
         body["system"] = written.system
     if written.tools:
         body["tools"] = written.tools
-        if request.tools_refused:
+        if request.tools_refused and not request.compacts:
             body["tool_choice"] = {"type": "none"}
     return body
+
+
+def _messages(request: ModelRequest) -> tuple[Message, ...]:
+    """A compaction has its instructions in a field of its own; only an answer may not come last in any request."""
+    if request.compacts and request.messages[-1].role is Role.USER:
+        return request.messages
+    return ask_messages(request)
 
 
 class _EventReader:
@@ -133,7 +158,7 @@ class _EventReader:
         self._calls = NativeCalls()
         self._usage: dict[str, Any] = {}
 
-    def read(self, event: RawMessageStreamEvent) -> list[Fragment]:
+    def read(self, event: _Event) -> list[Fragment]:
         """What an event adds. Kinds that are not known are passed over, as Anthropic's versioning policy asks."""
         match event.type:
             case "message_start":
@@ -145,11 +170,12 @@ class _EventReader:
             case "content_block_stop":
                 return self._calls.end(str(event.index))
             case "message_delta":
-                return self._finish(event.usage.model_dump(exclude_none=True), event.delta.stop_reason)
+                ended = self._finish(event.usage.model_dump(exclude_none=True), event.delta.stop_reason)
+                return ended if isinstance(event, RawMessageDeltaEvent) else [*applied(event), *ended]
             case _:
                 return []
 
-    def _begin(self, index: int, block: anthropic.types.ContentBlock) -> list[Fragment]:
+    def _begin(self, index: int, block: anthropic.types.ContentBlock | BetaContentBlock) -> list[Fragment]:
         match block.type:
             case "tool_use":
                 return self._calls.start(str(index), block.id, block.name)
@@ -170,6 +196,8 @@ class _EventReader:
                 return [ThinkingDelta(signature=delta.signature)]
             case "input_json_delta":
                 return self._calls.add(str(index), delta.partial_json)
+            case "compaction_delta" if delta.content:
+                return [TextDelta(text=delta.content)]
             case _:
                 return []
 
@@ -177,7 +205,8 @@ class _EventReader:
         """Later accounts are cumulative and may leave out what did not change."""
         self._usage |= usage
         reasoning = as_count(as_object(self._usage.get("output_tokens_details")).get("thinking_tokens"))
-        return [UsageDelta(usage=convert_usage(self._usage), reasoning_tokens=reasoning)]
+        beside = (convert_usage(part) for part in compactions(self._usage))
+        return [UsageDelta(usage=sum(beside, convert_usage(self._usage)), reasoning_tokens=reasoning)]
 
     def _finish(self, usage: dict[str, Any], reason: str | None) -> list[Fragment]:
         ended = self._calls.end_all()

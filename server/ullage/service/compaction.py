@@ -35,7 +35,7 @@ from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget
 from ullage.service.aside import aside
 from ullage.service.bring_back import look_up, with_files
-from ullage.service.hooks import after_compaction, before_compaction
+from ullage.service.hooks import Heard, after_compaction
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.prepared import tail_for, take_prepared
@@ -45,7 +45,6 @@ from ullage.service.teller import Teller
 from ullage.service.workspace import Workspace
 from ullage.summary.checks import Check
 from ullage.summary.privacy import hide
-from ullage.summary.redaction import redact
 from ullage.summary.request import SummaryRequest
 from ullage.summary.scoring import Judge
 from ullage.transcript.cut_points import groups
@@ -176,9 +175,10 @@ async def planned_on(
 
 
 async def compact(
-    workspace: Workspace, session_id: str, make_plan: MakePlan, attempt: Attempt = SUMMARIES[0]
+    workspace: Workspace, session_id: str, make_plan: MakePlan, attempt: Attempt, heard: Heard
 ) -> Compacted:
     """Plans, summarises as an attempt of the ladder says, and applies a compaction, telling every listener as it goes.
+    The person's hook is asked unless it was `heard` at an earlier attempt.
 
     Raises what `make_plan` raises, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
     edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
@@ -188,7 +188,7 @@ async def compact(
         teller = Teller(workspace, planned)
         teller.begun()
         try:
-            planned, request = await prepare(workspace, planned, attempt.focus)
+            planned, request = await prepare(workspace, planned, attempt.focus, heard)
             edit = apply(workspace, planned, await write_summary(workspace, planned, request, attempt, teller.chunk))
         except asyncio.CancelledError:
             teller.ended(CompactionStatus.CANCELLED)
@@ -212,7 +212,7 @@ def apply_and_tell(workspace: Workspace, planned: Planned, summary: Summary) -> 
 
 
 async def prepare(
-    workspace: Workspace, planned: Planned, focus: str, *, dry_run: bool = False
+    workspace: Workspace, planned: Planned, focus: str, heard: Heard, *, dry_run: bool = False
 ) -> tuple[Planned, SummaryRequest]:
     """The plan with what comes back with it, and what the summariser is asked, the person's hook having been heard.
 
@@ -220,7 +220,7 @@ async def prepare(
     """
     planned = with_files(planned, await look_up(workspace, workspace.session(planned.session_id)))
     request = summary_request(workspace, planned, focus)
-    return planned, replace(request, focus=await before_compaction(workspace, planned, request, dry_run=dry_run))
+    return planned, replace(request, focus=await heard.before(workspace, planned, request, dry_run=dry_run))
 
 
 async def write_summary(
@@ -297,7 +297,7 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     session = workspace.session(planned.session_id)
     if session.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
-    edit = finish(planned, summary)
+    edit = finish(workspace, planned, summary)
     # The cuts are listed with what they saved themselves.
     edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     session = workspace.record(session, *(ContextEdited(edit=edit) for edit in (*planned.cuts, edit)))
@@ -307,9 +307,10 @@ def apply(workspace: Workspace, planned: Planned, summary: Summary) -> Compactio
     return edit
 
 
-def finish(planned: Planned, summary: Summary) -> CompactionEdit:
+def finish(workspace: Workspace, planned: Planned, summary: Summary) -> CompactionEdit:
     """The edit a plan and a summary make. Whoever wrote the summary, no secret and nothing private stays in it."""
-    safe = hide(replace(summary, text=redact(summary.text), brought_back=planned.brought_back), planned.private)
+    text = workspace.reader.redact(summary.text)
+    safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
 
 

@@ -20,6 +20,7 @@ from ullage.service.compaction import (
     require_rest,
 )
 from ullage.service.fallback import compact_somehow, write_somehow
+from ullage.service.hooks import Heard
 from ullage.service.session import Previewed, Session
 from ullage.service.shrink import look_after, settled
 from ullage.service.workspace import Workspace
@@ -111,10 +112,10 @@ async def preview(workspace: Workspace, session_id: str, asked: Asked) -> Previe
     session = await settled(workspace, session_id)
     require_rest(workspace, session_id)
     planned = await plan_asked(workspace, session, asked)
-    planned, request = await prepare(workspace, planned, asked.focus, dry_run=True)
+    planned, request = await prepare(workspace, planned, asked.focus, Heard(), dry_run=True)
     summary = await write_somehow(workspace, planned, request, asked.focus)
     _keep(workspace.session(session_id), Previewed(planned=planned, summary=summary))
-    edit = finish(planned, summary)
+    edit = finish(workspace, planned, summary)
     return Preview(
         id=planned.stamp.id,
         summary=summary,
@@ -139,7 +140,7 @@ def commit(workspace: Workspace, session_id: str, preview_id: str, text: str | N
     summary = previewed.summary
     if text is not None:
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
-        _require_smaller(previewed.planned, summary)
+        _require_smaller(workspace, previewed.planned, summary)
     del session.previews[preview_id]
     return apply_and_tell(workspace, previewed.planned, summary)
 
@@ -159,9 +160,9 @@ def _keep(session: Session, previewed: Previewed) -> None:
     session.previews = {one.planned.stamp.id: one for one in kept}
 
 
-def _require_smaller(planned: Planned, summary: Summary) -> None:
+def _require_smaller(workspace: Workspace, planned: Planned, summary: Summary) -> None:
     """A compaction that makes the context grow helps nobody."""
-    grown = -finish(planned, summary).tokens_saved
+    grown = -finish(workspace, planned, summary).tokens_saved
     if grown >= 0:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")
 

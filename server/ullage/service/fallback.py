@@ -16,6 +16,7 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.service.compaction import Compacted, MakePlan, compact, write_summary
+from ullage.service.hooks import Heard
 from ullage.service.ladder import SUMMARIES, Attempt
 from ullage.service.notices import compaction_retried, offline_summary_used
 from ullage.service.session import Planned, Session
@@ -33,10 +34,11 @@ async def compact_somehow(
 ) -> Compacted:
     """`compact`, in as many tries as there are for this trigger. Raises what the last of them raised."""
     attempts, failure = _attempts(workspace, workspace.session(session_id), trigger, focus), None
+    heard = Heard()
     while True:
         attempt, *following = attempts
         try:
-            done = await compact(workspace, session_id, make_plan, attempt)
+            done = await compact(workspace, session_id, make_plan, attempt, heard)
         except (ProviderError, InvalidRequest) as error:
             attempts, failure = _left_after(error, following), error
             if not attempts:

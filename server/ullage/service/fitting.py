@@ -94,7 +94,7 @@ async def _try(workspace: Workspace, session: Session, attempt: _Attempt, focus:
         return None
     request = summary_request(workspace, planned, focus)
     summary = await write_summary(workspace, planned, request, replace(SUMMARIES[0], focus=focus))
-    after = compaction_block(finish(planned, summary)).context_size_after
+    after = compaction_block(finish(workspace, planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)
 
 

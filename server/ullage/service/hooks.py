@@ -82,6 +82,19 @@ async def before_compaction(workspace: Workspace, planned: Planned, request: Sum
     return "\n".join(filter(None, [request.focus, (answer.instructions or "")[:_MOST_INSTRUCTIONS]]))
 
 
+class Heard:
+    """What the hook before one compaction said, asked once however often its summary is tried."""
+
+    def __init__(self) -> None:
+        self._focus: str | None = None
+
+    async def before(self, workspace: Workspace, planned: Planned, request: SummaryRequest, *, dry_run: bool) -> str:
+        """`before_compaction`, or what it said."""
+        if self._focus is None:
+            self._focus = await before_compaction(workspace, planned, request, dry_run=dry_run)
+        return self._focus
+
+
 def after_compaction(workspace: Workspace, planned: Planned, edit: CompactionEdit, began: int) -> None:
     """Tells the hook in the background; `began` is Unix milliseconds."""
     command = workspace.settings.hooks.post_compact

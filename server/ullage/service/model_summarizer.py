@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.answer import Finished, Fragment, ModelRequest, TextDelta, UsageDelta
-from ullage.model.errors import AnswerBroken, ContextTooLong
+from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest
 from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
@@ -32,7 +32,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     """What the model is given to read: the live request as it stands, and by whom and how long it may be answered.
 
     `stays` are messages that are never left out, `sizes` the tokens of each, `fixed` those of all else; `window` is the
-    most tokens the model accepts, if known. `skip` pairs are left out from the start.
+    most tokens the model accepts, if known. `skip` pairs are left out from the start. `offers_tools` leaves it to our
+    instructions that none is called, as long as the request is one that the provider's cache knows.
     """
 
     request: ModelRequest
@@ -41,6 +42,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     fixed: int
     window: int | None = None
     skip: int = 0
+    offers_tools: bool = False
 
 
 class Watch(Struct, frozen=True, kw_only=True):
@@ -83,11 +85,18 @@ class ModelSummarizer:
             except ContextTooLong:
                 if begun:
                     raise
+            except (AnswerBroken, InvalidRequest):
+                if begun or not asked.compacts:
+                    raise
         raise ContextTooLong(f"{self.name} cannot read this conversation, it is too long even without its beginning")
 
     def _requests(self, instructions: int) -> Iterator[ModelRequest]:
-        """The request, then with less and less to read; those that cannot fit are not sent."""
+        """The request, then with less and less to read; those that cannot fit are not sent. Where the provider compacts
+        itself it is asked for that first: not every model can."""
         asked = replace(self._reading.request, tools_refused=True)
+        if asked.compacts:
+            yield asked
+            asked = replace(asked, compacts=False)
         read = None
         for count in _LEFT_OUT:
             messages = asked.messages
@@ -95,7 +104,7 @@ class ModelSummarizer:
                 messages = without_oldest(messages, self._reading.stays, max(count, self._reading.skip))
             if len(messages) != read and self._fits(messages, instructions):
                 read = len(messages)
-                yield replace(asked, messages=messages)
+                yield replace(asked, messages=messages, tools_refused=not self._reading.offers_tools or bool(count))
 
     def _fits(self, messages: Sequence[Message], instructions: int) -> bool:
         reading = self._reading

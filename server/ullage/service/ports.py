@@ -142,6 +142,10 @@ class SessionStore(Protocol):
         thread may call it. Returns how many records are left, 0 once the index is complete."""
         ...
 
+    def version(self) -> int:
+        """A number that is another one once another process, or another opening of the store, has written to it."""
+        ...
+
     def load_calibration(self, model: str) -> bytes | None:
         """What was learned about a model's token counts."""
         ...

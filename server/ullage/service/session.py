@@ -8,11 +8,14 @@ from msgspec import Struct
 
 from ullage.edits.compaction import CompactionPlan, Summary
 from ullage.edits.counted import CountedView, Stamp
+from ullage.memory.tool import NAME
 from ullage.model.blocks import BroughtBack, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, ShortenEdit
 from ullage.model.events import (
     ContextEdited,
     ContextWarned,
+    EditReverted,
+    Event,
     MessageAppended,
     ModelChanged,
     Record,
@@ -109,6 +112,9 @@ class Session:
         self.told_due = False
         self.previews: dict[str, Previewed] = {}
         self._cost = cost
+        self._memory_uses: set[str] = set()
+        # Edits that were in force at this place of the log and no longer are, or the other way round.
+        self._otherwise: set[str] = set()
 
     @property
     def model(self) -> str:
@@ -140,6 +146,8 @@ class Session:
             else:
                 self.recount()
             self.alarm = state.alarm
+            for message in self.transcript.view:
+                self._note_memory_uses(message)
         self.transcript.expect_reverts(stored.records)
         self._fold(stored.records)
         self.tracker.trust(kept)
@@ -172,7 +180,9 @@ class Session:
     def _fold(self, records: Sequence[Record]) -> None:
         for record in records:
             self.transcript.apply(record)
-            self._count(record)
+            self._count(record.event)
+            self._account(record.event, record.timestamp)
+            self._edit(record.event)
 
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
         """Counts with another counter from here on: the model changed."""
@@ -182,13 +192,13 @@ class Session:
 
     def recount(self) -> None:
         """Counts the whole view again."""
-        self.counts = {message.id: self.counter.break_down(message) for message in self.transcript.view}
+        self.counts = {message.id: self._break_down(message) for message in self.transcript.view}
         self.tracker.declare_tools(self.counter.count_tools(self.transcript.tools))
         self._tell_tracker()
 
     def count(self, message: Message) -> MessageCount:
         """A message's count, to be stored with it."""
-        return MessageCount(counter=self.counter.name, parts=self.counter.break_down(message))
+        return MessageCount(counter=self.counter.name, parts=self._break_down(message))
 
     def counted_view(self) -> CountedView:
         """The view with calibrated counts, for planning an edit.
@@ -210,29 +220,60 @@ class Session:
         scale = self.tracker.calibration.scale
         return [ceil(scale(self.counts[item.message.id].total)) for item in items]
 
-    def _count(self, record: Record) -> None:
-        match record.event:
+    def _break_down(self, message: Message) -> Breakdown:
+        """A message's count; messages come in their order, since what the memory tool returned is known by its use."""
+        self._note_memory_uses(message)
+        return self.counter.break_down(message, self._memory_uses)
+
+    def _note_memory_uses(self, message: Message) -> None:
+        uses = (block for block in message.content if isinstance(block, ToolUseBlock))
+        self._memory_uses.update(use.id for use in uses if use.name == NAME)
+
+    def _count(self, event: Event) -> None:
+        match event:
             case MessageAppended(message=message, count=count):
                 known = count is not None and count.counter == self.counter.name
-                parts = count.parts if count is not None and known else self.counter.break_down(message)
+                parts = count.parts if count is not None and known else self._break_down(message)
+                self._note_memory_uses(message)
                 self.counts[message.id] = parts
                 self.tool_uses += sum(isinstance(block, ToolUseBlock) for block in message.content)
                 self.tracker.append(message.id, message.role, parts)
-            case UsageReported(usage=usage, message_id=message_id):
-                self.tracker.report(usage, message_id, record.timestamp)
-                self.bill = self.bill.charge(message_id, self._cost(self.model, usage))
-            case SummaryReported(usage=usage, model=model):
-                self.tracker.spend(usage)
-                self.bill = self.bill.add(self._cost(model, usage))
             case ModelChanged():
                 # What was reported before is another model's.
                 self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
-            case ContextEdited(edit=edit) if not self.transcript.is_reverted(edit.id):
-                self._recount_edited(edit)
             case ContextWarned(used=used, again_below=again_below):
                 self.alarm = Alarm(used=used, again_below=again_below)
+            case _:
+                pass
+
+    def _account(self, event: Event, timestamp: int) -> None:
+        match event:
+            case UsageReported(usage=usage, message_id=message_id):
+                if self._otherwise:
+                    # It speaks of another context than the one that is being built.
+                    self.tracker.spend(usage)
+                else:
+                    self.tracker.report(usage, message_id, timestamp)
+                self.bill = self.bill.charge(message_id, self._cost(self.model, usage))
+            case SummaryReported(usage=usage, model=model):
+                self.tracker.spend(usage)
+                self.bill = self.bill.add(self._cost(model, usage))
+            case _:
+                pass
+
+    def _edit(self, event: Event) -> None:
+        match event:
+            case ContextEdited(edit=edit) if self.transcript.is_reverted(edit.id):
+                self._otherwise.add(edit.id)
+            case ContextEdited(edit=edit):
+                self._recount_edited(edit)
+            case EditReverted(edit_id=edit_id, reverted=reverted):
+                if reverted == self.transcript.is_reverted(edit_id):
+                    self._otherwise.discard(edit_id)
+                else:
+                    self._otherwise.add(edit_id)
             case _:
                 pass
 
@@ -244,7 +285,7 @@ class Session:
             self.tool_uses = 0
         touched = touched_ids(edit)
         self.counts = {
-            message.id: self.counter.break_down(message) if message.id in touched else self.counts[message.id]
+            message.id: self._break_down(message) if message.id in touched else self.counts[message.id]
             for message in self.transcript.view
         }
         self._tell_tracker()

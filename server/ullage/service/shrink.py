@@ -56,6 +56,7 @@ _log = logging.getLogger(__name__)
 # Looking for something to clear costs time in proportion to the context; after a vain look, the context must have
 # grown by this share of what clearing must save.
 _RETRY_SHARE = 0.25
+_CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
 # A hook that held a compaction back is asked again once the context has grown by this share of usable.
 _VETO_SHARE = 0.02
 
@@ -168,8 +169,9 @@ def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Actio
     held_back = session.used < session.vetoed_at + int(budget.usable * _VETO_SHARE)
     waits = session.breaker.is_open or held_back or workspace.settings.summary.confirm
     if action is Action.COMPACT and waits and not budget.overflow(session.used):
-        return Action.CLEAR
-    return action
+        action = Action.CLEAR
+    # What the provider clears itself need not be cleared here.
+    return Action.NONE if action in _CLEARING and session.id in workspace.turns.managed else action
 
 
 def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:

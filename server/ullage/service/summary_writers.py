@@ -65,17 +65,30 @@ def _reading(workspace: Workspace, session: Session, skip: int) -> Reading:
         *(message.id for message in messages if message.compaction),
     }
     return Reading(
-        request=_request(workspace, session, limits.max_output),
+        request=_request(workspace, session, limits.max_output, compacts=_compacts(workspace, session, skip)),
         stays=frozenset(stays),
         sizes={message.id: tokens for message, tokens in zip(messages, view.tokens, strict=True)},
         fixed=view.fixed,
         window=limits.input,
         skip=skip,
+        offers_tools=_offers_tools(workspace, session, skip),
     )
 
 
-def _request(workspace: Workspace, session: Session, max_output: int | None) -> ModelRequest:
-    live = live_request(workspace, session)
+def _compacts(workspace: Workspace, session: Session, skip: int) -> bool:
+    """Whether the provider itself is to compact."""
+    least = _provider(workspace, session).capabilities(_model(workspace, session)).compacts_from
+    return least is not None and session.used >= least and not skip
+
+
+def _offers_tools(workspace: Workspace, session: Session, skip: int) -> bool:
+    """Whether refusing the tools would cost the cache. Another model's, and that of other messages, is none of ours."""
+    capabilities = _provider(workspace, session).capabilities(_model(workspace, session))
+    return capabilities.caches_tool_choice and not workspace.settings.summary.model and not skip
+
+
+def _request(workspace: Workspace, session: Session, max_output: int | None, *, compacts: bool) -> ModelRequest:
+    live = replace(live_request(workspace, session), compacts=compacts)
     if not workspace.settings.summary.model:
         return live
     return replace(live, model=workspace.settings.summary.model, max_tokens=max_output or DEFAULT_MAX_TOKENS)

@@ -15,11 +15,13 @@ class _Place:
 
 class TurnQueue:
     """One turn per session at a time, the others in the order they came. `replayed` are sessions that a recording
-    answers in, `permitted` the tools that the person always allows, by session."""
+    answers in, `managed` those whose provider clears old tool uses itself, `permitted` the tools that the person always
+    allows, by session."""
 
     def __init__(self) -> None:
         self.running: dict[str, asyncio.Task[Any]] = {}
         self.replayed: set[str] = set()
+        self.managed: set[str] = set()
         self.permitted: dict[str, set[str]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._places: dict[str, list[_Place]] = {}
@@ -66,4 +68,5 @@ class TurnQueue:
         if session_id in self.running:
             await asyncio.wait([self.running[session_id]])
         self.replayed.discard(session_id)
+        self.managed.discard(session_id)
         self.permitted.pop(session_id, None)

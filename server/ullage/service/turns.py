@@ -17,6 +17,7 @@ from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, TextConte
 from ullage.model.usage import Usage
 from ullage.service.first_count import count_first_prompt
 from ullage.service.live_request import live_request
+from ullage.service.provider_edits import note_cleared, with_clearing
 from ullage.service.recall import message_lines
 from ullage.service.retries import stream_with_retries
 from ullage.service.sessions import append, declare_tools
@@ -76,6 +77,10 @@ def _prepare(turn: Turn) -> None:
         turn.workspace.turns.replayed.add(turn.session_id)
         return
     turn.workspace.turns.replayed.discard(turn.session_id)
+    if capabilities.manages_context:
+        turn.workspace.turns.managed.add(turn.session_id)
+    else:
+        turn.workspace.turns.managed.discard(turn.session_id)
     declared = turn.session.transcript.tools
     names = {tool.name for tool in declared}
     missing = [tool for tool in turn.workspace.ports.toolbox.definitions if tool.name not in names]
@@ -125,13 +130,14 @@ async def _request(turn: Turn) -> ModelRequest:
     budget = turn.workspace.budget(session)
     if budget is not None and session.used > budget.usable:
         session = fit_limit(turn.workspace, session, budget.usable)
-    return live_request(turn.workspace, session)
+    return with_clearing(turn.workspace, session, live_request(turn.workspace, session))
 
 
 async def _keep(turn: Turn, message_id: str, answer: PartialAnswer) -> None:
     """Appends what the model said. Calls of an answer that was cut off will not be made, and are answered so."""
     if not answer.content:
         return
+    note_cleared(turn.workspace, turn.session_id, answer.cleared_tool_uses)
     now = turn.workspace.ports.clock.now()
     messages = [Message(id=message_id, role=Role.ASSISTANT, content=answer.content, timestamp=now)]
     if answer.stop_reason is None and any(answer.tool_uses):

@@ -150,6 +150,12 @@ class SqliteStore:
         """Implements `SessionStore.index_some`."""
         return self._searcher.index_some(session_id)
 
+    def version(self) -> int:
+        """Implements `SessionStore.version`."""
+        with self._reading() as connection:
+            (version,) = connection.execute("PRAGMA data_version").fetchone()
+        return version
+
     def load_calibration(self, model: str) -> bytes | None:
         """Implements `SessionStore.load_calibration`."""
         with self._reading() as connection:

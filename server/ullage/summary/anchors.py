@@ -23,10 +23,8 @@ _TICKET = re.compile(r"[A-Za-z]{2,}-[A-Za-z]*\d\w*")
 _CLINGING = ".,:;-/"
 
 
-@lru_cache(maxsize=16_384)
 def find_anchors(text: str) -> tuple[str, ...]:
-    """The anchors of `text` in the order they stand, each once. Remembered: agents see the same
-    text again and again."""
+    """The anchors of `text` in the order they stand, each once."""
     found: dict[str, None] = {}
     for candidate in dict.fromkeys(_CANDIDATE.findall(text)):
         name = candidate.rstrip(_CLINGING)
@@ -37,7 +35,7 @@ def find_anchors(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def is_anchor(name: str) -> bool:
-    """Whether a single candidate is worth remembering."""
+    """Whether a single candidate is worth remembering. Remembered itself: a text's words are few."""
     if len(name) < 4 or name.isdigit():
         return False
     if "/" in name:

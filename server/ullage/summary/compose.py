@@ -9,7 +9,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.summary.anchors import find_anchors
-from ullage.summary.checks import MANY, Check, checked, go_on
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.excerpts import clip
 from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
@@ -22,7 +22,7 @@ from ullage.summary.previous import read_previous
 from ullage.summary.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.summary.task import constraints_of, requests_of, task_of
-from ullage.summary.weights import Mention, count_mentions, mentions_focus, weigh
+from ullage.summary.weights import Mention, count_mentions, focused, mentions_focus, weigh
 from ullage.summary.work import next_of, plan_of, recent_of, state_of
 from ullage.tokens.counter import TokenCounter
 
@@ -84,8 +84,8 @@ def compose(
     """Summary and ledger for `request`, at most `request.max_tokens` by `count(render_marker(...))`.
 
     The smallest result is one line and an empty ledger; a budget below that is overrun by it. What `reader` has read
-    before is not read again. `check` is asked every few milliseconds, however long the history is; what it raises ends
-    the work.
+    before is not read again. `check` is asked at every step, of some milliseconds but in histories of millions of
+    tokens; what it raises ends the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
     sources = _read(request, focus, reader or Reader(), check)
@@ -101,12 +101,13 @@ def _read(request: SummaryRequest, focus: frozenset[str], reader: Reader, check:
     behind = range(history.end_index, history.end_index + len(request.tail))
     tail = read_history(request.tail, behind, reader, check=check)
     mentions = count_mentions(history.excerpts, tail.excerpts, check)
-    weights = weigh(mentions, focus, check)
+    unfocused = weigh(mentions, check)
+    weights = focused(unfocused, focus)
     carried = read_previous(request.previous)
     for item in carried:
         for name in item.anchors:
             weights.setdefault(name, _FROZEN_WEIGHT)
-    ledger = collect_from(history, mentions, check)
+    ledger = collect_from(history, mentions, unfocused, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
     return _Sources(
@@ -135,8 +136,8 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check) -
     history = sources.history
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
     findings, details = (
-        list(checked(findings_of(history), check, MANY)),
-        list(checked(details_of(history), check, MANY)),
+        list(findings_of(history, check)),
+        list(details_of(history, check)),
     )
     errors = list(errors_of(history, check))
     _write_task(page, sources, check)

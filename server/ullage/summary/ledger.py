@@ -37,15 +37,18 @@ _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
     """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
     history = read_history(messages, indices, Reader())
-    return collect_from(history, count_mentions(history.excerpts))
+    mentions = count_mentions(history.excerpts)
+    return collect_from(history, mentions, weigh(mentions))
 
 
-def collect_from(history: History, mentions: Mapping[str, Mention], check: Check = go_on) -> ArtifactLedger:
-    """As `collect`, for a history that was read already."""
+def collect_from(
+    history: History, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
+) -> ArtifactLedger:
+    """As `collect`, for a history that was read and weighed already."""
     return _ranked(
         _files(history, check),
         _commands(history),
-        _identifiers(history, mentions, check),
+        _identifiers(history, mentions, weights, check),
     )
 
 
@@ -157,8 +160,9 @@ def _commands(history: History) -> Iterator[CommandArtifact]:
             )
 
 
-def _identifiers(history: History, mentions: Mapping[str, Mention], check: Check) -> list[IdentifierArtifact]:
-    weights = weigh(mentions, check=check)
+def _identifiers(
+    history: History, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check
+) -> list[IdentifierArtifact]:
     spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
     best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
     contexts = _contexts(history.excerpts, frozenset(best), check)

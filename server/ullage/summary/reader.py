@@ -14,7 +14,7 @@ from ullage.summary.anchors import find_anchors
 from ullage.summary.commands import read_command
 from ullage.summary.excerpts import RESULT_LIMIT, blocks, head_and_tail, prose
 from ullage.summary.outcomes import judge, telling
-from ullage.summary.redaction import clean
+from ullage.summary.redaction import clean, redact
 from ullage.summary.remembered import ROOM, Remembered
 from ullage.transcript.commands import FENCE
 
@@ -34,11 +34,12 @@ class Reader:
 
     def __init__(self, room: int = ROOM) -> None:
         self.clean = Remembered(clean, room)
-        self.said = Remembered(_read_prose, room)
+        self.redact = Remembered(redact, room)
         self.command = Remembered(read_command, room)
         self.names = Remembered(find_anchors, room)
-        self._called = Remembered(partial(_read_lines, CALL_LIMIT), room)
-        self._shown = Remembered(partial(_read_lines, RESULT_LIMIT), room)
+        self.said = Remembered(self._read_prose, room)
+        self._called = Remembered(partial(self._read_lines, CALL_LIMIT), room)
+        self._shown = Remembered(partial(self._read_lines, RESULT_LIMIT), room)
         self._ends = {failed: Remembered(partial(_read_end, failed), room) for failed in (None, False, True)}
 
     def called(self, text: str) -> tuple[Piece, ...]:
@@ -53,20 +54,17 @@ class Reader:
         """How a command ended and the line of its output that tells most; `failed` is what its tool reported."""
         return self._ends[failed](telling(output))
 
+    def _read_prose(self, text: str) -> tuple[Piece, ...]:
+        cleaned = clean(text)
+        return self._pieces(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned))
 
-def _read_prose(text: str) -> tuple[Piece, ...]:
-    cleaned = clean(text)
-    return _pieces(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned))
+    def _read_lines(self, limit: int, text: str) -> tuple[Piece, ...]:
+        return self._pieces(blocks(clean(text), limit))
 
-
-def _read_lines(limit: int, text: str) -> tuple[Piece, ...]:
-    return _pieces(blocks(clean(text), limit))
+    def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
+        return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
 
 
 def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
     outcome, detail = judge(output, failed)
     return outcome, clean(detail)
-
-
-def _pieces(texts: list[str]) -> tuple[Piece, ...]:
-    return tuple(Piece(text=text, anchors=find_anchors(text)) for text in texts)

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.calls import result_text
 from ullage.summary.checks import Check
 from ullage.summary.excerpts import head_and_tail
 from ullage.summary.history import typed_text
 from ullage.summary.reader import Reader
-from ullage.summary.redaction import redact
 from ullage.transcript.commands import fenced_command
 
 # A person's own words are few and not to be had again; what tools returned can be asked for.
@@ -43,7 +41,7 @@ class Judge:
     def may_stay(self, group: range) -> bool:
         """Whether no secret is in it."""
         self._check()
-        return not any(_holds_secret(self._messages[place]) for place in group)
+        return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
 
 
 def _names(reader: Reader, message: Message) -> tuple[str, ...]:
@@ -57,9 +55,9 @@ def _is_prompt(messages: Sequence[Message], place: int) -> bool:
     return place == 0 or not fenced_command(messages, place - 1)
 
 
-def _holds_secret(message: Message) -> bool:
+def _holds_secret(reader: Reader, message: Message) -> bool:
     text = "\n".join(_texts(message))
-    return redact(text) != text
+    return reader.redact(text) != text
 
 
 def _texts(message: Message) -> Iterator[str]:
@@ -68,4 +66,4 @@ def _texts(message: Message) -> Iterator[str]:
         if isinstance(block, ToolResultBlock):
             yield result_text(block)
         elif isinstance(block, ToolUseBlock):
-            yield msgspec.json.encode(block.input).decode()
+            yield encode_json(block.input).decode()

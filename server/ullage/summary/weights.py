@@ -55,14 +55,16 @@ def count_mentions(
     return mentions
 
 
-def weigh(
-    mentions: Mapping[str, Mention], focus: frozenset[str] = frozenset(), check: Check = go_on
-) -> dict[str, float]:
-    """A weight per anchor, 0 to 8; names that hold a focus word weigh three times as much."""
-    return {
-        name: weight_of(mention) * (_FOCUS_FACTOR if focus and mentions_focus(name, focus) else 1.0)
-        for name, mention in checked(mentions.items(), check, MANY)
-    }
+def weigh(mentions: Mapping[str, Mention], check: Check = go_on) -> dict[str, float]:
+    """A weight per anchor, 0 to 8."""
+    return {name: weight_of(mention) for name, mention in checked(mentions.items(), check, MANY)}
+
+
+def focused(weights: Mapping[str, float], focus: frozenset[str]) -> dict[str, float]:
+    """The weights; names that hold a focus word weigh three times as much."""
+    if not focus:
+        return dict(weights)
+    return {name: weight * (_FOCUS_FACTOR if mentions_focus(name, focus) else 1.0) for name, weight in weights.items()}
 
 
 def weight_of(mention: Mention) -> float:

@@ -1,6 +1,6 @@
 """What a token counter is. Implementations: `tiktoken_counter`, `approximate`; `registry` chooses one."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Protocol
 
 from ullage.model.message import Message, ToolDefinition
@@ -36,6 +36,7 @@ class TokenCounter(Protocol):
         """Tokens the definitions of offered tools add to a prompt."""
         ...
 
-    def break_down(self, message: Message) -> Breakdown:
-        """`count_message` by kind; its `total` equals `count_message`."""
+    def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
+        """`count_message` by kind; its `total` equals `count_message`. Results of the tool uses with the ids
+        `memory_uses` count as memory."""
         ...

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import ceil
 
 from ullage.model.blocks import (
@@ -55,13 +55,14 @@ class MessageCounter(ABC):
             return self.count(render_typescript(tools)) + TYPESCRIPT_OVERHEAD
         return self.count(render_json(tools)) + self.family.tool_prompt + self.family.per_tool * len(tools)
 
-    def break_down(self, message: Message) -> Breakdown:
-        """A message's tokens by kind. Framing counts with the messages, or with the system prompt."""
+    def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
+        """A message's tokens by kind, results of the tool uses `memory_uses` among the memory. Framing counts with the
+        messages, or with the system prompt."""
         if message.role is Role.SYSTEM and message.compaction is None:
             return Breakdown(system_prompt=self.family.per_message + sum(map(self._count_block, message.content)))
         tokens = {"messages": 0, "memory": 0, "tool_results": 0, "summary": 0}
         for block in message.content:
-            tokens[_kind(block)] += self._count_block(block)
+            tokens[_kind(block, memory_uses)] += self._count_block(block)
         # A provider frames each tool result by itself; a message of nothing else has no frame of its own.
         if not message.content or any(not isinstance(block, ToolResultBlock) for block in message.content):
             tokens["messages"] += self.family.per_message
@@ -91,8 +92,10 @@ class MessageCounter(ABC):
                 return self.count(part.uri) + self.count(part.text or "")
 
 
-def _kind(block: Block) -> str:
+def _kind(block: Block, memory_uses: Container[str]) -> str:
     match block:
+        case ToolResultBlock() if block.tool_use_id in memory_uses:
+            return "memory"
         case ToolResultBlock():
             return "tool_results"
         case CompactionBlock():

@@ -108,7 +108,8 @@ class ContextTracker:
         before = self._counted
         self._parts += parts
         self._messages += 1
-        if role is Role.USER and self._answered and not parts.tool_results:
+        # Results alone, also those of the memory tool, have no frame: they begin no turn.
+        if role is Role.USER and self._answered and parts.messages and not parts.tool_results:
             self._turn += 1
         self._answered = role is Role.ASSISTANT
         self._recent[message_id] = Counted(

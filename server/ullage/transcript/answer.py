@@ -14,6 +14,7 @@ from ullage.model.answer import (
     ToolInputDelta,
     ToolUseEnd,
     ToolUseResult,
+    ToolUsesCleared,
     ToolUseStart,
     UsageDelta,
 )
@@ -25,7 +26,8 @@ class PartialAnswer:
     """Takes fragments in; gives what can be kept of them at any time.
 
     A tool call counts once it is whole. `faults` names the calls whose input could not be read, with the reason;
-    `results` are those of calls that need not be made, by the call's id.
+    `results` are those of calls that need not be made, by the call's id; `cleared_tool_uses` counts the old ones that
+    the provider itself cleared before the model read the request.
     """
 
     def __init__(self) -> None:
@@ -35,6 +37,7 @@ class PartialAnswer:
         self._faults: dict[str, str] = {}
         self.results: dict[str, ToolResultBlock] = {}
         self.usage: Usage | None = None
+        self.cleared_tool_uses = 0
         self.stop_reason: StopReason | None = None
 
     @property
@@ -72,6 +75,8 @@ class PartialAnswer:
                 self.results[result.tool_use_id] = result
             case UsageDelta(usage=usage, reasoning_tokens=reasoning):
                 self.usage = replace(usage, reasoning_tokens=reasoning) if reasoning else usage
+            case ToolUsesCleared(cleared_tool_uses=count):
+                self.cleared_tool_uses = count
             case Finished(stop_reason=reason):
                 self._end_thinking()
                 self._end_text()

@@ -1,7 +1,7 @@
 """A provider on the loopback: replies as it is told, judges each request, counts it, and refuses what does not fit."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Any
@@ -24,6 +24,7 @@ class Received(Struct, kw_only=True):
 
     path: str
     body: Json
+    headers: Mapping[str, str] = {}
     tokens: int = 0
     violations: list[str] = []
     over_window: bool = False
@@ -66,7 +67,7 @@ class WireServer:
             yield self
 
     async def _handle(self, exchange: Exchange) -> None:
-        received = Received(path=exchange.path.partition("?")[0], body=exchange.body)
+        received = Received(path=exchange.path.partition("?")[0], body=exchange.body, headers=exchange.headers)
         self.received.append(received)
         try:
             if exchange.method == "GET":

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from anthropic.types import MessageTokensCount, ModelInfo, RawMessageStreamEvent
+from anthropic.types.beta import BetaRawMessageStreamEvent
 from openai.types import Model
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
@@ -11,6 +12,7 @@ from openai.types.responses.input_token_count_response import InputTokenCountRes
 from pydantic import TypeAdapter
 
 from support.wire.account import Account
+from support.wire.anthropic_context import ManagedAnthropicWire
 from support.wire.clients import DIALECTS
 from support.wire.replies import REFUSALS, Call, Fault, Redacted, Refuse, Reply, Say, Stop, Think
 
@@ -51,6 +53,34 @@ def test_an_anthropic_and_a_responses_answer_have_every_kind_of_event(kind: str)
         "openai_chat": {""},
     }
     assert names == expected[kind]
+
+
+@pytest.mark.parametrize("edit", ["clear_tool_uses_20250919", "compact_20260112"])
+def test_context_managed_by_the_provider_is_told_in_events_that_the_sdk_knows(edit: str) -> None:
+    wire, known = ManagedAnthropicWire(), TypeAdapter[Any](BetaRawMessageStreamEvent)
+    call: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {}}
+    result: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "word " * 50}],
+    }
+    messages: list[dict[str, Any]] = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    options: dict[str, Any] = {
+        "trigger": {"type": "input_tokens", "value": 9},
+        "keep": {"value": 0},
+        "exclude_tools": [],
+    }
+    wire.items({"messages": messages, "context_management": {"edits": [{"type": edit, **options}]}})
+    events = [data for _, data in wire.events("test-model", Reply(parts=PARTS), ACCOUNT) if data["type"] != "ping"]
+    for data in events:
+        known.validate_python(data)
+    (end,) = [data for data in events if data["type"] == "message_delta"]
+    if edit == "compact_20260112":
+        assert end["delta"]["stop_reason"] == "compaction"
+        assert any(data.get("delta", {}).get("type") == "compaction_delta" for data in events)
+    else:
+        (applied,) = end["context_management"]["applied_edits"]
+        assert applied["cleared_tool_uses"] == 1
 
 
 def test_a_failed_response_is_one_that_the_sdk_knows() -> None:

@@ -70,6 +70,13 @@ def test_claude_sees_a_multiline_input_unescaped() -> None:
     assert GPT.count_message(call) > GPT.count(text) * 1.2
 
 
+def test_what_the_memory_tool_returned_counts_as_memory() -> None:
+    notes = message(ToolResultBlock(tool_use_id="t1", content=(TextBlock(text=TEXT),)))
+    parts = GPT.break_down(notes, {"t1"})
+    assert (parts.memory, parts.tool_results) == (GPT.count_message(notes), 0)
+    assert GPT.break_down(notes, {"t2"}).memory == 0
+
+
 @pytest.mark.parametrize(
     "uri", ["file:///p/CLAUDE.md", "file:///p/AGENTS.md", "MEMORY.md", "/memories/notes.txt", "/p/CLAUDE.local.md"]
 )

@@ -199,7 +199,7 @@ M.settings = {
           default = 120.0,
         },
         contextEditing = {
-          description = 'Let the provider itself clear or compact, where its API offers that.',
+          description = "Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can.",
           type = 'boolean',
           default = false,
         },

@@ -448,7 +448,7 @@
 ---@field models? string[] Models it serves; names may end in `*`.
 ---@field nativeTools? boolean The server understands tool calls. Default true.
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
----@field contextEditing? boolean Let the provider itself clear or compact, where its API offers that. Default false.
+---@field contextEditing? boolean Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can. Default false.
 
 --- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"

@@ -1,0 +1,60 @@
+"""Anthropic's own context editing and compaction, both in beta: what a request says of them, and what comes back.
+
+Shapes as in Anthropic's documents "Context editing" (`clear_tool_uses_20250919`) and "Compaction" (`compact_20260112`).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from anthropic.types.beta import BetaRawMessageDeltaEvent
+
+from ullage.model.answer import Fragment, ModelRequest, ToolUseClearing, ToolUsesCleared
+from ullage.model.json_values import JsonObject, as_objects
+
+_EDITING = "context-management-2025-06-27"
+_COMPACTION = "compact-2026-01-12"
+# The API takes no lower trigger. What has fewer tokens it would answer instead of compacting it.
+LEAST_COMPACTED = 50_000
+
+
+def clearing(asked: ToolUseClearing) -> dict[str, Any]:
+    """What a request says, beside its body, to have old tool uses cleared."""
+    edit: dict[str, Any] = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": _tokens(asked.trigger),
+        "keep": {"type": "tool_uses", "value": asked.keep},
+        "exclude_tools": list(asked.exclude_tools),
+        "clear_tool_inputs": asked.clear_tool_inputs,
+    }
+    if asked.clear_at_least:
+        edit["clear_at_least"] = _tokens(asked.clear_at_least)
+    return {"betas": [_EDITING], "context_management": {"edits": [edit]}}
+
+
+def compaction(request: ModelRequest) -> dict[str, Any]:
+    """What a request says, beside its body, to be answered with a compaction alone."""
+    edit: dict[str, Any] = {
+        "type": "compact_20260112",
+        "trigger": _tokens(LEAST_COMPACTED),
+        "pause_after_compaction": True,
+    }
+    if request.instructions:
+        edit["instructions"] = request.instructions
+    return {"betas": [_COMPACTION], "context_management": {"edits": [edit]}}
+
+
+def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
+    """What the provider says it cleared."""
+    edits = event.context_management.applied_edits if event.context_management else []
+    for edit in edits:
+        if edit.type == "clear_tool_uses_20250919":
+            yield ToolUsesCleared(cleared_tool_uses=edit.cleared_tool_uses)
+
+
+def compactions(usage: Mapping[str, Any]) -> Iterator[JsonObject]:
+    """The accounts of compactions, which an answer's own account leaves out."""
+    return (part for part in as_objects(usage.get("iterations")) if part.get("type") == "compaction")
+
+
+def _tokens(value: int) -> dict[str, Any]:
+    return {"type": "input_tokens", "value": value}

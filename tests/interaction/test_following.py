@@ -1,0 +1,74 @@
+"""Two processes on one store: what one does to a session that the other has open, the other tells a moment later."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.build import assistant, user
+from support.workspace import Recorder
+from ullage.app.compose import open_workspace
+from ullage.model.errors import SessionNotFound
+from ullage.model.events import SessionCreated
+from ullage.model.settings import Settings, SummarySettings
+from ullage.service.follow import Follower
+from ullage.service.sessions import append, delete_session, new_session
+from ullage.service.workspace import Workspace
+
+SETTINGS = Settings(model="gpt-4o", summary=SummarySettings(writer="offline"))
+
+
+class Two:
+    """The one who writes, and the one who looks, with what its listener was told."""
+
+    def __init__(self, writer: Workspace, looker: Workspace) -> None:
+        self.writer = writer
+        self.looker = looker
+        self.session_id = new_session(writer, SessionCreated(cwd="/project")).id
+        self.told = Recorder()
+        looker.bus.listen(self.told)
+        looker.session(self.session_id)
+        self.follower = Follower(looker)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Two]:
+    store = tmp_path / "sessions.db"
+    with open_workspace(store, SETTINGS) as writer, open_workspace(store, SETTINGS) as looker:
+        yield Two(writer, looker)
+
+
+async def test_what_was_said_elsewhere_is_told_with_its_title_and_size(two: Two) -> None:
+    await append(two.writer, two.session_id, [user("m1", "Rename the parser"), assistant("m2")], None)
+    two.follower.look()
+    told = two.told.take()
+    assert [update["sessionUpdate"] for update in told] == ["session_info_update", "usage_update"]
+    assert told[0]["title"] == "Rename the parser"
+    assert told[1]["used"] == two.writer.session(two.session_id).used
+
+
+async def test_nothing_is_told_twice_nor_of_what_was_done_here(two: Two) -> None:
+    await append(two.writer, two.session_id, [user("m1")], None)
+    two.follower.look()
+    two.told.take()
+    two.follower.look()
+    await append(two.looker, two.session_id, [assistant("m2")], None)
+    two.told.take()
+    two.follower.look()
+    assert two.told.take() == []
+
+
+async def test_sessions_that_are_not_open_here_are_not_opened(two: Two) -> None:
+    other = new_session(two.writer, SessionCreated(cwd="/other")).id
+    await append(two.writer, other, [user("m1")], None)
+    two.follower.look()
+    assert two.told.take() == []
+    assert not two.looker.is_open(other)
+
+
+async def test_a_session_that_was_deleted_elsewhere_is_let_go(two: Two) -> None:
+    await delete_session(two.writer, two.session_id)
+    two.follower.look()
+    assert not two.looker.is_open(two.session_id)
+    with pytest.raises(SessionNotFound):
+        two.looker.session(two.session_id)
