@@ -42,7 +42,7 @@ class Agent:
         return self._process is not None
 
     async def start(self) -> None:
-        """Starts the process. Raises `InputError` where there is no such program."""
+        """Starts the process. Raises `InvalidRequest` where there is no such program."""
         process = await start_agent(self.command)
         self._process, self._outlet = process, Outlet(process.sink)
         self._reading = asyncio.ensure_future(self._read(process))

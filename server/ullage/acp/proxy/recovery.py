@@ -19,7 +19,7 @@ from ullage.model.events import AgentAttached
 
 async def bring_back(connection: Connection, session: ProxiedSession | None) -> dict[str, Any]:
     """Has the agent running and the session open in it, as they were; what it answers to that, if it was asked. Raises
-    `AgentError`, `InputError`, `StoreUnavailable`."""
+    `AgentError`, `InvalidRequest`, `StoreUnavailable`."""
     await _revive(connection)
     if session is None or session.agent_id in connection.live:
         return {}

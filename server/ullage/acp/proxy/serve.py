@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
     """Stands between a client on these descriptors and the agent that the command starts, until the client goes. The
-    exit status. Raises `InputError` where the agent cannot be started."""
+    exit status. Raises `InvalidRequest` where the agent cannot be started."""
     proxy = Proxy(command, store, options, Outlet(await open_sink(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
