@@ -75,8 +75,8 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
     examples.error(Cancelled("The request was cancelled."))
     # The proxy's clients alone get this one: no method of ours asks an agent.
-    fell = "the agent gemini-cli ended (killed by signal 9); the conversation is kept, and the next prompt starts the agent"
-    examples.error(AgentError(f"{fell} again"))
+    kept = "the conversation is kept, and the next prompt starts the agent again"
+    examples.error(AgentError(f"the agent gemini-cli ended (killed by signal 9); {kept}"))
     # No method serves a memory; whoever embeds its files gets the error itself.
     examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
     examples.messages["settings"] = as_json(other_settings())

@@ -46,7 +46,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 def passes(connection: Connection, session: ProxiedSession, prompt: Prompt) -> bool:
     """Whether a prompt may go to the agent as it is, at once."""
-    idle = not session.order.locked() and connection.agent.alive and session.agent_id in connection.live
+    idle = not session.order.locked() and connection.agent.alive and connection.is_open(session)
     command = prompt.command
     ours = command is not None and is_ours(session, command)
     return idle and not ours and not session.seed and not _is_full(connection, session)

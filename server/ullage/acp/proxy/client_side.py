@@ -73,7 +73,7 @@ async def _cancel(connection: Connection, piece: Piece, frame: Frame) -> None:
 
 async def _other(connection: Connection, piece: Piece, frame: Frame) -> None:
     session = connection.sessions.get(session_named(frame.params))
-    if connection.agent.alive and (session is None or session.agent_id in connection.live):
+    if connection.agent.alive and (session is None or connection.is_open(session)):
         _pass(connection, session, piece, frame)
     elif frame.id is not UNSET:
         connection.spawn(_late(connection, session, piece, frame))

@@ -64,6 +64,10 @@ class Connection:
             return session
         return next((other for other in self.sessions.values() if other.agent_id == agent_id), None)
 
+    def is_open(self, session: ProxiedSession) -> bool:
+        """Whether the agent has the session open, or is opening it."""
+        return session.loading or session.agent_id in self.live
+
     @property
     def shown(self) -> Client:
         """What the client shows."""

@@ -78,8 +78,7 @@ async def move(
     edit = archive.archive(
         workspace, open_session, archive.Archiving(summary=summary, trigger=trigger, behind=(attached,))
     )
-    session.agent_id, session.seed = fresh, seed_of(compaction_block(edit))
-    session.occupancy = None
+    _go_on(connection, session, fresh, seed_of(compaction_block(edit)))
     return Moved(edit=edit, opened=opened)
 
 
@@ -90,11 +89,16 @@ async def undo(connection: Connection, session: ProxiedSession) -> str:
     before = workspace.session(session.id).used
     await reopen(connection, session, found.before.session_id)
     now = archive.take_back(workspace, session.id, found)
-    connection.muted.pop(found.before.session_id, None)
-    session.agent_id, session.seed = found.before.session_id, since_of(found.since)
-    session.occupancy = None
+    _go_on(connection, session, found.before.session_id, since_of(found.since))
     tell_usage(connection, session, workspace)
     return words.undone(before, now.used)
+
+
+def _go_on(connection: Connection, session: ProxiedSession, agent_id: str, seed: str) -> None:
+    """From here on the client's session is another one of the agent's. What is still said of the former is no news."""
+    connection.muted[session.agent_id] = Muted()
+    connection.muted.pop(agent_id, None)
+    session.agent_id, session.seed, session.occupancy = agent_id, seed, None
 
 
 async def open_fresh(connection: Connection, session: ProxiedSession) -> tuple[str, dict[str, Any]]:
@@ -163,8 +167,11 @@ async def _ask(connection: Connection, session: ProxiedSession, focus: str) -> s
     asked = await fork(connection, session) or session.agent_id
     muted = connection.muted[asked] = Muted()
     turn = asyncio.ensure_future(prompt_agent(connection, asked, summary_prompt(focus)))
-    turn.add_done_callback(lambda _: connection.muted.pop(asked, None))
+    if asked == session.agent_id:
+        turn.add_done_callback(lambda _: connection.muted.pop(asked, None))
     await turn
+    if asked != session.agent_id and connection.agent_can("close"):
+        await connection.agent.request("session/close", {"sessionId": asked})
     return muted.text
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ullage.acp.proxy.commands import tell_commands
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields
-from ullage.acp.proxy.learning import attachment, learn_opened
+from ullage.acp.proxy.learning import attachment, learn_opened, record_occupancy
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.loading import REPLAYING, reopen_recorded
 from ullage.acp.proxy.recorder import add_messages, begin_session, find_session, fork_session
@@ -29,7 +29,8 @@ def is_awaited(connection: Connection) -> bool:
 def early_session(connection: Connection, session_id: str) -> ProxiedSession | None:
     """A session that an agent speaks of before it has said that it is open; None if none is awaited."""
     waiting = [pending for pending in connection.pending.values() if pending.method == "session/new"]
-    return _added(connection, session_id, waiting[0].params) if waiting and session_id else None
+    known = session_id in connection.sessions or not session_id
+    return _added(connection, session_id, waiting[0].params) if waiting and not known else None
 
 
 async def opened(connection: Connection, pending: Pending, known: RequestId | None, piece: Piece, frame: Frame) -> None:
@@ -51,7 +52,9 @@ async def opened(connection: Connection, pending: Pending, known: RequestId | No
         connection.spawn(reopen_recorded(connection, session, workspace, known, replays=replays))
         return
     connection.client.pass_on(piece)
-    if not refused:
+    if refused:
+        del connection.sessions[session.id]
+    else:
         await _begin(connection, session, result, "")
 
 
@@ -71,6 +74,8 @@ async def _begin(connection: Connection, session: ProxiedSession, result: dict[s
             await add_messages(workspace, session.id, replayed)
 
     await connection.recorder.put(job)
+    if session.occupancy is not None:
+        await record_occupancy(connection, session)
     connection.spawn(_offer(connection, session))
 
 

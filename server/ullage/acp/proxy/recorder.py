@@ -20,7 +20,7 @@ from ullage.service.shrink import look_after
 from ullage.service.workspace import Workspace
 from ullage.transcript.view import Item
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 # Jobs that may wait before whoever gives more of them waits, too.
 _MOST_WAITING = 256
 Job = Callable[[Workspace], Awaitable[None]]
@@ -70,9 +70,12 @@ class Recorder:
                 if not self._broken:
                     await job(await self._open())
             except UllageError as error:
-                _log.warning("The conversation is no longer recorded: %s", error)
+                log.warning("The conversation is no longer recorded: %s", error)
                 self._broken = True
                 self._failed(str(error))
+            except Exception:
+                # What cannot be recorded must not stop the conversation, nor what comes after it.
+                log.exception("a message was not recorded")
             finally:
                 self._jobs.task_done()
 

@@ -50,6 +50,7 @@ async def mourn(connection: Connection, how: str) -> None:
     for frame_id in waiting:
         connection.client.insert(line(ErrorResponse(id=frame_id, error=error)))
     for session in connection.sessions.values():
+        session.loading = False
         session.prompts.clear()
         session.native = None
         await record_messages(connection, session, tuple(session.turn.end()))

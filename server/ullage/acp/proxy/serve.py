@@ -1,12 +1,13 @@
 """The proxy, put together: the client's two streams, the agent, and the record."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from ullage.acp.proxy.agent import Agent
 from ullage.acp.proxy.agent_side import from_agent
 from ullage.acp.proxy.client_side import from_client
 from ullage.acp.proxy.connection import Connection, ProxyOptions
+from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.lines import LineCutter, Piece
 from ullage.acp.proxy.outlet import Outlet
 from ullage.acp.proxy.recorder import Recorder, Store
@@ -16,7 +17,7 @@ from ullage.model.errors import UllageError
 from ullage.service.workspace import Workspace
 from ullage.system.pipes import CHUNK, Source, open_sink, open_source
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
@@ -46,17 +47,25 @@ class Proxy:
         for piece in cutter.end():
             await self._take(piece)
         await self.connection.agent.stop()
+        for session in self.connection.sessions.values():
+            await record_messages(self.connection, session, tuple(session.turn.end()))
         await self.connection.recorder.close()
         self.connection.client.close()
 
     async def _take(self, piece: Piece) -> None:
-        try:
-            await from_client(self.connection, piece)
-        except UllageError as error:
-            _log.warning("%s", error)
+        await self._guarded(from_client(self.connection, piece))
 
     async def _hear(self, piece: Piece) -> None:
-        await from_agent(self.connection, piece)
+        await self._guarded(from_agent(self.connection, piece))
+
+    async def _guarded(self, passing: Awaitable[None]) -> None:
+        try:
+            await passing
+        except UllageError as error:
+            log.warning("%s", error)
+        except Exception:
+            # A fault of ours over one message must not end the conversation.
+            log.exception("a message could not be seen to")
 
     def _died(self, how: str) -> None:
         self.connection.spawn(mourn(self.connection, how))
