@@ -86,6 +86,19 @@ async def test_the_agents_own_command_is_used_and_its_compaction_is_recorded(tmp
     assert session.transcript.compactions == 1
 
 
+async def test_what_an_agent_compacts_by_itself_in_the_middle_of_a_turn_is_recorded_where_it_happened(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "Hello")
+        told = await rig.prompt(session_id, "overflow now")
+        view = (await rig.record()).session(session_id).transcript.view
+    marker, answer = view
+    assert marker.compaction is not None
+    assert (marker.compaction.summary, answer.text) == ("A cask.", told)
+
+
 async def test_a_compaction_of_an_agent_that_makes_copies_can_be_taken_back(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {**LACKING, "compact": True, "fork": True}) as rig:
         session_id = await rig.open()

@@ -3,7 +3,7 @@
 A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with that. Its abilities are the fields:
 `usage` (it tells its usage), `quota` (it tells it beside the answer), `compact` (it has the command), `fork`, `load`,
 `commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file where every line in and out is
-kept, in order). A prompt that begins with `die`, `read`, `permit` or `big` does more than be answered.
+kept, in order). A prompt that begins with `die`, `read`, `permit`, `overflow` or `big` does more than be answered.
 """
 
 import json
@@ -133,6 +133,11 @@ class ToyAgent:
                 self._read(session_id, text.partition(" ")[2])
             case "permit":
                 self._permit(session_id)
+            case "overflow":
+                self.sessions[session_id][:] = ["compacted by itself", "So it is.", text]
+                done = {"sessionUpdate": "compaction_update", "compactionId": "c2", "status": "completed"}
+                self.tell(session_id, {**done, "summary": [{"type": "text", "text": "A cask."}]})
+                self.tell(session_id, done)
             case "big":
                 return "x" * int(text.split()[1])
             case _:

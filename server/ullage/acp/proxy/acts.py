@@ -90,7 +90,7 @@ async def _act(connection: Connection, session: ProxiedSession, prompt: Prompt) 
             await _compact_first(connection, session)
         await _forward(connection, session, prompt, _as_seeded(session, prompt))
     elif command.name == "compact" and (own := compacting_command(connection, session)):
-        await native.begin(connection, session)
+        await native.begin(connection, session, EditTrigger.MANUAL)
         await _forward(connection, session, prompt, _renamed(session, prompt, own, command.rest))
     else:
         say(connection, session, await _carry_out(connection, session, command))
@@ -113,8 +113,9 @@ async def _compact_first(connection: Connection, session: ProxiedSession) -> Non
     session.tried_at = (await recorded(connection)).session(session.id).used
     try:
         if own := compacting_command(connection, session):
-            await native.begin(connection, session)
+            await native.begin(connection, session, EditTrigger.AUTOMATIC)
             await prompt_agent(connection, session.agent_id, f"/{own}")
+            await record_messages(connection, session, tuple(session.turn.end()))
             native.finish(connection, session, await recorded(connection))
         else:
             say(connection, session, await hand_over(connection, session, "", EditTrigger.AUTOMATIC) + "\n\n")
@@ -149,7 +150,7 @@ def _is_full(connection: Connection, session: ProxiedSession) -> bool:
     """Whether the agent's context has reached the threshold, and making room has not just been tried in vain."""
     workspace = connection.recorder.workspace
     open_session = find_session(workspace, session.id) if workspace else None
-    if workspace is None or open_session is None:
+    if workspace is None or open_session is None or session.busy:
         return False
     budget = workspace.budget(open_session)
     if budget is None or not workspace.settings_of(open_session).enabled:

@@ -8,8 +8,7 @@ from ullage.acp.proxy.commands import tell_commands
 from ullage.acp.proxy.connection import Connection
 from ullage.acp.proxy.occupancy import Occupancy, from_update
 from ullage.acp.proxy.recorder import add_messages, attach, change_model, report, report_sum
-from ullage.acp.proxy.session import ProxiedSession
-from ullage.model.events import AgentAttached
+from ullage.acp.proxy.session import NativeCompaction, ProxiedSession
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
 from ullage.model.message import Message, Role
 from ullage.service.workspace import Workspace
@@ -18,6 +17,8 @@ from ullage.service.workspace import Workspace
 async def learn_update(connection: Connection, session: ProxiedSession, update: dict[str, Any]) -> None:
     """Takes in a session update that the client has been passed."""
     native.watch(session, update)
+    if (unasked := native.take_unasked(session)) is not None:
+        await _record_compaction(connection, session, unasked)
     _learn_offers(connection, session, update)
     told = from_update(update)
     if told is not None:
@@ -80,7 +81,7 @@ async def record_messages(connection: Connection, session: ProxiedSession, messa
 
 async def record_occupancy(connection: Connection, session: ProxiedSession) -> None:
     """Records how full the agent has last said it is."""
-    told, attached, rounds = session.occupancy, attachment(connection, session), session.rounds
+    told, attached, rounds = session.occupancy, connection.attachment(session, session.agent_id), session.rounds
 
     async def job(workspace: Workspace) -> None:
         attach(workspace, session.id, attached)
@@ -102,10 +103,12 @@ async def record_model(connection: Connection, session: ProxiedSession) -> None:
     await connection.recorder.put(job)
 
 
-def attachment(connection: Connection, session: ProxiedSession) -> AgentAttached:
-    """Who keeps a session now."""
-    window = session.window or connection.options.window
-    return AgentAttached(agent=connection.agent_name, session_id=session.agent_id, window=window)
+async def _record_compaction(connection: Connection, session: ProxiedSession, made: NativeCompaction) -> None:
+    async def job(workspace: Workspace) -> None:
+        native.record(connection, session, workspace, made)
+
+    await record_messages(connection, session, tuple(session.turn.end()))
+    await connection.recorder.put(job)
 
 
 def _learn_offers(connection: Connection, session: ProxiedSession, update: dict[str, Any]) -> None:

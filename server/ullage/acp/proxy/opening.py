@@ -6,7 +6,7 @@ from typing import Any
 from ullage.acp.proxy.commands import tell_commands
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields
-from ullage.acp.proxy.learning import attachment, learn_opened, record_occupancy
+from ullage.acp.proxy.learning import learn_opened, record_occupancy
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.loading import REPLAYING, reopen_recorded
 from ullage.acp.proxy.recorder import add_messages, begin_session, find_session, fork_session
@@ -62,7 +62,7 @@ async def _begin(connection: Connection, session: ProxiedSession, result: dict[s
     learn_opened(session, result)
     connection.live.add(session.agent_id)
     replayed, session.replayed = (*session.replayed, *session.turn.end()), ()
-    attached = attachment(connection, session)
+    attached = connection.attachment(session, session.agent_id)
     created = SessionCreated(cwd=session.cwd, model=session.model)
 
     async def job(workspace: Workspace) -> None:

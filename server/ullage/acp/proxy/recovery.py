@@ -14,7 +14,6 @@ from ullage.api.error_object import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import AgentError
-from ullage.model.events import AgentAttached
 
 
 async def bring_back(connection: Connection, session: ProxiedSession | None) -> dict[str, Any]:
@@ -28,7 +27,7 @@ async def bring_back(connection: Connection, session: ProxiedSession | None) -> 
     if block is not None:
         # Nothing was said in it yet, and few agents keep such a session.
         fresh, opened = await open_fresh(connection, session)
-        attach(workspace, session.id, AgentAttached(agent=connection.agent_name, session_id=fresh))
+        attach(workspace, session.id, connection.attachment(session, fresh))
         session.agent_id, session.seed = fresh, seed_of(block)
         return opened
     try:

@@ -8,14 +8,17 @@ from msgspec import Struct
 from ullage.acp.proxy.occupancy import Occupancy
 from ullage.acp.proxy.turn import Turn
 from ullage.jsonrpc.envelope import RequestId
+from ullage.model.edits import EditTrigger
 from ullage.model.message import Message
 
 
 class NativeCompaction(Struct):
-    """A compaction by the agent's own command that is under way: what it is known to have done. `fork` is a copy of the
-    session as it was, where the agent makes one."""
+    """A compaction of the agent's own that is under way: what it is known to have done. `asked` says that its command
+    was given, `fork` is a copy of the session as it was, where the agent makes one."""
 
     used_before: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+    asked: bool = False
     fork: str = ""
     summary: str = ""
     completed: bool = False
