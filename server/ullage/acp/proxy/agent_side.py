@@ -77,8 +77,11 @@ async def _answered(connection: Connection, piece: Piece, frame: Frame) -> None:
         return
     session = connection.sessions.get(pending.session_id)
     if pending.method == "session/prompt" and session is not None:
-        await _end_turn(connection, session, known, fields(frame.result))
-        connection.client.pass_on(piece)
+        try:
+            await _end_turn(connection, session, known, fields(frame.result))
+        finally:
+            # Whatever goes wrong here, the client gets its answer.
+            connection.client.pass_on(piece)
     elif pending.method in opening.METHODS:
         await opening.opened(connection, pending, known, piece, frame)
     else:

@@ -43,7 +43,10 @@ async def opened(connection: Connection, pending: Pending, known: RequestId | No
             session = connection.sessions.get(session_id) or _added(connection, session_id, pending.params)
             await _begin(connection, session, result, pending.session_id)
         return
-    session = connection.sessions[pending.session_id]
+    session = connection.sessions.get(pending.session_id)
+    if session is None:
+        connection.client.pass_on(piece)
+        return
     session.loading = False
     workspace = await connection.recorder.opened()
     if refused and workspace is not None and find_session(workspace, session.id) is not None:
@@ -53,7 +56,7 @@ async def opened(connection: Connection, pending: Pending, known: RequestId | No
         return
     connection.client.pass_on(piece)
     if refused:
-        del connection.sessions[session.id]
+        connection.sessions.pop(session.id, None)
     else:
         await _begin(connection, session, result, "")
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ullage.acp.proxy import archive
+from ullage.acp.proxy.agent import Mourn
 from ullage.acp.proxy.connection import Connection
 from ullage.acp.proxy.frames import line
 from ullage.acp.proxy.handover import move, open_fresh, recorded, reopen
@@ -37,22 +38,28 @@ async def bring_back(connection: Connection, session: ProxiedSession | None) -> 
         return (await move(connection, session, workspace, summary, EditTrigger.AUTOMATIC)).opened
 
 
-async def mourn(connection: Connection, how: str) -> None:
-    """The agent has ended: whoever waits for it is told why, and what to do."""
-    reason = (
-        f"the agent {connection.agent_name} ended ({how}); the conversation is kept, the next prompt starts it again"
-    )
-    error = error_object(AgentError(reason))
+def lose(connection: Connection) -> Mourn:
+    """The agent is gone. What this returns tells whoever waits for it why, and what to do; nothing that is asked of the
+    next agent in the meantime is meant."""
     connection.live.clear()
     connection.muted.clear()
     waiting, connection.pending = connection.pending, {}
-    for frame_id in waiting:
-        connection.client.insert(line(ErrorResponse(id=frame_id, error=error)))
-    for session in connection.sessions.values():
+    rests = [(session, tuple(session.turn.end())) for session in connection.sessions.values()]
+    for session, _ in rests:
         session.loading = False
         session.prompts.clear()
         session.native = None
-        await record_messages(connection, session, tuple(session.turn.end()))
+    name = connection.agent_name or connection.agent.command[0]
+
+    def mourn(how: str) -> None:
+        kept = "the conversation is kept, and the next prompt starts the agent again"
+        error = error_object(AgentError(f"the agent {name} ended ({how}); {kept}"))
+        for frame_id in waiting:
+            connection.client.insert(line(ErrorResponse(id=frame_id, error=error)))
+
+    for session, rest in rests:
+        connection.spawn(record_messages(connection, session, rest))
+    return mourn
 
 
 async def _revive(connection: Connection) -> None:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Sequence
 
-from ullage.acp.proxy.agent import Agent
+from ullage.acp.proxy.agent import Agent, Mourn
 from ullage.acp.proxy.agent_side import from_agent
 from ullage.acp.proxy.client_side import from_client
 from ullage.acp.proxy.connection import Connection, ProxyOptions
@@ -11,7 +11,7 @@ from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.lines import LineCutter, Piece
 from ullage.acp.proxy.outlet import Outlet
 from ullage.acp.proxy.recorder import Recorder, Store
-from ullage.acp.proxy.recovery import mourn
+from ullage.acp.proxy.recovery import lose
 from ullage.acp.proxy.telling import ClientListener, tell_unrecorded
 from ullage.model.errors import UllageError
 from ullage.service.workspace import Workspace
@@ -33,7 +33,7 @@ class Proxy:
     """Ties the parts together; what they share is in the connection."""
 
     def __init__(self, command: Sequence[str], store: Store, options: ProxyOptions, client: Outlet) -> None:
-        agent = Agent(command, self._hear, self._died)
+        agent = Agent(command, self._hear, self._lost)
         opens = Store(prepare=store.prepare, open=lambda: self._listened(store.open()))
         recorder = Recorder(opens, lambda reason: tell_unrecorded(self.connection, reason))
         self.connection = Connection(client, agent, recorder, options)
@@ -67,8 +67,8 @@ class Proxy:
             # A fault of ours over one message must not end the conversation.
             log.exception("a message could not be seen to")
 
-    def _died(self, how: str) -> None:
-        self.connection.spawn(mourn(self.connection, how))
+    def _lost(self) -> Mourn:
+        return lose(self.connection)
 
     def _listened(self, workspace: Workspace) -> Workspace:
         workspace.bus.listen(ClientListener(self.connection))
