@@ -10,7 +10,7 @@ from ullage.model.errors import NoModelConfigured, UllageError
 from ullage.model.events import SummaryReported
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
-from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request
+from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request, margin
 from ullage.service.model_ports import Provider
 from ullage.service.model_summarizer import ModelSummarizer, Reading, Watch
 from ullage.service.session import Session
@@ -68,7 +68,9 @@ def _reading(workspace: Workspace, session: Session, skip: int) -> Reading:
         request=_request(workspace, session, limits.max_output, compacts=_compacts(workspace, session, skip)),
         stays=frozenset(stays),
         sizes={message.id: tokens for message, tokens in zip(messages, view.tokens, strict=True)},
-        fixed=view.fixed,
+        used=session.used,
+        ratio=session.tracker.calibration.ratio,
+        margin=margin(session),
         window=limits.input,
         skip=skip,
         offers_tools=_offers_tools(workspace, session, skip),
@@ -88,7 +90,6 @@ def _offers_tools(workspace: Workspace, session: Session, skip: int) -> bool:
 
 
 def _request(workspace: Workspace, session: Session, max_output: int | None, *, compacts: bool) -> ModelRequest:
-    live = replace(live_request(workspace, session), compacts=compacts)
-    if not workspace.settings.summary.model:
-        return live
-    return replace(live, model=workspace.settings.summary.model, max_tokens=max_output or DEFAULT_MAX_TOKENS)
+    live = live_request(workspace, session)
+    longest = max_output or DEFAULT_MAX_TOKENS
+    return replace(live, model=_model(workspace, session), max_tokens=longest, compacts=compacts)
