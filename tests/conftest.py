@@ -8,7 +8,11 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow tests too")
-    parser.addoption("--update-golden", action="store_true", help="write protocol/examples/ instead of comparing them")
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write protocol/examples/ and server/PROXY.md instead of comparing them",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,6 +22,8 @@ LONGEST = 1 << 20
 # Turns of the event loop within which a door must have answered, if nothing is left running in it.
 _TURNS = 20
 _SECONDS = 20.0
+# A window is known, and whatever keys the machine has, no model is ever asked.
+_NOBODY = Settings(model="claude-sonnet-4-5", provider="nobody")
 
 
 class Door(ABC):
@@ -111,7 +113,7 @@ class AcpDoor(Door):
     opening: ClassVar[Json] = {"protocolVersion": 1}
 
     def __init__(self, store: Path) -> None:
-        self._agent = make_agent(store, Settings(model="claude-sonnet-4-5"), LONGEST)
+        self._agent = make_agent(store, _NOBODY, LONGEST)
         super().__init__(self._agent.connection)
 
     def framed(self, body: bytes) -> bytes:

@@ -89,10 +89,9 @@ class AcpRig:
                 await asyncio.sleep(0)
         return found[0]
 
-    async def initialize(self, capabilities: Json | None = None, **meta: Any) -> Json:
-        return await self.ask(
-            "initialize", protocolVersion=1, clientCapabilities=capabilities or {}, _meta=meta or None
-        )
+    async def initialize(self, capabilities: Json | None = None, settings: Any = None) -> Json:
+        meta = {} if settings is None else {"_meta": {"ullage": {"settings": settings}}}
+        return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {}, **meta)
 
     async def new_session(self, cwd: str = "/project") -> str:
         """A new session's id, once the client has been told all that it is told of a new one."""

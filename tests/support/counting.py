@@ -1,6 +1,6 @@
 """A counter small enough to reason about."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Breakdown
@@ -24,5 +24,5 @@ class LengthCounter:
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
         return sum(self.count(tool.description) for tool in tools)
 
-    def break_down(self, message: Message) -> Breakdown:
+    def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
         return Breakdown(messages=self.count_message(message))

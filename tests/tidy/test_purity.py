@@ -46,8 +46,9 @@ def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
     assert not opened or str(path.relative_to(SOURCE)) in READS_A_FILE
 
 
-def test_serving_begins_without_importing_what_only_later_calls_need() -> None:
-    program = "import sys, ullage.app.language_server; print(*sys.modules)"
+@pytest.mark.parametrize("door", ["language_server", "acp_agent"])
+def test_serving_begins_without_importing_what_only_later_calls_need(door: str) -> None:
+    program = f"import sys, ullage.app.{door}; print(*sys.modules)"
     # A coverage measurement starts itself in children, and keeps its data in SQLite.
     env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     command = [sys.executable, "-c", program]

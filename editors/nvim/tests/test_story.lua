@@ -41,7 +41,7 @@ end
 T['subcommands are completed'] = function()
   child = editor.start()
   eq(child.fn.getcompletion('Ullage re', 'cmdline'), { 'restart', 'restore' })
-  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 18)
+  eq(#child.fn.getcompletion('Ullage ', 'cmdline'), 20)
   eq(child.fn.getcompletion('Ullage export an', 'cmdline'), { 'anthropic' })
   eq(
     child.fn.getcompletion('Ullage import ' .. editor.ROOT .. '/protocol/met', 'cmdline'),
@@ -239,6 +239,22 @@ T['a message is pinned and unpinned where the cursor is'] = function()
   editor.wait(child, "require('ullage.context').entry_under_cursor().pinned")
   child.type_keys('p')
   editor.wait_said(child, 'Unpinned')
+end
+
+T['a compaction reaches up to the message where the cursor is'] = function()
+  child = editor.start()
+  editor.import(child)
+  editor.open_context(child)
+  local last = editor.lines(child)[child.fn.line('$')]
+  local function archived(text)
+    child.fn.cursor(editor.line_with(child, text), 1)
+    return child.lua_get("require('ullage.context').entry_under_cursor().archived")
+  end
+  eq(archived('assistant  The plan:'), false)
+  child.type_keys('t')
+  editor.wait_said(child, 'Compacted ')
+  editor.wait(child, "vim.fn.search('◈ Compacted #1') > 0")
+  eq({ archived('assistant  The plan:'), archived(last) }, { true, false })
 end
 
 T['a search finds what is archived and leads there'] = function()

@@ -14,6 +14,8 @@ import type { Ullage } from './ullage';
 const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.compactContext': compaction.compact,
   'ullage.compactWithFocus': compaction.compactWithFocus,
+  'ullage.compactUpTo': compaction.compactUpTo,
+  'ullage.compactFrom': compaction.compactFrom,
   'ullage.cancelCompaction': compaction.cancel,
   'ullage.previewCompaction': compaction.preview,
   'ullage.acceptPreview': compaction.acceptPreview,

@@ -1117,6 +1117,7 @@ export const errorCodes = {
   ContextTooLong: 1405,
   RequestRefused: 1406,
   AnswerBroken: 1407,
+  AgentError: 1408,
   Cancelled: -32800,
 } as const;
 

@@ -54,7 +54,7 @@ class Agent:
         self._settings = hooks.settings
         self._opened: Workspace | None = None
         self.connection = AcpConnection(INITIALIZE, max_line)
-        self._announcer = Announcer(self.connection.tell, self._folder)
+        self._announcer = Announcer(self.connection, self._folder)
         self._install()
 
     def workspace(self) -> Workspace:

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ullage.acp.client import Client
+from ullage.acp.connection import AcpConnection
 from ullage.acp.updates import AgentContentChunk, OwnUpdate
 from ullage.model import words
 from ullage.model.updates import (
@@ -41,10 +42,10 @@ class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Announcer:
-    """The workspace's listener; `tell` sends a notification, `folder` gives a session's."""
+    """The workspace's listener; `folder` gives a session's."""
 
-    def __init__(self, tell: Callable[[str, Struct], None], folder: Callable[[str], str]) -> None:
-        self._tell = tell
+    def __init__(self, connection: AcpConnection, folder: Callable[[str], str]) -> None:
+        self._connection = connection
         self._folder = folder
         self._hushed = False
         self.client = Client()
@@ -68,7 +69,11 @@ class Announcer:
 
     def send(self, session_id: str, update: Update | OwnUpdate) -> None:
         """Sends an update as it is."""
-        self._tell(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
+        self._connection.tell(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
+
+    async def relaxed(self) -> None:
+        """Returns once the client has read most of what it was told."""
+        await self._connection.relaxed()
 
     def show_again(self, session_id: str, update: Update | OwnUpdate) -> None:
         """Sends a piece of a stored transcript, which has no notices and only compactions that ended."""

@@ -28,7 +28,7 @@ def read_client(capabilities: Any, meta: Any) -> Client:
         shows_notices=_is_object(session, "notices"),
         takes_booleans=_is_object(as_object(session.get("configOptions")), "boolean"),
         reads_files=as_object(said.get("fs")).get("readTextFile") is True,
-        settings=as_object(meta).get("ullage"),
+        settings=as_object(as_object(meta).get("ullage")).get("settings"),
     )
 
 

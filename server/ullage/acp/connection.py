@@ -57,6 +57,8 @@ class AcpConnection:
         self._background: set[asyncio.Task[Any]] = set()
         self._writer: Writer | None = None
         self._opened = False
+        self._relaxed = asyncio.Event()
+        self._relaxed.set()
         self.stopped: Future[int] = Future()
 
     def add_route(self, method: str, params: Any, handler: Handler) -> None:
@@ -111,6 +113,14 @@ class AcpConnection:
         """The end of input ends the connection; a last line may lack its break."""
         self._take_line(self._lines.end())
         self.stop(0)
+
+    def hold(self, held: bool) -> None:
+        """Much waits for the client to read it, or no longer does."""
+        (self._relaxed.clear if held else self._relaxed.set)()
+
+    async def relaxed(self) -> None:
+        """Returns once not much waits for the client: for what sends more than it is asked for."""
+        await self._relaxed.wait()
 
     def stop(self, status: int) -> None:
         """Ends the connection; the first status counts."""

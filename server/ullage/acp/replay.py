@@ -45,7 +45,7 @@ from ullage.service.contexts import transcript_page
 from ullage.service.model_ports import ToolAbout
 from ullage.service.workspace import Workspace
 
-# Messages read and sent at a time; between two pages others get their turn.
+# Messages read at a time.
 _PAGE = 100
 
 
@@ -61,7 +61,9 @@ async def replay(workspace: Workspace, announcer: Announcer, session_id: str) ->
         for entry in page.entries:
             for update in message_updates(entry.message, describe):
                 announcer.show_again(session_id, update)
+            await announcer.relaxed()
         sent, total = sent + _PAGE, page.total
+        # Others get their turn, also where the client reads as fast as it is told.
         await asyncio.sleep(0)
 
 

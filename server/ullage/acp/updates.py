@@ -1,4 +1,4 @@
-"""Session updates that this door alone sends: a transcript replayed, the commands there are, the config options."""
+"""Session updates that this door alone sends: a transcript replayed, the commands there are. And config options."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -106,10 +106,4 @@ class BooleanOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field
 ConfigOption = SelectOption | BooleanOption
 
 
-class ConfigOptionUpdate(_Update, frozen=True, kw_only=True, tag="config_option_update"):
-    """Every config option, as it is now."""
-
-    config_options: tuple[ConfigOption, ...]
-
-
-OwnUpdate = UserContentChunk | AgentContentChunk | AvailableCommandsUpdate | ConfigOptionUpdate
+OwnUpdate = UserContentChunk | AgentContentChunk | AvailableCommandsUpdate

@@ -40,6 +40,7 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.ContextTooLong: 1405,
     errors.RequestRefused: 1406,
     errors.AnswerBroken: 1407,
+    errors.AgentError: 1408,
     errors.Cancelled: REQUEST_CANCELLED,
 }
 

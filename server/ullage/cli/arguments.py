@@ -58,6 +58,14 @@ def _acp(parser: ArgumentParser) -> None:
     parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
     parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
     parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
+    parser.add_argument(
+        "--window", type=_tokens, metavar="TOKENS", help="the window of an agent that does not tell its own"
+    )
+    parser.add_argument(
+        "--hand-over",
+        action="store_true",
+        help="compact by a summary in a fresh session, though the agent has a command of its own",
+    )
 
 
 def _file(parser: ArgumentParser) -> None:

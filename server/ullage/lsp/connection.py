@@ -44,6 +44,9 @@ class LspConnection:
             self._protocol.refuse(torn.code, torn.reason)
         self._protocol.stop(0)
 
+    def hold(self, held: bool) -> None:
+        """Answers are bounded by what is asked, so that not reading is enough."""
+
     def stop(self, status: int) -> None:
         """Ends the connection; the first status counts."""
         self._protocol.stop(status)

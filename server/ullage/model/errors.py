@@ -29,7 +29,8 @@ UllageError
 │   ├── AuthenticationFailed      401, 403: the key is missing or wrong
 │   ├── ContextTooLong            the provider says that the request is over its window (400, 413)
 │   ├── RequestRefused            400 of another kind: the request breaks a rule of the provider's
-│   └── AnswerBroken              the answer came, but empty, cut off or unreadable
+│   ├── AnswerBroken              the answer came, but empty, cut off or unreadable
+│   └── AgentError                an agent behind the proxy ended, or refused
 └── Cancelled                 the caller took the request back
 """
 
@@ -157,6 +158,10 @@ class RequestRefused(ProviderError):
 
 class AnswerBroken(ProviderError):
     """The provider's answer is empty, cut off or unreadable."""
+
+
+class AgentError(ProviderError):
+    """An agent behind the proxy ended, or refused what was asked of it."""
 
 
 class Cancelled(UllageError):

@@ -111,6 +111,16 @@ class ContextWarned(_Event, frozen=True, kw_only=True, tag="context_warned"):
     again_below: int
 
 
+class AgentAttached(_Event, frozen=True, kw_only=True, tag="agent_attached"):
+    """From here on the conversation is held with an agent behind the proxy, under an id of the agent's own. The agent
+    keeps the context: `window` is what it says of it in tokens, None while it says nothing. Replaces what was told
+    before."""
+
+    agent: str
+    session_id: str
+    window: int | None = None
+
+
 Event = (
     SessionCreated
     | SessionForked
@@ -125,6 +135,7 @@ Event = (
     | ContextEdited
     | EditReverted
     | ContextWarned
+    | AgentAttached
 )
 
 

@@ -24,7 +24,7 @@ from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
 from ullage.model.edits import CompactionEdit, EditTrigger
-from ullage.model.errors import NothingToCompact, PreviewExpired, SessionBusy, UllageError
+from ullage.model.errors import Conflict, NothingToCompact, PreviewExpired, SessionBusy, UllageError
 from ullage.model.events import ContextEdited, MessageAppended
 from ullage.model.message import Message
 from ullage.model.updates import (
@@ -359,6 +359,10 @@ def require_rest(workspace: Workspace, session_id: str) -> None:
 
 
 def require_idle(workspace: Workspace, session_id: str) -> None:
-    """Raises `SessionBusy` while a compaction of the session is under way."""
+    """Raises `SessionBusy` while a compaction of the session is under way, `Conflict` where an agent behind the proxy
+    keeps the context: what is edited here it would not know of."""
     if session_id in workspace.compacting:
         raise SessionBusy(f"a compaction of session {session_id} is running; wait for it or cancel it")
+    agent = workspace.session(session_id).transcript.agent
+    if agent is not None:
+        raise Conflict(f"{agent.agent} keeps the context of session {session_id}; compact or undo where you talk to it")

@@ -71,10 +71,13 @@ def look_after(workspace: Workspace, session: Session, *, answered: bool = False
     session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
     if session.used < budget.compact_at:
         session.vetoed_at = 0
-    due = _due(workspace, session, budget)
+    # An agent behind the proxy keeps its own context: no edit of ours would make it smaller.
+    ours = session.transcript.agent is None
+    due = _due(workspace, session, budget) if ours else Action.NONE
     session = _tell_due(workspace, session, budget, due)
     if due is Action.NONE:
-        prepare(workspace, session)
+        if ours:
+            prepare(workspace, session)
         return
     # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
     idle = session.id not in workspace.runs and session.id not in workspace.compacting

@@ -153,7 +153,9 @@ class Workspace:
 
     def budget(self, session: Session) -> ContextBudget | None:
         """The session's thresholds; None while its model's window is unknown."""
-        limits = self._limits_of(self.model(session))
+        limits, agent = self._limits_of(self.model(session)), session.transcript.agent
+        if agent is not None and agent.window is not None:
+            return make_budget(agent.window, limits.max_output, self.settings_of(session))
         if limits.input is None:
             return None
         return make_budget(limits.input, limits.max_output, self.settings_of(session), limits.total)

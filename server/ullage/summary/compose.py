@@ -9,7 +9,7 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.summary.anchors import find_anchors
-from ullage.summary.checks import MANY, Check, checked, go_on
+from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.excerpts import clip
 from ullage.summary.findings import details_of, errors_of, findings_of
 from ullage.summary.history import History, read_history
@@ -84,8 +84,8 @@ def compose(
     """Summary and ledger for `request`, at most `request.max_tokens` by `count(render_marker(...))`.
 
     The smallest result is one line and an empty ledger; a budget below that is overrun by it. What `reader` has read
-    before is not read again. `check` is asked every few milliseconds, however long the history is; what it raises ends
-    the work.
+    before is not read again. `check` is asked at every step, of some milliseconds but in histories of millions of
+    tokens; what it raises ends the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
     sources = _read(request, focus, reader or Reader(), check)
@@ -136,8 +136,8 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check) -
     history = sources.history
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
     findings, details = (
-        list(checked(findings_of(history), check, MANY)),
-        list(checked(details_of(history), check, MANY)),
+        list(findings_of(history, check)),
+        list(details_of(history, check)),
     )
     errors = list(errors_of(history, check))
     _write_task(page, sources, check)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.anchors import find_anchors
-from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.excerpts import CHATTER
 from ullage.summary.history import Excerpt, History, Source
 from ullage.summary.items import Item, Section
@@ -29,22 +29,22 @@ _SHOWN_VALUE = 0.01
 _SOURCE_VALUE = {Source.AGENT: 0.1, Source.THINKING: 0.03, Source.CALL: 0.1, Source.RESULT: 0.0}
 
 
-def findings_of(history: History) -> Iterator[Item]:
+def findings_of(history: History, check: Check = go_on) -> Iterator[Item]:
     """What the agent said, conclusions worth most."""
-    for excerpt in _last_of_each(history, {Source.AGENT, Source.THINKING}):
+    for excerpt in _last_of_each(history, {Source.AGENT, Source.THINKING}, check):
         yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
 
 
-def details_of(history: History) -> Iterator[Item]:
+def details_of(history: History, check: Check = go_on) -> Iterator[Item]:
     """What was written into files and commands, and what they showed."""
-    for excerpt in _last_of_each(history, {Source.CALL, Source.RESULT}):
+    for excerpt in _last_of_each(history, {Source.CALL, Source.RESULT}, check):
         yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
 
 
-def _last_of_each(history: History, sources: Set[Source]) -> Iterator[Excerpt]:
+def _last_of_each(history: History, sources: Set[Source], check: Check) -> Iterator[Excerpt]:
     """Excerpts from the newest back; of equal texts only the newest."""
     seen: set[str] = set()
-    for excerpt in reversed(history.excerpts):
+    for excerpt in checked(reversed(history.excerpts), check, MANY):
         if excerpt.source in sources and excerpt.text not in seen:
             seen.add(excerpt.text)
             yield excerpt

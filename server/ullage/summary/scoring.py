@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.calls import result_text
 from ullage.summary.checks import Check
@@ -67,4 +66,4 @@ def _texts(message: Message) -> Iterator[str]:
         if isinstance(block, ToolResultBlock):
             yield result_text(block)
         elif isinstance(block, ToolUseBlock):
-            yield msgspec.json.encode(block.input).decode()
+            yield encode_json(block.input).decode()

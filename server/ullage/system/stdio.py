@@ -53,6 +53,10 @@ class Connection(Protocol):
         """The input is over, the connection with it."""
         ...
 
+    def hold(self, held: bool) -> None:
+        """Much waits for the client to read it, or no longer does; nothing is read from it meanwhile."""
+        ...
+
     def stop(self, status: int) -> None:
         """Ends the connection; the first status counts."""
         ...
@@ -113,6 +117,7 @@ async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> 
 
     def hold(held: bool) -> None:
         loop.call_soon_threadsafe(reader.hold, held)
+        loop.call_soon_threadsafe(connection.hold, held)
 
     def lose(reason: str) -> None:
         log.warning("The client no longer reads: %s", reason)

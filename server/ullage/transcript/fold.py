@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, EditTrigger
 from ullage.model.events import (
+    AgentAttached,
     ContextEdited,
     ContextWarned,
     EditReverted,
@@ -65,6 +66,7 @@ class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     messages: int = 0
     first_user_id: str | None = None
     oldest_timestamp: int = 0
+    agent: AgentAttached | None = None
 
 
 class Transcript:
@@ -85,6 +87,7 @@ class Transcript:
         self.messages = state.messages
         self.first_user_id = state.first_user_id
         self.oldest_timestamp = state.oldest_timestamp
+        self.agent = state.agent
         self._items = list(state.items)
         self._active = _count_active(self._items)
         self._reverted: set[str] = set()
@@ -107,6 +110,7 @@ class Transcript:
             messages=self.messages,
             first_user_id=self.first_user_id,
             oldest_timestamp=self.oldest_timestamp,
+            agent=self.agent,
         )
 
     @property
@@ -163,7 +167,13 @@ class Transcript:
 
     def _tell(
         self,
-        event: ToolsDeclared | SessionConfigured | ModelChanged | SessionRenamed | SessionCreated | SessionForked,
+        event: ToolsDeclared
+        | SessionConfigured
+        | ModelChanged
+        | SessionRenamed
+        | SessionCreated
+        | SessionForked
+        | AgentAttached,
     ) -> None:
         """Takes in what is said of the session as a whole."""
         match event:
@@ -180,6 +190,10 @@ class Transcript:
             case SessionForked():
                 self.parent_id = event.parent_id
                 self.title = event.title or self.title
+                # The agent knows nothing of the fork.
+                self.agent = None
+            case AgentAttached():
+                self.agent = event
 
     def _append(self, message: Message) -> None:
         self._items.append(Item(self.messages, message))

@@ -56,14 +56,14 @@ async def test_capabilities_of_the_wrong_shape_are_none(rig: AcpRig, capabilitie
 
 
 async def test_settings_may_come_with_initialize(rig: AcpRig) -> None:
-    await rig.initialize(ullage={"model": "gpt-4o"})
+    await rig.initialize(settings={"model": "gpt-4o"})
     session_id = await rig.new_session()
     assert (await rig.update(session_id, "usage_update"))["size"] == 128_000
 
 
 async def test_settings_that_cannot_be_used_are_refused_by_name(rig: AcpRig) -> None:
     with pytest.raises(RpcFailure) as failure:
-        await rig.initialize(ullage={"context": {"warnAt": 7}})
+        await rig.initialize(settings={"context": {"warnAt": 7}})
     assert failure.value.code == -32602
     assert "$.context.warnAt" in str(failure.value)
 

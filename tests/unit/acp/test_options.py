@@ -60,7 +60,7 @@ async def test_thresholds_change_one_by_one_and_the_figures_follow(rig: AcpRig) 
 
 async def test_a_threshold_that_settings_gave_is_offered_too(store: Path) -> None:
     rig = stored_rig(store)
-    await rig.initialize(ullage={"context": {"warnAt": 0.725}})
+    await rig.initialize(settings={"context": {"warnAt": 0.725}})
     _, options = await options_of(rig)
     assert option(options, "warn_at")["currentValue"] == "72.5"
     assert "72.5" in [choice["value"] for choice in option(options, "warn_at")["options"]]

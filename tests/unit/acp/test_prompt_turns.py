@@ -230,7 +230,7 @@ async def test_a_full_context_warns_compacts_and_goes_on(tmp_path: Path) -> None
     rig = ScriptedRig(tmp_path, "say: " + "A long answer about the parser. " * 60 + "\nagain:")
     provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": [MODEL]}
     small = {"model": MODEL, "models": {MODEL: {"window": 4_000}}, "providers": {"script": provider}}
-    await rig.initialize(ullage=small)
+    await rig.initialize(settings=small)
     session_id = await rig.new_session(str(rig.project))
     for number in range(8):
         assert await rig.prompt(session_id, f"Question {number}: " + "why? " * 100) == {"stopReason": "end_turn"}

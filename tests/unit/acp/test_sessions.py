@@ -195,3 +195,17 @@ async def test_nothing_is_kept_of_what_is_answered(rig: AcpRig) -> None:
     await rig.prompt(session_id, "/context")
     await rig.ask("session/close", sessionId=session_id)
     assert rig.connection.unfinished() == 0
+
+
+async def test_a_client_that_does_not_read_is_not_sent_a_whole_transcript(rig: AcpRig) -> None:
+    await rig.initialize()
+    session_id = await rig.new_session()
+    await rig.say(session_id, *(f"message {number}" for number in range(50)))
+    rig.sent.clear()
+    rig.connection.hold(True)
+    request_id = rig.start("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
+    await rig.update(session_id, "user_message_chunk")
+    assert len(rig.updates()) == 1
+    rig.connection.hold(False)
+    await rig.answer(request_id)
+    assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == 50

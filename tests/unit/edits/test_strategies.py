@@ -7,14 +7,16 @@ import msgspec
 import pytest
 
 from support.build import assistant, results, system, thinking, user, uses, words
-from ullage.edits.drop import NOTICE
+from ullage.edits.counted import Stamp, count_view
+from ullage.edits.drop import NOTICE, drop
 from ullage.edits.strategies.composite import CompositeStrategy
 from ullage.edits.strategies.selective import SelectiveStrategy
+from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.sliding_window import SlidingWindowStrategy
 from ullage.edits.strategies.smart import SmartTruncationStrategy
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncate_range import RangeTruncationStrategy, next_truncation_range
-from ullage.edits.strategies.truncation import TruncationStrategy
+from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.model.strategies import RangeKeep, SlidingWindow, Speaker, TruncateRange
@@ -88,6 +90,24 @@ def test_tool_results_go_before_words_and_with_their_calls() -> None:
 def test_pins_and_the_system_prompt_stay_inside_the_gap() -> None:
     history = [system("s"), *TEN]
     assert left_by(TokenBudgetStrategy(), history, 500, "m4") == ["s", "m0", "…", "m4", "m8", "m9"]
+
+
+def test_a_call_next_to_a_pinned_answer_goes_though_only_an_old_notice_stood_between_them() -> None:
+    messages = [
+        user("m0", "Begin."),
+        assistant("m2", "Keep this."),
+        user("m3", words(300)),
+        uses("m4", "t1"),
+        results("m5", "t1", text=words(300)),
+        user("m6", "And now?"),
+    ]
+    view, keep = count_view(messages, COUNTER), Keep(pinned=frozenset({"m2"}), first_user_id="m0")
+    earlier = drop(view, ["m3"], Stamp(id="e1", timestamp=0))
+    assert earlier is not None
+    after = view.after(earlier)
+    again = plan_drop(after, TokenBudgetStrategy(), 100, keep, Stamp(id="e2", timestamp=0))
+    assert again is not None
+    assert after.after(again).used <= 100
 
 
 def test_the_first_exchange_of_an_agent_is_its_first_call_with_its_result() -> None:

@@ -54,3 +54,8 @@ def test_a_check_ends_the_judging_of_whatever_is_judged_next() -> None:
     for ask in (judge.worth, judge.may_stay):
         with pytest.raises(InterruptedError):
             ask(range(1))
+
+
+def test_half_a_surrogate_pair_in_a_tool_call_is_read_like_any_text() -> None:
+    messages = (user("Go."), *call("Read", {"file_path": "src/\ud800.py"}, "drain_spool", call_id="a"), agent("Done."))
+    assert judge(messages, range(3, 4)).worth(range(1, 3)) == 0

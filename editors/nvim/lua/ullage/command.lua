@@ -14,6 +14,7 @@ M.NAMES = {
   'context',
   'export',
   'fork',
+  'from',
   'import',
   'log',
   'new',
@@ -25,6 +26,7 @@ M.NAMES = {
   'stop',
   'switch',
   'undo',
+  'upto',
 }
 
 ---@param name string

@@ -61,6 +61,7 @@ M.errors = {
   ContextTooLong = 1405,
   RequestRefused = 1406,
   AnswerBroken = 1407,
+  AgentError = 1408,
   Cancelled = -32800,
 }
 

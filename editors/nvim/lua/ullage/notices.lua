@@ -49,6 +49,15 @@ function M.failed(error)
   return error ~= nil
 end
 
+---Says what of a compaction is not as it was asked for; all else is told by the compaction's own notice.
+---@param error ullage.Error?
+---@param result ullage.CompactResult
+function M.compacted(error, result)
+  if not M.failed(error) and result.note ~= '' then
+    M.say(result.note)
+  end
+end
+
 local function command(words)
   return function()
     vim.cmd('Ullage ' .. words)

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { activeSession, withProgress, type Command } from './guard';
-import { contextEntries } from './messages';
+import { contextEntries, pickMessage } from './messages';
 
 export const compact: Command = (ullage) => run(ullage, 'Compacting', { sessionId: activeSession(ullage) });
 
@@ -16,6 +16,18 @@ export const compactWithFocus: Command = async (ullage) => {
     placeHolder: 'the failing token refresh and what was tried',
   });
   if (focus) await run(ullage, 'Compacting', { sessionId, focus });
+};
+
+export const compactUpTo: Command = async (ullage) => {
+  const sessionId = activeSession(ullage);
+  const chosen = await pickMessage(ullage, sessionId, 'Compact everything up to this message, and it, too');
+  if (chosen) await run(ullage, 'Compacting', { sessionId, upTo: chosen.messageId });
+};
+
+export const compactFrom: Command = async (ullage) => {
+  const sessionId = activeSession(ullage);
+  const chosen = await pickMessage(ullage, sessionId, 'Compact this message and everything after it');
+  if (chosen) await run(ullage, 'Compacting', { sessionId, from: chosen.messageId });
 };
 
 export const cancel: Command = (ullage) => ullage.chat.stop(activeSession(ullage));
@@ -36,7 +48,7 @@ export const acceptPreview: Command = async (ullage) => {
 
 export const discardPreview: Command = (ullage) => ullage.preview.close();
 
-/** What it did is told by the compaction's own notice. */
+/** What it did is told by the compaction's own notice; only what is not as asked is said here. */
 async function run(ullage: Ullage, title: string, params: CompactParams): Promise<CompactResult> {
   const result = await withProgress(title, async (report, token) => {
     const listening = ullage.sessions.onDidChangeCompaction((state) => {
@@ -49,5 +61,6 @@ async function run(ullage: Ullage, title: string, params: CompactParams): Promis
     }
   });
   await ullage.sessions.refreshEdits(params.sessionId);
+  if (result.note) void vscode.window.showInformationMessage(result.note);
   return result;
 }

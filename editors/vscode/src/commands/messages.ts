@@ -16,14 +16,25 @@ export async function contextEntries(ullage: Ullage, sessionId: string): Promise
 export const pin: Command = (ullage) => choose(ullage, true);
 export const unpin: Command = (ullage) => choose(ullage, false);
 
+/** A message of the context that the person picks, newest first; undefined if they pick none. */
+export async function pickMessage(
+  ullage: Ullage,
+  sessionId: string,
+  title: string,
+  { fits = () => true, none = 'There is no message' }: { fits?: (entry: Entry) => boolean; none?: string } = {},
+): Promise<MessageItem | undefined> {
+  const entries = await contextEntries(ullage, sessionId);
+  const items = entries.filter((entry) => !entry.inserted && fits(entry)).map(asItem).reverse();
+  const placeHolder = items.length > 0 ? 'Newest first' : none;
+  return vscode.window.showQuickPick(items, { title, placeHolder, matchOnDescription: true });
+}
+
 async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
   const sessionId = activeSession(ullage);
-  const entries = await contextEntries(ullage, sessionId);
-  const items = entries.filter((entry) => entry.pinned !== pinned && !entry.inserted).map(asItem).reverse();
-  const chosen = await vscode.window.showQuickPick(items, {
-    title: pinned ? 'Pin a message: it stays verbatim through every compaction' : 'Unpin a message',
-    placeHolder: items.length > 0 ? 'Newest first' : pinned ? 'Every message is pinned' : 'No message is pinned',
-    matchOnDescription: true,
+  const title = pinned ? 'Pin a message: it stays verbatim through every compaction' : 'Unpin a message';
+  const chosen = await pickMessage(ullage, sessionId, title, {
+    fits: (entry) => entry.pinned !== pinned,
+    none: pinned ? 'Every message is pinned' : 'No message is pinned',
   });
   if (!chosen) return;
   const { pinned: all } = await ullage.sessions.request(ContextPin, { sessionId, messageId: chosen.messageId, pinned });
@@ -31,7 +42,12 @@ async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
   void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} #${chosen.index}. Pinned now: ${all.length}.`);
 }
 
-function asItem(entry: Entry): vscode.QuickPickItem & { readonly messageId: string; readonly index: number } {
+interface MessageItem extends vscode.QuickPickItem {
+  readonly messageId: string;
+  readonly index: number;
+}
+
+function asItem(entry: Entry): MessageItem {
   const icon = entry.pinned ? '$(pinned) ' : '';
   return {
     label: `${icon}${messageLine(entry)}`,

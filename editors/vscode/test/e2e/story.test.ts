@@ -206,6 +206,18 @@ describe('the other commands', () => {
     await vscode.clearToasts();
   });
 
+  test('Compact Up to a Message… and Compact from a Message On… compact that stretch', async () => {
+    for (const command of ['Compact Up to a Message…', 'Compact from a Message On…']) {
+      await vscode.run(command);
+      await vscode.picks.nth(20).click();
+      const toast = await vscode.toast(/Compacted \d+ messages/);
+      await toast.getByRole('button', { name: 'Undo' }).click();
+      await vscode.confirm('Undo');
+      await vscode.reads(FULL);
+      await vscode.clearToasts();
+    }
+  });
+
   test('Export Session… writes a file that can be read again', async () => {
     const file = path.join(vscode.workspace, 'exported.jsonl');
     await vscode.run('Export Session…');

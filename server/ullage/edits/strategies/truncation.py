@@ -64,19 +64,22 @@ def plan_drop(view: CountedView, strategy: TruncationStrategy, limit: int, keep:
     bare = _without(view, notices)
     # What a view that fits has in excess is nothing: only a strategy's own measure can then be exceeded.
     excess = bare.used + view.measure(notice(stamp)) - limit if view.used > limit else view.used - limit
-    situation = assess(bare, excess, keep)
-    gone = _choose(strategy, situation)
-    if not gone:
-        return None
-    places = sorted(place for candidate in gone for place in candidate.places)
-    dropped = (bare.items[place].message.id for place in places)
-    return drop(view, (*(item.message.id for item in notices), *dropped), stamp)
+    old = [item.message.id for item in notices]
+    gone, freed = _choose(strategy, bare, excess, keep)
+    if old and freed < excess:
+        # A notice may be all that keeps a pinned answer apart from one that may go; without it they are one group.
+        gone, _ = _choose(strategy, view, excess, replace(keep, pinned=keep.pinned.union(old)))
+    return drop(view, (*old, *(item.message.id for item in gone)), stamp) if gone else None
 
 
-def _choose(strategy: TruncationStrategy, situation: Situation) -> tuple[Candidate, ...]:
+def _choose(strategy: TruncationStrategy, view: CountedView, excess: int, keep: Keep) -> tuple[list[Item], int]:
+    """What of the view goes, in its order, and the tokens of it."""
+    situation = assess(view, excess, keep)
     chosen = strategy.choose(situation)
     rest = situation.after(chosen)
-    return (*chosen, *until_fits((*rest.candidates, *rest.summaries), rest.excess))
+    candidates = (*chosen, *until_fits((*rest.candidates, *rest.summaries), rest.excess))
+    places = sorted(place for candidate in candidates for place in candidate.places)
+    return [view.items[place] for place in places], sum(candidate.tokens for candidate in candidates)
 
 
 def _is_notice(item: Item) -> bool:

@@ -100,6 +100,8 @@ local KEYS = {
   { 'p', 'pin or unpin the message', command('pin') },
   { 'c', 'compact now', command('compact') },
   { 'C', 'compact, with a focus', focus },
+  { 't', 'compact everything up to the message', command('upto') },
+  { 'f', 'compact from the message on', command('from') },
   { 'P', 'preview a compaction', command('preview') },
   { 'a', 'ask the model', command('ask') },
   { 'x', 'stop the answer, or the compaction, that runs', stop },

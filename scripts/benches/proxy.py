@@ -1,0 +1,174 @@
+"""What the proxy costs: per message, per turn, and in memory when one side stops reading.
+
+An agent is asked alone and through the proxy in turns, so that a busy machine slows both alike; what other programs
+cause only ever adds, so each is judged by the lower quartile of its turns. A round trip is two messages.
+"""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benches.proxy_agent import SESSION
+from benches.report import Report, at_least, at_most, percentile
+
+_AGENT = Path(__file__).with_name("proxy_agent.py")
+_ULLAGE = Path(sys.executable).with_name("ullage")
+_UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+TURNS, MESSAGES, PROMPTS = 20, 200, 10
+# The aims: milliseconds a message, and megabytes that may be held for a side that does not read.
+OVERHEAD_AIM, MEMORY_AIM = 1.0, 32.0
+FLOOD, FLOOD_SIZE = 20_000, 10_000
+SMALL_FLOOD, SMALL_SIZE = 30_000, 40
+# As long as nothing more is taken for so many seconds, the other side holds.
+_STILL = 1.0
+_MEGABYTE = 1 << 20
+
+
+class Client:
+    """A blocking client, so that no event loop of its own is measured."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._in, self.out = self.process.stdin, self.process.stdout
+        self._asked = 0
+        self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        self.ask("session/new", {"cwd": "/", "mcpServers": []})
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._in.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._in.flush()
+
+    def ask(self, method: str, params: Any) -> None:
+        """A request, and its answer; what comes before that is passed over."""
+        self._asked += 1
+        self.send({"id": self._asked, "method": method, "params": params})
+        mark = b'"id": %d,' % self._asked
+        while mark not in self.out.readline():
+            pass
+
+    def tick(self) -> None:
+        """A notification, and the chunk that comes for it."""
+        self.send({"method": "_bench/tick", "params": {}})
+        while b"a few words" not in self.out.readline():
+            pass
+
+    def prompt(self) -> None:
+        """A turn of two chunks."""
+        self.tick()
+        self.tick()
+        self.ask("session/prompt", {"sessionId": SESSION, "prompt": [{"type": "text", "text": "And now?"}]})
+
+    def peak(self) -> float:
+        """The most memory it has taken, megabytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+    def close(self) -> None:
+        self._in.close()
+        self.out.read()
+        self.process.wait(30)
+
+
+def run(_: Sequence[Path]) -> Report:
+    with tempfile.TemporaryDirectory() as folder:
+        alone = [sys.executable, str(_AGENT)]
+        proxied = [str(_ULLAGE), "acp", "--store", str(Path(folder) / "sessions.db"), "--", *alone]
+        clients = {"alone": Client(alone), "proxied": Client(proxied)}
+        rows = [_measured(what, clients, call, count) for what, call, count in _KINDS]
+        rate = _flood_rate(clients["proxied"])
+        for client in clients.values():
+            client.close()
+        held = [_held_for_client(Client(proxied)), _held_for_agent(Client(proxied))]
+    per_message = max(row["overhead ms"] / 2 for row in rows[:2])
+    aims = [
+        at_most("overhead per message, p50, milliseconds", per_message, OVERHEAD_AIM),
+        at_least("messages per second through the proxy", rate, 5_000),
+        at_most("memory grown while the client reads nothing, MB", held[0], MEMORY_AIM),
+        at_most("memory grown while the agent reads nothing, MB", held[1], MEMORY_AIM),
+    ]
+    return Report(bench="proxy", rows=rows, aims=aims)
+
+
+_KINDS: tuple[tuple[str, Callable[[Client], None], int], ...] = (
+    ("request and answer", lambda client: client.ask("_bench/echo", {"x": 1}), MESSAGES),
+    ("notification and chunk of an answer", Client.tick, MESSAGES),
+    ("prompt turn, recorded", Client.prompt, PROMPTS),
+)
+
+
+def _measured(what: str, clients: dict[str, Client], call: Callable[[Client], None], count: int) -> dict[str, Any]:
+    turns: dict[str, list[list[float]]] = {name: [] for name in clients}
+    for _ in range(TURNS):
+        for name, client in clients.items():
+            turns[name].append([_timed(call, client) for _ in range(count)])
+    p50 = {name: _lower_quartile([percentile(turn, 0.5) for turn in taken]) for name, taken in turns.items()}
+    p99 = {name: _lower_quartile([percentile(turn, 0.99) for turn in taken]) for name, taken in turns.items()}
+    return {
+        "round trip": what,
+        "alone p50 ms": p50["alone"],
+        "proxied p50 ms": p50["proxied"],
+        "overhead ms": p50["proxied"] - p50["alone"],
+        "alone p99 ms": p99["alone"],
+        "proxied p99 ms": p99["proxied"],
+    }
+
+
+def _timed(call: Callable[[Client], None], client: Client) -> float:
+    start = time.perf_counter()
+    call(client)
+    return (time.perf_counter() - start) * 1_000
+
+
+def _lower_quartile(values: list[float]) -> float:
+    return percentile(values, 0.25)
+
+
+def _flood_rate(client: Client) -> float:
+    """Chunks per second when they come as fast as they can."""
+    start = time.perf_counter()
+    client.send({"method": "_bench/flood", "params": {"count": SMALL_FLOOD, "size": SMALL_SIZE}})
+    for _ in range(SMALL_FLOOD):
+        client.out.readline()
+    return SMALL_FLOOD / (time.perf_counter() - start)
+
+
+def _held_for_client(client: Client) -> float:
+    """Memory grown by 200 MB of answers that nobody reads; all of them are there afterwards."""
+    # What is recorded needs a tokenizer, which is loaded with the first of it.
+    client.prompt()
+    before = client.peak()
+    client.send({"method": "_bench/flood", "params": {"count": FLOOD, "size": FLOOD_SIZE}})
+    time.sleep(_STILL)
+    grown = client.peak() - before
+    left = FLOOD
+    while left:
+        left -= len(client.out.readline()) > FLOOD_SIZE
+    client.close()
+    return grown
+
+
+def _held_for_agent(client: Client) -> float:
+    """Memory grown by what a client can write before it has to wait for an agent that reads nothing."""
+    # What is recorded needs a tokenizer, which is loaded with the first of it.
+    client.prompt()
+    before = client.peak()
+    client.send({"method": "_bench/sleep", "params": {}})
+    line = json.dumps({"jsonrpc": "2.0", "method": "_bench/much", "params": {"x": "x" * FLOOD_SIZE}}).encode() + b"\n"
+    descriptor, written = client.process.stdin.fileno() if client.process.stdin else -1, 0
+    os.set_blocking(descriptor, False)
+    while written < 200 * _MEGABYTE and select.select([], [descriptor], [], _STILL)[1]:
+        written += os.write(descriptor, line)
+    grown = client.peak() - before
+    client.process.kill()
+    client.process.wait()
+    return grown if written < 200 * _MEGABYTE else 200.0

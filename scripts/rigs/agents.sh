@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Real ACP agents for the proxy's tests, from npm, each in a folder of its own: ./scripts/rigs/agents.sh [AGENT…] (all of
+# them by default). Prints a line "AGENT<TAB>PROGRAM" for each that is there, and says which could not be had.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+home=$rigs/agents
+
+# Pinned, since the table in the documentation names what was measured.
+package_of() {
+  case $1 in
+    claude-agent-acp) echo @agentclientprotocol/claude-agent-acp@0.100.0 ;;
+    codex-acp) echo @agentclientprotocol/codex-acp@2.6.0 ;;
+    opencode) echo opencode-ai@1.18.33 ;;
+    gemini) echo @google/gemini-cli@0.61.0 ;;
+    qwen) echo @qwen-code/qwen-code@0.24.4 ;;
+    *) say "There is no rig for the agent $1." && return 2 ;;
+  esac
+}
+
+install_agent() {
+  cd "$home/$1"
+  echo '{"private": true}' >package.json
+  need "npm: $2" npm install --no-audit --no-fund "$2"
+}
+
+# The agents want a newer Node.js than some systems have.
+PATH=$("$root/scripts/rigs/node.sh"):$PATH
+[ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen
+missing=()
+for agent in "$@"; do
+  package=$(package_of "$agent")
+  if once "$home/$agent/.ready" "$package" install_agent "$agent" "$package"; then
+    printf '%s\t%s\n' "$agent" "$home/$agent/node_modules/.bin/$agent"
+  else
+    missing+=("$agent")
+  fi
+done
+[ ${#missing[@]} = 0 ] || say "Could not be installed: ${missing[*]}"

@@ -1,0 +1,59 @@
+"""Lines of a byte stream, sans I/O: passed on as they came, so nothing is decoded and nothing lost."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+# The longest line that is looked at: far above any session's replay. A longer one goes through in pieces, unread, so
+# that what the proxy holds is bounded.
+LONGEST = 1 << 25
+
+
+class Piece(Struct, frozen=True):
+    """Bytes to pass on. A `whole` line may be looked at; `ends` says that a line is over, so another may follow."""
+
+    data: bytes
+    whole: bool = True
+    ends: bool = True
+
+
+class LineCutter:
+    """Cuts a byte stream behind its line feeds, however it is split."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._held: list[bytes] = []
+        self._length = 0
+        self._streaming = False
+
+    def feed(self, data: bytes) -> Iterator[Piece]:
+        """The lines that `data` completes, each with its line feed."""
+        start = 0
+        while end := data.find(b"\n", start) + 1:
+            yield self._line(data[start:end])
+            start = end
+        if start < len(data):
+            yield from self._part(data[start:])
+
+    def end(self) -> Iterator[Piece]:
+        """What the stream ends with: nothing, or a line that lacks its line feed."""
+        if self._held:
+            yield Piece(self._take(), whole=not self._streaming)
+
+    def _line(self, last: bytes) -> Piece:
+        whole, self._streaming = not self._streaming, False
+        self._held.append(last)
+        return Piece(self._take(), whole=whole)
+
+    def _part(self, data: bytes) -> Iterator[Piece]:
+        self._held.append(data)
+        self._length += len(data)
+        if self._streaming or self._length > self._longest:
+            self._streaming = True
+            yield Piece(self._take(), whole=False, ends=False)
+
+    def _take(self) -> bytes:
+        data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+        self._held.clear()
+        self._length = 0
+        return data

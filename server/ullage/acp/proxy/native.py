@@ -1,0 +1,65 @@
+"""Compaction by the agent's own command: passed on, watched, and recorded when it has done something."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ullage.acp.proxy import archive
+from ullage.acp.proxy.connection import Connection
+from ullage.acp.proxy.handover import fork, recorded
+from ullage.acp.proxy.session import NativeCompaction, ProxiedSession
+from ullage.edits.compaction import Summary
+from ullage.model.artifacts import ArtifactLedger
+from ullage.model.edits import EditTrigger
+from ullage.model.events import AgentAttached
+from ullage.model.json_values import as_object, as_objects, as_text
+from ullage.service.workspace import Workspace
+
+_UNTOLD = "The agent compacted its context and kept the summary to itself."
+
+
+async def begin(connection: Connection, session: ProxiedSession) -> None:
+    """Gets ready for a compaction of the agent's: with a copy of the session, where it makes copies, to undo it by."""
+    workspace = await recorded(connection)
+    used = session.occupancy.used if session.occupancy else workspace.session(session.id).used
+    session.native = NativeCompaction(used_before=used, fork=await fork(connection, session))
+
+
+def watch(session: ProxiedSession, update: dict[str, Any]) -> None:
+    """Takes in what an update tells of a compaction, whoever asked for it."""
+    kind = update.get("sessionUpdate")
+    if kind == "compaction_update":
+        native = _watched(session)
+        if "summary" in update:
+            native.summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+        native.completed = native.completed or update.get("status") == "completed"
+    elif kind == "compaction_summary_chunk":
+        _watched(session).summary += as_text(as_object(update.get("content")).get("text"))
+    elif as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done":
+        # Qwen Code's word for it.
+        _watched(session).completed = True
+
+
+def finish(connection: Connection, session: ProxiedSession, workspace: Workspace) -> None:
+    """At the end of a turn: records the compaction that happened in it, if one did."""
+    native, session.native = session.native, None
+    if native is None:
+        return
+    used = session.occupancy.used if session.occupancy else None
+    if not native.completed and (used is None or used >= native.used_before):
+        return
+    open_session = workspace.session(session.id)
+    attached = AgentAttached(agent=connection.agent_name, session_id=session.agent_id, window=session.window)
+    copied = AgentAttached(agent=connection.agent_name, session_id=native.fork, window=session.window)
+    summary = Summary(text=native.summary.strip() or _UNTOLD, ledger=ArtifactLedger(), summarizer=connection.agent_name)
+    archiving = archive.Archiving(summary=summary, trigger=EditTrigger.MANUAL, size_after=used)
+    if native.fork:
+        archiving = replace(archiving, before=(copied,), behind=(attached,))
+    archive.archive(workspace, open_session, archiving)
+
+
+def _watched(session: ProxiedSession) -> NativeCompaction:
+    if session.native is None:
+        used = session.occupancy.used if session.occupancy else 0
+        session.native = NativeCompaction(used_before=used)
+    return session.native

@@ -1,0 +1,66 @@
+"""The proxy, put together: the client's two streams, the agent, and the record."""
+
+import logging
+from collections.abc import Sequence
+
+from ullage.acp.proxy.agent import Agent
+from ullage.acp.proxy.agent_side import from_agent
+from ullage.acp.proxy.client_side import from_client
+from ullage.acp.proxy.connection import Connection, ProxyOptions
+from ullage.acp.proxy.lines import LineCutter, Piece
+from ullage.acp.proxy.outlet import Outlet
+from ullage.acp.proxy.recorder import Recorder, Store
+from ullage.acp.proxy.recovery import mourn
+from ullage.acp.proxy.telling import ClientListener, tell_unrecorded
+from ullage.model.errors import UllageError
+from ullage.service.workspace import Workspace
+from ullage.system.pipes import CHUNK, Source, open_sink, open_source
+
+_log = logging.getLogger(__name__)
+
+
+async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
+    """Stands between a client on these descriptors and the agent that the command starts, until the client goes. The
+    exit status. Raises `InputError` where the agent cannot be started."""
+    proxy = Proxy(command, store, options, Outlet(await open_sink(stdout)))
+    await proxy.connection.agent.start()
+    await proxy.run(await open_source(stdin))
+    return 0
+
+
+class Proxy:
+    """Ties the parts together; what they share is in the connection."""
+
+    def __init__(self, command: Sequence[str], store: Store, options: ProxyOptions, client: Outlet) -> None:
+        agent = Agent(command, self._hear, self._died)
+        opens = Store(prepare=store.prepare, open=lambda: self._listened(store.open()))
+        recorder = Recorder(opens, lambda reason: tell_unrecorded(self.connection, reason))
+        self.connection = Connection(client, agent, recorder, options)
+
+    async def run(self, source: Source) -> None:
+        """Passes on what the client says until it ends, then ends the agent."""
+        cutter = LineCutter()
+        while data := await source.read(CHUNK):
+            for piece in cutter.feed(data):
+                await self._take(piece)
+        for piece in cutter.end():
+            await self._take(piece)
+        await self.connection.agent.stop()
+        await self.connection.recorder.close()
+        self.connection.client.close()
+
+    async def _take(self, piece: Piece) -> None:
+        try:
+            await from_client(self.connection, piece)
+        except UllageError as error:
+            _log.warning("%s", error)
+
+    async def _hear(self, piece: Piece) -> None:
+        await from_agent(self.connection, piece)
+
+    def _died(self, how: str) -> None:
+        self.connection.spawn(mourn(self.connection, how))
+
+    def _listened(self, workspace: Workspace) -> Workspace:
+        workspace.bus.listen(ClientListener(self.connection))
+        return workspace

@@ -1,0 +1,27 @@
+"""The proxy, put together and served on standard input and output."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from ullage.acp.proxy.connection import ProxyOptions
+from ullage.acp.proxy.recorder import Store
+from ullage.acp.proxy.serve import serve_proxy
+from ullage.app.process import share_the_interpreter, warm_up
+from ullage.model.settings import Settings
+from ullage.service.workspace import Workspace
+from ullage.system.stdio import claim_stdout
+
+
+def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: Settings, options: ProxyOptions) -> int:
+    """Stands in front of an agent until the client is done; the exit status. Raises `InputError` where the agent cannot
+    be started."""
+
+    def open_workspace() -> Workspace:
+        from ullage.app.compose import build_workspace  # noqa: PLC0415
+
+        return build_workspace(store_path, settings)
+
+    share_the_interpreter()
+    store = Store(prepare=warm_up, open=open_workspace)
+    return asyncio.run(serve_proxy(command, store, options, 0, claim_stdout()))

@@ -1,0 +1,57 @@
+"""Prompt turns at the ACP door with real SDKs, against servers that speak the providers' wire formats."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.acp_rig import AcpRig, stored_rig
+from support.wire.clients import DIALECTS, settings_of
+from support.wire.replies import Call, Fault, Reply, Say, fail, say
+from support.wire.server import WireServer, replies
+from ullage.model.settings import ProviderSettings, Settings
+
+PATIENCE = 20.0
+MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
+PROMPT = [{"type": "text", "text": "What does the note say?"}]
+ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+
+
+def rig_for(server: WireServer, folder: Path) -> AcpRig:
+    kind = server.dialect.name
+    given = msgspec.convert(msgspec.to_builtins(settings_of(server, 60.0)), ProviderSettings)
+    return stored_rig(folder / "s.db", Settings(model=MODELS[kind], provider=kind, providers={kind: given}))
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+async def test_the_model_reads_a_file_that_the_person_permits_and_answers(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("The cask holds ninety litres.")
+    read = Reply(parts=(Say("Let me see."), Call("call_1", "read_file", '{"path": "notes.txt"}')))
+    server = WireServer(DIALECTS[kind](), replies(read, say("Ninety litres.")))
+    async with server.serving():
+        rig = rig_for(server, tmp_path)
+        rig.answers["session/request_permission"] = lambda _: ALLOW
+        await rig.initialize()
+        session_id = await rig.new_session(str(tmp_path))
+        assert await rig.ask("session/prompt", sessionId=session_id, prompt=PROMPT) == {"stopReason": "end_turn"}
+    assert rig.text() == "Let me see.Ninety litres."
+    assert rig.updates("usage_update")[-1]["_meta"]["ullage"]["source"] == "reported"
+    assert [received.violations for received in server.asked] == [[], []]
+    assert "ninety litres" in str(server.asked[1].body)
+    assert rig.faults == []
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+async def test_cancelling_hangs_up_at_the_provider(kind: str, tmp_path: Path) -> None:
+    server = WireServer(DIALECTS[kind](), replies(fail(Fault.STALL, after=6)))
+    async with server.serving():
+        rig = rig_for(server, tmp_path)
+        await rig.initialize()
+        session_id = await rig.new_session(str(tmp_path))
+        request_id = rig.start("session/prompt", sessionId=session_id, prompt=PROMPT)
+        await rig.update(session_id, "agent_message_chunk")
+        rig.notify("session/cancel", sessionId=session_id)
+        assert await rig.answer(request_id) == {"stopReason": "cancelled"}
+        await asyncio.wait_for(server.hung_up.wait(), PATIENCE)
+    assert rig.faults == []

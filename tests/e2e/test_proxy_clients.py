@@ -1,0 +1,91 @@
+"""Real clients in front of the real proxy: acpx, and the Python SDK's; and the Language Server beside them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Never
+
+import acp
+import pytest
+from acp import schema
+
+from benches.neovim import RIGS
+from support.program import language_server
+from support.proxy_rig import TOY
+
+ACPX = RIGS / "acp" / "node_modules" / ".bin" / "acpx"
+NODE = RIGS / "node" / "node_modules" / ".bin"
+SECONDS = 60
+
+
+def proxied(folder: Path, *options: str) -> list[str]:
+    """The proxy in front of the toy agent, as an editor starts it. The shell reads what acpx is given, so the agent's
+    abilities are in a file."""
+    abilities = {"usage": True, "window": 8_000, "load": True, "state": str(folder)}
+    (folder / "toy").write_text(json.dumps(abilities))
+    agent = [sys.executable, str(TOY), f"@{folder / 'toy'}"]
+    return [sys.executable, "-m", "ullage", "acp", "--store", str(folder / "sessions.db"), *options, "--", *agent]
+
+
+class Person:
+    """What the SDK's client calls: keeps every update."""
+
+    def __init__(self) -> None:
+        self.updates: list[Any] = []
+
+    async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
+        self.updates.append(update)
+
+    def text(self) -> str:
+        chunks = [update for update in self.updates if isinstance(update, schema.AgentMessageChunk)]
+        return "".join(chunk.content.text for chunk in chunks if isinstance(chunk.content, schema.TextContentBlock))
+
+
+async def test_what_the_sdk_s_client_says_through_the_proxy_is_in_the_language_server_a_moment_later(
+    tmp_path: Path,
+) -> None:
+    person = Person()
+    # The SDK's protocol has methods that no client needs which does not offer them.
+    client: Any = person
+    async with (
+        acp.spawn_agent_process(client, *proxied(tmp_path), env=dict(os.environ)) as (connection, _),
+        language_server(tmp_path / "sessions.db") as editor,
+    ):
+        await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
+        session_id = (await connection.new_session(cwd=str(tmp_path), mcp_servers=[])).session_id
+        for text in ("Hello", "/compact", "Go on"):
+            await connection.prompt(session_id=session_id, prompt=[acp.text_block(text)])
+        usage = await editor.request("ullage/context/get", {"sessionId": session_id})
+        page = await editor.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
+    told = [update for update in person.updates if isinstance(update, schema.UsageUpdate)]
+    assert (usage["used"], usage["size"]) == (told[-1].used, told[-1].size)
+    assert "Compacted 2 messages" in person.text()
+    texts = [block.get("text") for entry in page["entries"] for block in entry["message"]["content"]]
+    assert [text for text in texts if text in ("Hello", "I was told: Hello", "Go on")] == [
+        "Hello",
+        "I was told: Hello",
+        "Go on",
+    ]
+
+
+@pytest.mark.slow
+def test_acpx_prompts_through_the_proxy(tmp_path: Path, lacking: Callable[[str], Never]) -> None:
+    if not (ACPX.exists() and NODE.exists()):
+        lacking("acpx and Node.js (scripts/rigs/acp.sh, scripts/rigs/node.sh)")
+    wire = [json.loads(line) for line in _acpx(tmp_path, "Hello").splitlines()]
+    told = [message["params"]["update"] for message in wire if message.get("method") == "session/update"]
+    said = "".join(each["content"]["text"] for each in told if each["sessionUpdate"] == "agent_message_chunk")
+    assert said == "I was told: Hello"
+    assert [each["size"] for each in told if each["sessionUpdate"] == "usage_update"] == [8_000]
+    assert "Context: " in _acpx(tmp_path, "/context")
+
+
+def _acpx(home: Path, prompt: str) -> str:
+    """What acpx prints of the whole wire for one prompt."""
+    environment = {**os.environ, "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)}
+    given = [str(ACPX), "--agent", " ".join(proxied(home)), "--format", "json", "exec", prompt]
+    done = subprocess.run(given, cwd=home, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)
+    return done.stdout

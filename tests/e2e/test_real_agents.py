@@ -1,0 +1,34 @@
+"""Real agents behind the real proxy, against a provider on the loopback: what holds for each is what the table says."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Never
+
+import pytest
+
+from support.agents.launch import AGENTS, Known
+from support.agents.scenario import COLUMNS, measure
+from support.agents.table import read_table, write_row
+
+# Each try is a process or three; so many at once as CI has cores.
+_AT_ONCE = 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+async def test_what_holds_for_an_agent_is_what_the_table_says(
+    agent: Known, tmp_path: Path, request: pytest.FixtureRequest, lacking: Callable[[str], Never]
+) -> None:
+    if not agent.program.exists():
+        lacking(f"{agent.name} (scripts/rigs/agents.sh)")
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def cell(column: str) -> str:
+        async with room:
+            return await measure(agent, column, tmp_path / column.replace(" ", "-"))
+
+    row = dict(zip(COLUMNS, await asyncio.gather(*map(cell, COLUMNS)), strict=True))
+    if request.config.getoption("--update-golden"):
+        write_row(agent.title, agent.title.split(" ")[0], row)
+    assert read_table()[agent.title] == row

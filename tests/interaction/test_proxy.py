@@ -1,0 +1,150 @@
+"""The proxy in front of an agent: what passes, what is recorded, and what the client is told beside."""
+
+from pathlib import Path
+from typing import Any
+
+from support.acp_end import SHOWS_ALL
+from support.proxy_rig import ProxyRig, proxy_rig
+from ullage.acp.proxy.connection import ProxyOptions
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message
+
+# An agent that has everything itself, so that the proxy adds nothing.
+COMPLETE = {"usage": True, "window": 8_000, "commands": ["context", "compact", "undo"]}
+
+
+async def view_of(rig: ProxyRig, session_id: str) -> tuple[Message, ...]:
+    return (await rig.record()).session(session_id).transcript.view
+
+
+async def test_every_line_of_either_side_reaches_the_other_byte_for_byte_and_in_order(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    async with proxy_rig(tmp_path, {**COMPLETE, "log": str(log)}) as rig:
+        session_id = await rig.open()
+        odd = b'{"method":"_zed/unknown", "x" : [1.50, "\\u00e9"],"params":{"sessionId":"?"},"jsonrpc":"2.0"}\r\n'
+        rig.send_line(odd)
+        await rig.prompt(session_id, "Grüße 🍷")
+        await rig.prompt(session_id, "read src/cask.py")
+    kept = log.read_bytes().splitlines(keepends=True)
+    assert [line[1:] for line in kept if line.startswith(b">")] == rig.lines
+    assert odd in [line[1:] for line in kept if line.startswith(b"<")]
+
+
+async def test_a_prompt_and_its_answer_are_recorded_with_the_tools_that_were_used(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, COMPLETE) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "read src/cask.py")
+        asked, call, result, answer = await view_of(rig, session_id)
+    assert (asked.text, answer.text) == ("read src/cask.py", "I was told: read src/cask.py")
+    assert call.content == (ToolUseBlock(id="t1", name="read_file", input={"path": "src/cask.py"}),)
+    assert [block.tool_use_id for block in result.content if isinstance(block, ToolResultBlock)] == ["t1"]
+
+
+async def test_what_the_agent_reports_is_the_figure_of_the_record(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, COMPLETE) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        workspace = await rig.record()
+        session = workspace.session(session_id)
+        budget = workspace.budget(session)
+    told = rig.updates("usage_update")
+    assert budget is not None
+    assert [(update["used"], update["size"]) for update in told] == [(session.used, budget.window)]
+
+
+async def test_an_agent_that_tells_a_count_beside_its_answer_gets_a_usage_update_before_the_answer(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, {"quota": True}, ProxyOptions(window=8_000)) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        (told,) = rig.updates("usage_update")
+    # Hidden 500, and both texts at 4 characters a token.
+    assert (told["used"], told["size"]) == (500 + (len("Hello") + len("I was told: Hello")) // 4, 8_000)
+    assert told["_meta"]["ullage"]["source"] == "reported"
+    assert "result" in rig.messages[-1]
+
+
+async def test_an_agent_that_tells_nothing_gets_an_estimate_that_says_so(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {}, ProxyOptions(window=8_000)) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        (told,) = rig.updates("usage_update")
+    assert told["_meta"]["ullage"]["source"] == "estimated"
+    assert told["used"] > 0
+
+
+async def test_no_size_is_guessed_where_no_window_is_known(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {"quota": True}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+    assert rig.updates("usage_update") == []
+    assert [update["_meta"]["ullage"]["usable"] for update in rig.updates("session_info_update")] == [None]
+
+
+async def test_at_80_percent_a_client_that_shows_notices_gets_one(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, COMPLETE) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        for _ in range(3):
+            await rig.prompt(session_id, "big 8000")
+    (notice,) = rig.updates("notice")
+    assert notice["severity"] == "warning"
+    assert "full" in notice["title"]
+
+
+async def test_any_other_client_is_warned_in_words_behind_the_answer(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, COMPLETE) as rig:
+        session_id = await rig.open()
+        answers = [await rig.prompt(session_id, "big 8000") for _ in range(3)]
+    assert [("% full" in answer) for answer in answers] == [False, False, True]
+    assert answers[2].startswith("x" * 8_000)
+    assert rig.updates("notice") == []
+
+
+async def test_commands_that_the_agent_lacks_are_offered_beside_its_own(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {"commands": ["review", "context"]}) as rig:
+        await rig.open()
+        await rig.until(lambda _: len(rig.updates("available_commands_update")) == 2)
+    its, ours = rig.updates("available_commands_update")
+    assert [command["name"] for command in its["availableCommands"]] == ["review", "context"]
+    assert [command["name"] for command in ours["availableCommands"]] == ["review", "context", "compact", "undo"]
+
+
+async def test_commands_are_offered_for_an_agent_that_offers_none(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {}) as rig:
+        await rig.open()
+        await rig.until(lambda _: bool(rig.updates("available_commands_update")))
+    names: list[Any] = [command["name"] for command in rig.updates("available_commands_update")[0]["availableCommands"]]
+    assert names == ["context", "compact", "undo"]
+
+
+async def test_context_is_answered_without_the_agent(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {"usage": True, "window": 8_000}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        shown = await rig.prompt(session_id, "/context")
+        told = await rig.prompt(session_id, "Hello again")
+    assert "506/8K" in shown or "505/8K" in shown
+    assert told == "I was told: Hello | Hello again"
+
+
+async def test_a_session_that_the_client_loads_is_recorded_once(tmp_path: Path) -> None:
+    agent = {**COMPLETE, "load": True}
+    async with proxy_rig(tmp_path, agent) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+    async with proxy_rig(tmp_path, agent) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        await rig.ask("session/load", sessionId=session_id, cwd="/work", mcpServers=[])
+        assert await rig.prompt(session_id, "Again") == "I was told: Hello | Again"
+        texts = [message.text for message in await view_of(rig, session_id)]
+    assert texts == ["Hello", "I was told: Hello", "Again", "I was told: Hello | Again"]
+
+
+async def test_a_session_from_before_the_proxy_is_recorded_as_the_agent_replays_it(tmp_path: Path) -> None:
+    (tmp_path / "sessions.json").write_text('{"old": ["Hello", "Hi there"]}')
+    async with proxy_rig(tmp_path, {**COMPLETE, "load": True}) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        await rig.ask("session/load", sessionId="old", cwd="/work", mcpServers=[])
+        texts = [message.text for message in await view_of(rig, "old")]
+    assert texts == ["Hello", "Hi there"]

@@ -1,0 +1,137 @@
+"""Compactions behind the proxy: by hand-over, by the agent's own command, at the threshold; and taking them back."""
+
+from pathlib import Path
+
+import pytest
+
+from support.acp_end import SHOWS_ALL
+from support.lsp_client import RpcFailure
+from support.proxy_rig import proxy_rig
+from ullage.acp.proxy.connection import ProxyOptions
+
+LACKING = {"usage": True, "window": 8_000}
+
+
+async def test_a_hand_over_gives_a_fresh_session_the_agents_summary_and_our_ledger_under_the_same_id(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "read src/cask.py")
+        assert "Compacted 4 messages" in await rig.prompt(session_id, "/compact keep the path")
+        told = await rig.prompt(session_id, "Go on")
+    assert "SUMMARY of 1 exchanges" in told
+    assert "src/cask.py" in told
+    assert told.endswith("Go on")
+    assert "| Go on" not in told
+    statuses = [(update["status"], "summary" in update) for update in rig.updates("compaction_update")]
+    assert statuses == [("in_progress", False), ("completed", True)]
+
+
+async def test_the_summary_prompt_and_its_answer_are_never_shown(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        shown = await rig.prompt(session_id, "/compact")
+        session = (await rig.record()).session(session_id)
+    assert "SUMMARY" not in shown
+    assert [message.compaction is not None for message in session.transcript.view] == [True]
+    assert session.transcript.archived == 2
+
+
+async def test_a_hand_over_that_is_taken_back_leads_to_the_former_session_which_learns_what_was_said_since(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "fork": True}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "First")
+        await rig.prompt(session_id, "/compact")
+        await rig.prompt(session_id, "Second")
+        assert "Undone" in await rig.prompt(session_id, "/undo")
+        told = await rig.prompt(session_id, "Third")
+        session = (await rig.record()).session(session_id)
+    first, second = told.removeprefix("I was told: ").split(" | ", 1)
+    assert first == "First"
+    assert "Second" in second
+    assert second.endswith("Third")
+    assert session.transcript.archived == 0
+
+
+async def test_without_a_compaction_there_is_nothing_to_take_back(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        with pytest.raises(RpcFailure, match="no compaction"):
+            await rig.prompt(session_id, "/undo")
+
+
+async def test_the_agents_own_command_is_used_and_its_compaction_is_recorded(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "compact": True}) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        told = await rig.prompt(session_id, "Go on")
+        session = (await rig.record()).session(session_id)
+        with pytest.raises(RpcFailure, match="keeps no copy"):
+            await rig.prompt(session_id, "/undo")
+    assert told == "I was told: compacted 2 texts | Go on"
+    assert session.transcript.compactions == 1
+
+
+async def test_a_compaction_of_an_agent_that_makes_copies_can_be_taken_back(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "compact": True, "fork": True}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        await rig.prompt(session_id, "/undo")
+        assert await rig.prompt(session_id, "Go on") == "I was told: Hello | Go on"
+
+
+async def test_a_person_may_want_a_hand_over_though_the_agent_has_a_command(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "compact": True}, ProxyOptions(hand_over=True)) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        assert "SUMMARY of 1 exchanges" in await rig.prompt(session_id, "Go on")
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["hand-over", "own command"])
+async def test_at_90_percent_the_next_prompt_is_preceded_by_a_compaction(tmp_path: Path, own: bool) -> None:
+    async with proxy_rig(tmp_path, {**LACKING, "compact": own}) as rig:
+        session_id = await rig.open()
+        for _ in range(3):
+            await rig.prompt(session_id, "big 8000")
+        told = await rig.prompt(session_id, "Go on")
+        session = (await rig.record()).session(session_id)
+    assert ("compacted 6 texts" if own else "SUMMARY of 3 exchanges") in told
+    assert session.transcript.compactions == 1
+
+
+async def test_a_cancelled_hand_over_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "Hello")
+        asked = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}])
+        rig.send({"method": "session/cancel", "params": {"sessionId": session_id}})
+        assert (await rig.answer(asked))["stopReason"] == "cancelled"
+        session = (await rig.record()).session(session_id)
+    assert session.transcript.compactions == 0
+
+
+async def test_what_an_agent_asks_in_a_muted_turn_is_declined_and_not_shown(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact permit")
+    assert not [message for message in rig.messages if message.get("method") == "session/request_permission"]
+
+
+async def test_after_a_hand_over_permissions_are_asked_under_the_clients_id(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        asked = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "permit"}])
+        request = await rig.until(lambda message: message.get("method") == "session/request_permission")
+        assert request["params"]["sessionId"] == session_id
+        rig.send({"id": request["id"], "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}})
+        assert (await rig.answer(asked))["stopReason"] == "end_turn"

@@ -1,0 +1,80 @@
+"""After an end: of the agent in the middle of a turn, of the proxy, of what the agent remembers."""
+
+from pathlib import Path
+
+import pytest
+
+from support.lsp_client import RpcFailure
+from support.proxy_rig import proxy_rig
+
+LASTING = {"usage": True, "window": 8_000, "load": True}
+
+
+async def test_an_agent_that_dies_is_a_clear_error_and_what_it_had_said_is_kept(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        session_id = await rig.open()
+        with pytest.raises(RpcFailure, match=r"toy ended \(exit status 3; its last words: out of memory\)"):
+            await rig.prompt(session_id, "die now")
+        view = (await rig.record()).session(session_id).transcript.view
+    assert [message.text for message in view] == ["die now", "I am about to"]
+
+
+@pytest.mark.parametrize("load", [True, False], ids=["loads", "forgets"])
+async def test_the_next_prompt_starts_the_agent_again_and_it_knows_what_was_said(tmp_path: Path, load: bool) -> None:
+    async with proxy_rig(tmp_path, {**LASTING, "load": load}) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "The cask is called Berta")
+        with pytest.raises(RpcFailure):
+            await rig.prompt(session_id, "die now")
+        told = await rig.prompt(session_id, "Which cask?")
+    assert "Berta" in told
+    assert told.endswith("Which cask?")
+
+
+async def test_a_session_that_was_handed_over_is_loaded_with_its_whole_history(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "First")
+        await rig.prompt(session_id, "/compact")
+        await rig.prompt(session_id, "Second")
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        await rig.ask("session/load", sessionId=session_id, cwd="/work", mcpServers=[])
+        asked = [update["content"]["text"] for update in rig.updates("user_message_chunk")]
+        told = await rig.prompt(session_id, "Third")
+        assert "Undone" in await rig.prompt(session_id, "/undo")
+        back = await rig.prompt(session_id, "Fourth")
+    assert asked == ["First", "Second"]
+    assert "SUMMARY of 1 exchanges" in told
+    assert "First" not in told
+    assert back.startswith("I was told: First")
+
+
+async def test_a_session_that_is_loaded_right_after_a_hand_over_still_begins_with_the_summary(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "First")
+        await rig.prompt(session_id, "/compact")
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        await rig.ask("session/load", sessionId=session_id, cwd="/work", mcpServers=[])
+        assert "SUMMARY of 1 exchanges" in await rig.prompt(session_id, "Go on")
+
+
+async def test_a_session_that_the_agent_has_lost_is_begun_again_from_the_record(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "The cask is called Berta")
+    (tmp_path / "sessions.json").unlink()
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        await rig.ask("session/load", sessionId=session_id, cwd="/work", mcpServers=[])
+        assert "Berta" in await rig.prompt(session_id, "Which cask?")
+
+
+async def test_a_session_that_nobody_knows_is_refused_in_the_agents_own_words(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LASTING) as rig:
+        await rig.ask("initialize", protocolVersion=1)
+        (tmp_path / "sessions.json").write_text("{}")
+        with pytest.raises(RpcFailure, match="no session 'nobody'"):
+            await rig.ask("session/load", sessionId="nobody", cwd="/work", mcpServers=[])

@@ -1,0 +1,110 @@
+"""A client's end of an ACP connection: what was sent to it, as bytes and as messages, and requests of its own."""
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from support.lsp_client import RpcFailure
+
+Json = dict[str, Any]
+SHOWS_ALL: Json = {"session": {"compaction": {}, "notices": {}}}
+# Processes have to start, on a machine that runs others.
+PATIENCE = 60.0
+
+
+class AcpEnd(ABC):
+    """Lines come in by `take`; `send_line` is whoever stands between this and the agent. `allows` is what it answers to
+    what the agent asks for."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.messages: list[Json] = []
+        self.allows: Json | None = None
+        self._rest = b""
+        self._changed = asyncio.Event()
+        self._asked = 0
+
+    @abstractmethod
+    def send_line(self, line: bytes) -> None:
+        """Hands a line on."""
+
+    def take(self, data: bytes) -> None:
+        """Bytes of the other side, in any split."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self.lines.append(line + b"\n")
+            message: Json = json.loads(line)
+            self.messages.append(message)
+            if "method" in message and "id" in message and self.allows is not None:
+                self.send({"id": message["id"], "result": self.allows})
+        self._changed.set()
+
+    def send(self, message: Json) -> None:
+        self.send_line(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
+
+    def start(self, method: str, **params: Any) -> int:
+        """Sends a request, and gives its id."""
+        self._asked += 1
+        self.send({"id": self._asked, "method": method, "params": params})
+        return self._asked
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """The result of a request; raises `RpcFailure` for an error."""
+        return await self.answer(self.start(method, **params))
+
+    async def answer(self, request_id: int) -> Any:
+        message = await self.until(lambda message: "method" not in message and message.get("id") == request_id)
+        if "error" in message:
+            raise RpcFailure(message["error"])
+        return message["result"]
+
+    async def until(self, fits: Callable[[Json], bool]) -> Json:
+        """The first message that fits, now or soon."""
+        seen = 0
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for message in self.messages[seen:]:
+                    if fits(message):
+                        return message
+                seen = len(self.messages)
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def until_lines(self, count: int) -> None:
+        """Returns once so many lines of the agent's own are there."""
+        async with asyncio.timeout(PATIENCE):
+            while sum(not is_ours(line) for line in self.lines) < count:
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def open(self, capabilities: Json | None = None, cwd: str = "/work") -> str:
+        """Greets the agent and starts a session; its id."""
+        await self.greet(capabilities)
+        return (await self.ask("session/new", cwd=cwd, mcpServers=[]))["sessionId"]
+
+    async def greet(self, capabilities: Json | None = None) -> Json:
+        return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {})
+
+    async def prompt(self, session_id: str, text: str) -> str:
+        """One turn; the text that came before its end."""
+        before = len(self.messages)
+        await self.ask("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
+        told = [message["params"]["update"] for message in self.messages[before:] if _is_update(message)]
+        return "".join(update["content"]["text"] for update in told if update["sessionUpdate"] == "agent_message_chunk")
+
+    def updates(self, kind: str) -> list[Json]:
+        """The session updates of one kind so far."""
+        told = [message["params"]["update"] for message in self.messages if _is_update(message)]
+        return [update for update in told if update["sessionUpdate"] == kind]
+
+
+def _is_update(message: Json) -> bool:
+    return message.get("method") == "session/update"
+
+
+def is_ours(line: bytes) -> bool:
+    """Whether the proxy has made an update itself."""
+    update = json.loads(line).get("params", {}).get("update", {})
+    return "ullage" in update.get("_meta", {})

@@ -1,0 +1,123 @@
+"""How each agent is started so that it talks to the loopback alone, with a false key, in folders of its own."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from benches.neovim import RIGS
+
+_NODE = RIGS / "node" / "node_modules" / ".bin"
+_FALSE_KEY = "sk-false"
+_QUIET = {"privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False}}
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """An agent ready to be started; `title` is its package and version, as the table names it."""
+
+    title: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    cwd: Path
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """An agent of the rig: its name there, its arguments, and what it must be told by files and variables."""
+
+    name: str
+    package: str
+    arguments: tuple[str, ...] = ()
+    prepare: Callable[[Path, str], Mapping[str, str]]
+
+    @property
+    def program(self) -> Path:
+        return RIGS / "agents" / self.name / "node_modules" / ".bin" / self.name
+
+    def launch(self, home: Path, url: str) -> Launch:
+        """The agent at home in a folder, its provider at `url`."""
+        project = home / "project"
+        project.mkdir(parents=True, exist_ok=True)
+        folders = {
+            "HOME": home,
+            "XDG_CONFIG_HOME": home / "config",
+            "XDG_DATA_HOME": home / "data",
+            "XDG_CACHE_HOME": home / "cache",
+            "XDG_STATE_HOME": home / "state",
+        }
+        environment = {
+            "PATH": f"{_NODE}{os.pathsep}{os.environ['PATH']}",
+            "LANG": "C.UTF-8",
+            **{name: str(folder) for name, folder in folders.items()},
+            **self.prepare(home, url),
+        }
+        command = (str(self.program), *self.arguments)
+        return Launch(title=self.title, command=command, environment=environment, cwd=project)
+
+    @property
+    def title(self) -> str:
+        """The package with the version that is installed."""
+        manifest = RIGS / "agents" / self.name / "node_modules" / self.package / "package.json"
+        return f"{self.package.rpartition('/')[2]} {json.loads(manifest.read_text())['version']}"
+
+
+def _claude(home: Path, url: str) -> Mapping[str, str]:
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": _FALSE_KEY,
+        "CLAUDE_CONFIG_DIR": str(home / "claude"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        # It refuses to run as root otherwise, as which containers run.
+        "IS_SANDBOX": "1",
+    }
+
+
+def _codex(home: Path, url: str) -> Mapping[str, str]:
+    folder = home / "codex"
+    folder.mkdir(exist_ok=True)
+    provider = f'name = "wire"\nbase_url = "{url}/v1"\nenv_key = "WIRE_KEY"\nwire_api = "responses"\n'
+    config = (
+        f'model = "gpt-5"\nmodel_provider = "wire"\n[model_providers.wire]\n{provider}[analytics]\nenabled = false\n'
+    )
+    (folder / "config.toml").write_text(config)
+    return {"CODEX_HOME": str(folder), "WIRE_KEY": _FALSE_KEY}
+
+
+def _opencode(home: Path, url: str) -> Mapping[str, str]:
+    model = {"name": "m", "limit": {"context": 100_000, "output": 8_000}}
+    options = {"baseURL": f"{url}/v1", "apiKey": _FALSE_KEY}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "wire", "options": options, "models": {"m": model}}
+    config = {"model": "wire/m", "small_model": "wire/m", "autoupdate": False, "provider": {"wire": provider}}
+    return {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    }
+
+
+def _gemini(home: Path, url: str) -> Mapping[str, str]:
+    chosen = {"model": {"name": "gemini-2.5-flash"}, "security": {"auth": {"selectedType": "gemini-api-key"}}}
+    _write(home / ".gemini" / "settings.json", {**chosen, **_QUIET, "general": {"enableAutoUpdate": False}})
+    return {"GEMINI_API_KEY": _FALSE_KEY, "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+
+def _qwen(home: Path, url: str) -> Mapping[str, str]:
+    chosen = {"security": {"auth": {"selectedType": "openai"}}}
+    _write(home / ".qwen" / "settings.json", {**chosen, **_QUIET, "general": {"disableAutoUpdate": True}})
+    return {"OPENAI_API_KEY": _FALSE_KEY, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "qwen3-coder-plus"}
+
+
+def _write(path: Path, value: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value))
+
+
+AGENTS = (
+    Known(name="claude-agent-acp", package="@agentclientprotocol/claude-agent-acp", prepare=_claude),
+    Known(name="codex-acp", package="@agentclientprotocol/codex-acp", prepare=_codex),
+    Known(name="opencode", package="opencode-ai", arguments=("acp",), prepare=_opencode),
+    Known(name="gemini", package="@google/gemini-cli", arguments=("--acp",), prepare=_gemini),
+    Known(name="qwen", package="@qwen-code/qwen-code", arguments=("--acp",), prepare=_qwen),
+)

@@ -1,0 +1,136 @@
+"""What the agents take for their provider: every wire format on one port of the loopback.
+
+Unlike `support.wire`'s own tests it refuses nothing: the agents' requests are theirs to answer for. What it says of its
+usage can be `inflated`, so that an agent believes its context to be full.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from support.acp_end import PATIENCE
+from support.wire.account import Account, count_items, count_text
+from support.wire.anthropic_wire import AnthropicWire
+from support.wire.chat_wire import ChatWire
+from support.wire.dialect import Dialect, frame
+from support.wire.http import Exchange, Json, serve
+from support.wire.replies import Reply, Say, say
+from support.wire.responses_wire import ResponsesWire
+
+SUMMARY = "The cask is called Berta; its file is src/cask.py; the next step is a test."
+# Words that stand in every agent's request for a summary, and in ours.
+_SUMMARY_WORDS = ("summary", "summarize", "summarise", "state_snapshot")
+_WIRES: dict[str, Dialect] = {
+    "/messages": AnthropicWire(),
+    "/responses": ResponsesWire(),
+    "/chat/completions": ChatWire(),
+}
+
+
+class ModelServer:
+    """Keeps the requests for answers, as text. The answer's text says how many there were; it waits to be `free`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.inflated = 0
+        self.free = asyncio.Event()
+        self.free.set()
+        self._changed = asyncio.Event()
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncGenerator["ModelServer"]:
+        """Serves while the block runs."""
+        async with serve(self._handle, 0) as self.port:
+            yield self
+
+    async def _handle(self, exchange: Exchange) -> None:
+        path = exchange.path.partition("?")[0]
+        wire = next((wire for end, wire in _WIRES.items() if path.endswith(end)), None)
+        if path.endswith("count_tokens"):
+            await exchange.answer(200, {"input_tokens": count_items([exchange.body])})
+        elif path.endswith(":countTokens"):
+            await exchange.answer(200, {"totalTokens": count_items([exchange.body])})
+        elif "enerateContent" in path:
+            await self._generate(exchange, stream="stream" in path)
+        elif exchange.method == "GET" and "/models" in path:
+            await exchange.answer(200, ChatWire().models(path, "m"))
+        elif wire is not None:
+            await self._stream(exchange, wire)
+        else:
+            await exchange.answer(404, {"error": {"message": "Not found"}})
+
+    async def until_asked(self, count: int) -> None:
+        """Returns once so many answers were asked for."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.asked) < count:
+                self._changed.clear()
+                await self._changed.wait()
+
+    def _reply(self, body: Json, items: Sequence[Any]) -> Reply:
+        self.asked.append(json.dumps(body, ensure_ascii=False))
+        self._changed.set()
+        last = json.dumps(items[-1]).lower()
+        wanted = any(word in last for word in _SUMMARY_WORDS)
+        return say(SUMMARY if wanted else f"This is answer {len(self.asked)}.")
+
+    async def _stream(self, exchange: Exchange, wire: Dialect) -> None:
+        items = wire.items(exchange.body)
+        reply = self._reply(exchange.body, items)
+        await self.free.wait()
+        prompt = count_items(items) + self.inflated
+        account = Account(prompt=prompt, cached=0, output=20)
+        if not exchange.body.get("stream"):
+            await exchange.answer(200, _whole(reply, account))
+            return
+        await exchange.begin()
+        for name, data in wire.events(exchange.body["model"], reply, account):
+            await exchange.chunk(frame(name, data))
+        await exchange.chunk(b"data: [DONE]\n\n" if isinstance(wire, ChatWire) else b"")
+        if isinstance(wire, ChatWire):
+            await exchange.chunk(b"")
+
+    async def _generate(self, exchange: Exchange, *, stream: bool) -> None:
+        """Google's format, as far as an answer of one text needs it ("Generating content", `generateContent`)."""
+        body = exchange.body
+        items = [body.get("systemInstruction"), body.get("tools"), *body.get("contents", [])]
+        text = _text(self._reply(body, items))
+        await self.free.wait()
+        prompt = count_items(items)
+        usage = {"promptTokenCount": prompt + self.inflated, "candidatesTokenCount": count_text(text)}
+        content = {"role": "model", "parts": [{"text": text}]}
+        answer: Json = {
+            "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {**usage, "totalTokenCount": sum(usage.values())},
+            "modelVersion": "gemini-2.5-flash",
+        }
+        if stream:
+            await exchange.begin()
+            await exchange.chunk(f"data: {json.dumps(answer)}\r\n\r\n".encode())
+            await exchange.chunk(b"")
+        else:
+            await exchange.answer(200, answer)
+
+
+def _text(reply: Reply) -> str:
+    return "".join(part.text for part in reply.parts if isinstance(part, Say))
+
+
+def _whole(reply: Reply, account: Account) -> Any:
+    """OpenAI's answer to a chat request that wants no stream, which agents ask for beside the conversation."""
+    message = {"role": "assistant", "content": _text(reply)}
+    usage = {"prompt_tokens": account.prompt, "completion_tokens": account.output}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": usage,
+    }

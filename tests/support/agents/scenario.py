@@ -1,0 +1,212 @@
+"""What of the proxy's work holds for an agent: each column of the table is a conversation, and a look at what the model
+was sent in it."""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from support.acp_end import SHOWS_ALL, is_ours
+from support.agents.launch import Known, Launch
+from support.agents.model_server import SUMMARY, ModelServer
+from support.agents.program import ProgramEnd, program, proxied
+from support.lsp_client import RpcFailure
+from support.traces import Trace, play
+from ullage.app.compose import open_workspace
+
+YES, NO = "yes", "no"
+_TEE = Path(__file__).with_name("tee.py")
+# What the person says first: whatever knows of it has not been compacted away.
+FIRST = "The cask in the corner is called Methuselah."
+# How full of its window an agent is made to believe it is, for a warning but no compaction.
+_FULL = 0.85
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where an agent is tried: its provider, its surroundings, and the folder of this try."""
+
+    model: ModelServer
+    launch: Launch
+    folder: Path
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "sessions.db"
+
+    @asynccontextmanager
+    async def proxy(self, *options: str) -> AsyncGenerator[ProgramEnd]:
+        """The proxy in front of the agent, on this place's store."""
+        command = proxied(self.launch, self.store, *options)
+        async with program(command, self.launch, self.folder / "errors") as end:
+            yield end
+
+    async def begin(self, end: ProgramEnd) -> str:
+        """A session in which the first thing has been said."""
+        session_id = await end.open(SHOWS_ALL, str(self.launch.cwd))
+        await end.prompt(session_id, FIRST)
+        # Some agents say what commands they have only now.
+        await end.until(lambda _: bool(end.updates("available_commands_update")))
+        return session_id
+
+    async def sent(self, end: ProgramEnd, session_id: str, text: str) -> str:
+        """What the model is sent with a prompt."""
+        known = len(self.model.asked)
+        await end.prompt(session_id, text)
+        asked = [request for request in self.model.asked[known:] if text in request]
+        return max(asked, key=len, default="")
+
+
+async def pass_through(place: Place) -> str:
+    """Every byte of either side, in a session that happens now and in one that happened without the proxy."""
+    tee = (sys.executable, str(_TEE), str(place.folder))
+    launch = Launch(
+        title="", command=(*tee, *place.launch.command), environment=place.launch.environment, cwd=place.launch.cwd
+    )
+    async with program(proxied(launch, place.store), launch, place.folder / "errors") as end:
+        await _talk(end, str(launch.cwd))
+    heard = b"".join(line for line in end.lines if not is_ours(line))
+    said = b"".join(line for mark, line in end.trace if mark == "<")
+    live = (heard, said) == tuple((place.folder / name).read_bytes() for name in ("from_agent", "to_agent"))
+    recorded = await record(place)
+    replayed = await play(recorded, place.folder) == [line for mark, line in recorded if mark == ">"]
+    return YES if live and replayed else NO
+
+
+async def record(place: Place) -> Trace:
+    """A session with the agent alone."""
+    async with program(place.launch.command, place.launch, place.folder / "errors") as end:
+        await _talk(end, str(place.launch.cwd))
+    return end.trace
+
+
+async def usage_shown(place: Place) -> str:
+    """Whether the client is told how full the context is, and by whom."""
+    async with place.proxy() as end:
+        await place.begin(end)
+        told = end.updates("usage_update")
+    if not told or not 0 < told[-1]["used"] < told[-1]["size"]:
+        return NO
+    ours = told[-1].get("_meta", {}).get("ullage")
+    return f"by Ullage, {ours['source']}" if ours else "by the agent"
+
+
+async def warned(place: Place) -> str:
+    """Whether the person is warned once the agent believes its context to be 85 % full."""
+    async with place.proxy() as end:
+        session_id = await place.begin(end)
+        place.model.inflated = int(end.updates("usage_update")[-1]["size"] * _FULL)
+        await end.prompt(session_id, "And the one beside it?")
+    return YES if any("full" in notice["title"] for notice in end.updates("notice")) else NO
+
+
+async def compacted_natively(place: Place) -> str:
+    """Whether the agent's own command makes its context smaller, and the record says so."""
+    async with place.proxy() as end:
+        session_id = await place.begin(end)
+        await end.prompt(session_id, "/compact")
+        handed_over = _is_handed_over(end)
+        request = await place.sent(end, session_id, "Go on with the second cask")
+    if handed_over:
+        return "has no command"
+    with open_workspace(place.store) as workspace:
+        recorded = workspace.session(session_id).transcript.compactions
+    return YES if SUMMARY in request and recorded == 1 else NO
+
+
+async def compacted_by_hand_over(place: Place) -> str:
+    """Whether a fresh session goes on with the agent's own summary in place of what was said."""
+    async with place.proxy("--hand-over") as end:
+        session_id = await place.begin(end)
+        await end.prompt(session_id, "/compact")
+        request = await place.sent(end, session_id, "Go on with the second cask")
+    return YES if SUMMARY in request and "Compaction 1" in request else NO
+
+
+async def undone(place: Place) -> str:
+    """Which compactions can be taken back, so that the model is sent again what was said before."""
+    ways = {"hand-over": ("--hand-over",), "its own": ()}
+    return " and ".join([name for name, options in ways.items() if await _is_undone(place, options)]) or NO
+
+
+async def _is_undone(place: Place, options: tuple[str, ...]) -> bool:
+    async with place.proxy(*options) as end:
+        session_id = await place.begin(end)
+        await end.prompt(session_id, "/compact")
+        if not options and _is_handed_over(end):
+            return False
+        try:
+            await end.prompt(session_id, "/undo")
+        except RpcFailure:
+            return False
+        request = await place.sent(end, session_id, "Go on with the third cask")
+    return FIRST in request and "Compaction 1" not in request
+
+
+async def resumed(place: Place) -> str:
+    """Whether the conversation goes on after the agent was killed, and after the proxy has ended."""
+    async with place.proxy() as end:
+        session_id = await place.begin(end)
+        refused = await _is_refused_at_death(place, end, session_id)
+        after_death = FIRST in await place.sent(end, session_id, "Go on after the fall")
+    async with place.proxy() as end:
+        await end.greet(SHOWS_ALL)
+        await end.ask("session/load", sessionId=session_id, cwd=str(place.launch.cwd), mcpServers=[])
+        after_end = FIRST in await place.sent(end, session_id, "Go on the next day")
+    return YES if refused and after_death and after_end else NO
+
+
+def _is_handed_over(end: ProgramEnd) -> bool:
+    """Whether a compaction was the proxy's own."""
+    return any("ullage" in update.get("_meta", {}) for update in end.updates("compaction_update"))
+
+
+async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -> bool:
+    """Kills the agent while the model thinks; whether the prompt is answered with an error that says so."""
+    known = len(place.model.asked)
+    place.model.free.clear()
+    asked = end.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Are you there?"}])
+    await place.model.until_asked(known + 1)
+    os.killpg(_child(end.process.pid), signal.SIGKILL)
+    try:
+        await end.answer(asked)
+    except RpcFailure as failure:
+        return "killed by signal 9" in str(failure)
+    finally:
+        place.model.free.set()
+    return False
+
+
+def _child(process: int) -> int:
+    """The agent of a proxy."""
+    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return int(child)
+
+
+async def _talk(end: ProgramEnd, cwd: str) -> None:
+    session_id = await end.open(SHOWS_ALL, cwd)
+    for text in (FIRST, "Grüße aus dem Keller 🍷\n\tund \\u00fcber allem"):
+        await end.prompt(session_id, text)
+
+
+Column = Callable[[Place], Awaitable[str]]
+COLUMNS: dict[str, Column] = {
+    "pass-through": pass_through,
+    "usage shown": usage_shown,
+    "warned": warned,
+    "compacted natively": compacted_natively,
+    "compacted by hand-over": compacted_by_hand_over,
+    "undone": undone,
+    "resumed": resumed,
+}
+
+
+async def measure(agent: Known, column: str, folder: Path) -> str:
+    """One cell of the table."""
+    folder.mkdir(parents=True)
+    async with ModelServer().serving() as model:
+        place = Place(model=model, launch=agent.launch(folder / "home", model.url), folder=folder)
+        return await COLUMNS[column](place)

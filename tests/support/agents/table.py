@@ -1,0 +1,36 @@
+"""The table of real agents in the documentation: read, and written with what was measured."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from support.agents.scenario import COLUMNS
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "server" / "PROXY.md"
+_HEAD = ("agent", *COLUMNS)
+_TABLE = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+Rows = Mapping[str, Mapping[str, str]]
+
+
+def read_table() -> dict[str, dict[str, str]]:
+    """The rows by the agents' titles, each a mapping of columns."""
+    found = _TABLE.search(DOCUMENT.read_text("utf-8"))
+    assert found is not None
+    lines = [line.strip("|").split("|") for line in found[0].splitlines()[2:]]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    return {title: dict(zip(COLUMNS, rest, strict=True)) for title, *rest in cells}
+
+
+def write_row(title: str, package: str, row: Mapping[str, str]) -> None:
+    """Puts an agent's row in place of the one of its package, or at the end."""
+    rows = {known: cells for known, cells in read_table().items() if known.split(" ")[0] != package} | {
+        title: dict(row)
+    }
+    table = "".join(f"| {' | '.join(line)} |\n" for line in [_HEAD, ["---"] * len(_HEAD), *_lines(rows)])
+    text = DOCUMENT.read_text("utf-8")
+    DOCUMENT.write_text(_TABLE.sub(lambda _: table, text), "utf-8")
+
+
+def _lines(rows: Rows) -> list[list[str]]:
+    return [[title, *(rows[title][column] for column in COLUMNS)] for title in sorted(rows)]

@@ -1,0 +1,92 @@
+"""The proxy in process, in front of a toy agent that is a process of its own, with a client's end to talk to it by."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from support.acp_end import PATIENCE, AcpEnd, Json, is_ours
+from support.acp_schema import faults_in_params, has_schema
+from ullage.acp.proxy.connection import ProxyOptions
+from ullage.acp.proxy.outlet import Outlet
+from ullage.acp.proxy.recorder import Store
+from ullage.acp.proxy.serve import Proxy
+from ullage.app.compose import workspace_on
+from ullage.model.settings import Settings
+from ullage.service.workspace import Workspace
+from ullage.store.sqlite_store import open_store
+
+TOY = Path(__file__).with_name("toy_agent.py")
+
+
+class ProxyRig(AcpEnd):
+    """A client in the proxy's own process. It takes no more while `room` is not set."""
+
+    def __init__(self, command: Sequence[str], store: Path, options: ProxyOptions, settings: Settings) -> None:
+        super().__init__()
+        self.room = asyncio.Event()
+        self.room.set()
+        self._given: asyncio.Queue[bytes] = asyncio.Queue()
+        self._store = open_store(store)
+        opens = Store(prepare=lambda: None, open=lambda: workspace_on(self._store, settings))
+        self.proxy = Proxy(command, opens, options, Outlet(self))
+
+    async def read(self, _: int, /) -> bytes:
+        return await self._given.get()
+
+    def write(self, data: bytes) -> None:
+        self.take(data)
+
+    async def drain(self) -> None:
+        await self.room.wait()
+
+    def close(self) -> None:
+        self._store.close()
+
+    def send_line(self, line: bytes) -> None:
+        self._given.put_nowait(line)
+
+    def end(self) -> None:
+        """The client goes."""
+        self._given.put_nowait(b"")
+
+    async def record(self) -> Workspace:
+        """The workspace, once everything so far is in it."""
+        workspace = await self.proxy.connection.recorder.settled()
+        assert workspace is not None
+        return workspace
+
+
+@asynccontextmanager
+async def proxy_rig(
+    folder: Path, agent: Json, options: ProxyOptions | None = None, settings: Settings | None = None
+) -> AsyncGenerator[ProxyRig]:
+    """A proxy on a store in a folder, with a toy agent of these abilities, while the block runs."""
+    command = [sys.executable, str(TOY), json.dumps({"state": str(folder), **agent})]
+    async with running(command, folder, options, settings) as rig:
+        yield rig
+
+
+@asynccontextmanager
+async def running(
+    command: Sequence[str], folder: Path, options: ProxyOptions | None = None, settings: Settings | None = None
+) -> AsyncGenerator[ProxyRig]:
+    """A proxy in front of any agent, while the block runs. What it adds is held against the official schema."""
+    rig = ProxyRig(command, folder / "sessions.db", options or ProxyOptions(), settings or Settings())
+    await rig.proxy.connection.agent.start()
+    task = asyncio.ensure_future(rig.proxy.run(rig))
+    try:
+        yield rig
+    finally:
+        rig.room.set()
+        rig.end()
+        await asyncio.wait_for(task, PATIENCE)
+    if has_schema():
+        assert [fault for line in rig.lines if is_ours(line) for fault in _faults(line)] == []
+
+
+def _faults(line: bytes) -> list[str]:
+    message: Json = json.loads(line)
+    return faults_in_params(message["method"], message["params"])

@@ -1,0 +1,187 @@
+"""An ACP agent that is no model's: it answers with what it was told, so that a test sees what its context holds.
+
+A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with that. Its abilities are the fields:
+`usage` (it tells its usage), `quota` (it tells it beside the answer), `compact` (it has the command), `fork`, `load`,
+`commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file where every line in and out is
+kept, in order). A prompt that begins with `die`, `read`, `permit` or `big` does more than be answered.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+# What an agent sends a model beside the conversation, and the characters of a token.
+HIDDEN, CHARS = 500, 4
+
+
+class ToyAgent:
+    """Sessions are lists of texts."""
+
+    def __init__(self, options: Json) -> None:
+        self.options = options
+        self.sessions: dict[str, list[str]] = {}
+        self.log = os.open(options["log"], os.O_APPEND | os.O_CREAT | os.O_WRONLY) if "log" in options else None
+        self.asked = 0
+        self._handlers: dict[str, Callable[[Json], Json]] = {
+            "initialize": self._initialize,
+            "session/new": self._session_new,
+            "session/set_mode": self._session_set_mode,
+            "session/fork": self._session_fork,
+            "session/load": self._session_load,
+            "session/prompt": self._session_prompt,
+        }
+
+    def serve(self) -> None:
+        """Answers requests one by one until the input ends."""
+        for line in sys.stdin.buffer:
+            self._keep(b"<", line)
+            message = json.loads(line)
+            if "method" in message and "id" in message:
+                self._answer(message)
+
+    def send(self, message: Json) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+        self._keep(b">", line)
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+
+    def tell(self, session_id: str, update: Json) -> None:
+        self.send({"method": "session/update", "params": {"sessionId": session_id, "update": update}})
+
+    def say(self, session_id: str, text: str, kind: str = "agent_message_chunk") -> None:
+        self.tell(session_id, {"sessionUpdate": kind, "content": {"type": "text", "text": text}})
+
+    def used(self, session_id: str) -> int:
+        return HIDDEN + sum(map(len, self.sessions[session_id])) // CHARS
+
+    def _keep(self, mark: bytes, line: bytes) -> None:
+        if self.log is not None:
+            os.write(self.log, mark + line)
+
+    def _answer(self, message: Json) -> None:
+        handler = self._handlers.get(message["method"])
+        if handler is None:
+            self.send({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})
+            return
+        try:
+            result = handler(message["params"])
+        except KeyError as error:
+            self.send({"id": message["id"], "error": {"code": -32002, "message": f"no session {error}"}})
+        else:
+            self.send({"id": message["id"], "result": result})
+            self._save()
+
+    def _initialize(self, _: Json) -> Json:
+        able: Json = {name: {} for name in ("fork", "resume", "list", "close") if self.options.get(name)}
+        abilities: Json = {"loadSession": bool(self.options.get("load")), "sessionCapabilities": able}
+        return {"protocolVersion": 1, "agentInfo": {"name": "toy", "version": "1"}, "agentCapabilities": abilities}
+
+    def _session_new(self, _: Json) -> Json:
+        session_id = f"toy-{time.time_ns()}"
+        self.sessions[session_id] = []
+        self._tell_commands(session_id)
+        return {"sessionId": session_id, "modes": {"currentModeId": "ask", "availableModes": []}}
+
+    def _session_set_mode(self, _: Json) -> Json:
+        return {}
+
+    def _session_fork(self, params: Json) -> Json:
+        session_id = f"fork-{time.time_ns()}"
+        self.sessions[session_id] = list(self.sessions[params["sessionId"]])
+        return {"sessionId": session_id}
+
+    def _session_load(self, params: Json) -> Json:
+        session_id = params["sessionId"]
+        self.sessions[session_id] = json.loads(self._file().read_text())[session_id]
+        for place, text in enumerate(self.sessions[session_id]):
+            self.say(session_id, text, "agent_message_chunk" if place % 2 else "user_message_chunk")
+        self._tell_commands(session_id)
+        return {}
+
+    def _session_prompt(self, params: Json) -> Json:
+        session_id = params["sessionId"]
+        text = "\n".join(part["text"] for part in params["prompt"] if part["type"] == "text")
+        heard = self.sessions[session_id]
+        if text.startswith("/compact") and self.options.get("compact"):
+            heard[:] = [f"compacted {len(heard)} texts", "So it is."]
+            self.tell(session_id, {"sessionUpdate": "compaction_update", "compactionId": "c1", "status": "completed"})
+            self._tell_usage(session_id)
+            return {"stopReason": "end_turn"}
+        heard.append(text)
+        answer = self._act(session_id, params["prompt"][-1]["text"]) or f"I was told: {' | '.join(heard[::2])}"
+        heard.append(answer)
+        half = len(answer) // 2
+        self.say(session_id, answer[:half])
+        self.say(session_id, answer[half:])
+        self._tell_usage(session_id)
+        return {"stopReason": "end_turn", **self._quota(session_id)}
+
+    def _act(self, session_id: str, text: str) -> str | None:
+        if "Write the summary" in text:
+            return f"SUMMARY of {len(self.sessions[session_id]) // 2} exchanges"
+        match text.partition(" ")[0]:
+            case "die":
+                self.say(session_id, "I am about to")
+                os.write(2, b"out of memory\n")
+                os._exit(3)
+            case "read":
+                self._read(session_id, text.partition(" ")[2])
+            case "permit":
+                self._permit(session_id)
+            case "big":
+                return "x" * int(text.split()[1])
+            case _:
+                pass
+        return None
+
+    def _read(self, session_id: str, path: str) -> None:
+        self.tell(
+            session_id, {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": f"Read {path}", "kind": "read"}
+        )
+        done = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "completed"}
+        content = [{"type": "content", "content": {"type": "text", "text": f"contents of {path}"}}]
+        self.tell(session_id, {**done, "locations": [{"path": path}], "content": content})
+
+    def _permit(self, session_id: str) -> None:
+        self.asked += 1
+        option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
+        params = {"sessionId": session_id, "toolCall": {"toolCallId": "t2"}, "options": [option]}
+        self.send({"id": self.asked, "method": "session/request_permission", "params": params})
+        self._keep(b"<", answer := sys.stdin.buffer.readline())
+        self.say(session_id, f"allowed: {json.loads(answer)['result']['outcome']['outcome']}. ")
+
+    def _tell_usage(self, session_id: str) -> None:
+        if self.options.get("usage"):
+            size = self.options["window"]
+            self.tell(session_id, {"sessionUpdate": "usage_update", "used": self.used(session_id), "size": size})
+
+    def _quota(self, session_id: str) -> Json:
+        if not self.options.get("quota"):
+            return {}
+        counts = {"input_tokens": self.used(session_id), "output_tokens": 0}
+        return {"_meta": {"quota": {"token_count": counts}}}
+
+    def _tell_commands(self, session_id: str) -> None:
+        names = [*self.options.get("commands", ()), *(["compact"] if self.options.get("compact") else [])]
+        if names:
+            offered = [{"name": name, "description": f"The toy's {name}"} for name in names]
+            self.tell(session_id, {"sessionUpdate": "available_commands_update", "availableCommands": offered})
+
+    def _file(self) -> Path:
+        return Path(self.options["state"]) / "sessions.json"
+
+    def _save(self) -> None:
+        if "state" in self.options:
+            kept = {name: texts for name, texts in self.sessions.items() if texts}
+            before: Json = json.loads(self._file().read_text()) if self._file().exists() else {}
+            self._file().write_text(json.dumps({**before, **kept}))
+
+
+if __name__ == "__main__":
+    given = sys.argv[1]
+    ToyAgent(json.loads(Path(given[1:]).read_text() if given.startswith("@") else given)).serve()
