@@ -16,7 +16,8 @@ from ullage.model.updates import ToolCall, ToolKind, ToolLocation
 class ProviderCapabilities(Struct, frozen=True, kw_only=True):
     """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it; one
     that `replays` knows nothing of the context, so that managing it would mean nothing. One that `manages_context`
-    clears old tool uses itself where it is asked to, and compacts prompts of at least `compacts_from` tokens.
+    clears old tool uses itself where it is asked to, and compacts prompts of at least `compacts_from` tokens;
+    one that `seals` gives what it made of them as data that only it can read.
     One that `caches_tool_choice` reads the whole conversation anew once tools are refused."""
 
     native_tools: bool = True
@@ -24,6 +25,7 @@ class ProviderCapabilities(Struct, frozen=True, kw_only=True):
     replays: bool = False
     manages_context: bool = False
     compacts_from: int | None = None
+    seals: bool = False
     caches_tool_choice: bool = False
 
 

@@ -13,6 +13,8 @@ from ullage.model.usage import Usage
 from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request, margin
 from ullage.service.model_ports import Provider
 from ullage.service.model_summarizer import ModelSummarizer, Reading, Watch
+from ullage.service.ports import Summarizer
+from ullage.service.sealing_summarizer import SealingSummarizer
 from ullage.service.session import Session
 from ullage.service.workspace import Workspace
 from ullage.transcript.keep import kept, leading
@@ -31,14 +33,20 @@ def writes_by_model(workspace: Workspace, session: Session) -> bool:
         return True
 
 
-def model_writer(workspace: Workspace, session: Session, skip: int, tell: Callable[[Update], None]) -> ModelSummarizer:
-    """The model as a summariser of the session as it now stands, `skip` of its oldest pairs left out. Raises
+def model_writer(workspace: Workspace, session: Session, skip: int, tell: Callable[[Update], None]) -> Summarizer:
+    """The model as a summariser of the session as it now stands, `skip` of its oldest pairs left out; a provider that
+    seals its own compactions makes one first. Raises
     `NoModelConfigured`, and `InvalidRequest` for instructions of the person's that cannot be read."""
     summary, models = workspace.settings.summary, workspace.settings.models
     of_model = models[name].summary_prompt if (name := workspace.model(session)) in models else ""
     own = (of_model, *workspace.ports.prompts(session.transcript.cwd, summary.prompt_file))
     watch = Watch(tell=tell, spent=partial(_note_spent, workspace, session.id, _model(workspace, session)))
-    return ModelSummarizer(_provider(workspace, session), _reading(workspace, session, skip), own, watch)
+    provider, reading = _provider(workspace, session), _reading(workspace, session, skip)
+    if not (reading.request.compacts and provider.capabilities(reading.request.model).seals):
+        return ModelSummarizer(provider, reading, own, watch)
+    request = replace(reading.request, compacts=False)
+    otherwise = ModelSummarizer(provider, replace(reading, request=request), own, watch)
+    return SealingSummarizer(provider, reading.request, otherwise, watch)
 
 
 def _note_spent(workspace: Workspace, session_id: str, model: str, usage: Usage) -> None:
