@@ -99,14 +99,14 @@ class Frame(Struct, frozen=True):
 
 
 class FrameMaker:
-    """Makes frames for the door whose own methods are `methods` and whose prefix is `prefix`. Sound messages name the
-    session `session_id`; bodies over `longest` bytes are too long for the door."""
+    """Makes frames for the door whose own methods are `methods` and whose prefix is `prefix`. Many messages name the
+    session `session_id`, which may be changed; bodies over `longest` bytes are too long for the door."""
 
     def __init__(self, seed: int, methods: Sequence[str], prefix: str, session_id: str, longest: int) -> None:
         self._seed = seed
         self._own = [prefix + method.name for method in METHODS]
         self._methods = [*methods, *self._own]
-        self._session_id = session_id
+        self.session_id = session_id
         self._longest = longest
         self._kinds: tuple[Callable[[random.Random], bytes], ...] = (
             self.wrong_typed,
@@ -209,7 +209,7 @@ class FrameMaker:
         names = rng.sample(_FIELDS, rng.randrange(5))
         params = {name: self._value(rng) for name in names}
         if rng.random() < 0.5:
-            params["sessionId"] = rng.choice([self._session_id, "s_none", self._value(rng)])
+            params["sessionId"] = rng.choice([self.session_id, "s_none", self._value(rng)])
         return params
 
     def _value(self, rng: random.Random, depth: int = 0) -> Any:

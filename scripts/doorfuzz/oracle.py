@@ -34,6 +34,9 @@ TOO_LONG = Owed((None,), frozenset({REQUEST}))
 
 def owed(body: bytes) -> Owed:
     """What must come back for a body."""
+    if not body.strip():
+        # Nothing on a line is nothing; nothing in a frame of its own is no JSON.
+        return Owed((None,), frozenset({PARSE}), silence=True)
     try:
         message = json.loads(body.decode(), parse_constant=_refuse)
     except RecursionError:

@@ -11,7 +11,8 @@ from doorfuzz.doors import LONGEST, Door
 from doorfuzz.frames import Frame, FrameMaker
 from doorfuzz.oracle import TOO_LONG, Owed, owed
 
-# Broken framing, and then a sound request, is sent in between as often as this.
+# As often as this come broken framing, and then sound requests; from then on another session is worked on, since the
+# last may be closed, deleted or configured out of use.
 _PROBE_EVERY = 100
 # Faults that are told; the first say what is wrong.
 _MOST_FAULTS = 20
@@ -30,7 +31,7 @@ async def fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object]
     await door.ask("initialize", **door.opening)
     session_id = await _talk(door)
     before = await _state(door, session_id)
-    maker = FrameMaker(seed, door.methods, door.prefix, "s_made_up", LONGEST)
+    maker = FrameMaker(seed, door.methods, door.prefix, await _talk(door), LONGEST)
     outcome = Outcome(answers=Counter(), faults=[])
     for number in numbers:
         frame = maker.make(number)
@@ -41,6 +42,7 @@ async def fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object]
         if number % _PROBE_EVERY == 0:
             await door.disturb(random.Random(f"{seed}/{number}"))
             await _state(door, session_id)
+            maker.session_id = await _talk(door)
         if not door.is_alive or len(outcome.faults) >= _MOST_FAULTS:
             break
         told()

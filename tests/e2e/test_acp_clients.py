@@ -83,14 +83,17 @@ class Person:
 
 
 @asynccontextmanager
-async def connected(command: list[str], person: Person) -> AsyncGenerator[ClientSideConnection]:
-    """The SDK's client, with the agent behind it initialised."""
+async def connected(
+    command: list[str], person: Person, session: schema.ClientSessionCapabilities | None = None
+) -> AsyncGenerator[ClientSideConnection]:
+    """The SDK's client, which shows of a session what it says, with the agent behind it initialised."""
     # The SDK's protocol has methods that no client needs which does not offer them.
     client: Any = person
     async with acp.spawn_agent_process(client, *command, env=dict(os.environ)) as (connection, _):
         files = schema.FileSystemCapabilities(read_text_file=True)
         answer = await connection.initialize(
-            protocol_version=acp.PROTOCOL_VERSION, client_capabilities=schema.ClientCapabilities(fs=files)
+            protocol_version=acp.PROTOCOL_VERSION,
+            client_capabilities=schema.ClientCapabilities(fs=files, session=session),
         )
         assert answer.agent_info is not None
         assert answer.agent_info.name == "ullage"
@@ -98,7 +101,9 @@ async def connected(command: list[str], person: Person) -> AsyncGenerator[Client
 
 
 async def ask(connection: ClientSideConnection, session_id: str, text: str) -> str:
-    return (await connection.prompt(session_id=session_id, prompt=[acp.text_block(text)])).stop_reason
+    return (
+        await connection.prompt(session_id=session_id, prompt=[schema.TextContentBlock(type="text", text=text)])
+    ).stop_reason
 
 
 async def test_the_python_sdk_s_client_goes_through_a_whole_session(command: list[str], project: Path) -> None:
@@ -124,6 +129,26 @@ async def test_the_python_sdk_s_client_goes_through_a_whole_session(command: lis
         assert len(said) == 5
         compacted = [update for update in again.updates if isinstance(update, schema.ToolCallStart)]
         assert "think" in [call.kind for call in compacted]
+
+
+async def test_a_client_that_shows_compactions_and_notices_gets_them_as_its_own_types(
+    command: list[str], project: Path
+) -> None:
+    person = Person()
+    shows = schema.ClientSessionCapabilities(
+        compaction=schema.CompactionCapabilities(), notices=schema.NoticeCapabilities()
+    )
+    async with connected(command, person, shows) as connection:
+        session_id = (await connection.new_session(cwd=str(project), mcp_servers=[])).session_id
+        await ask(connection, session_id, "Look at the login")
+        for number in range(4):
+            await ask(connection, session_id, f"Question {number}: " + "why? " * 2_000)
+        await ask(connection, session_id, "/compact")
+    told = [update for update in person.updates if isinstance(update, schema.SessionUpdateCompactionUpdate)]
+    assert [update.status for update in told] == ["in_progress", "completed"]
+    assert told[-1].summary
+    notices = [update.title for update in person.updates if isinstance(update, schema.SessionUpdateNotice)]
+    assert any(title.startswith("Compacted ") for title in notices)
 
 
 async def test_what_was_said_here_is_there_for_the_language_server_a_moment_later(

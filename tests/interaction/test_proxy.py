@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.acp_end import SHOWS_ALL
 from support.proxy_rig import ProxyRig, proxy_rig
 from ullage.acp.proxy.connection import ProxyOptions
@@ -63,6 +65,15 @@ async def test_an_agent_that_tells_a_count_beside_its_answer_gets_a_usage_update
     assert (told["used"], told["size"]) == (500 + (len("Hello") + len("I was told: Hello")) // 4, 8_000)
     assert told["_meta"]["ullage"]["source"] == "reported"
     assert "result" in rig.messages[-1]
+
+
+@pytest.mark.parametrize("first", ["Hello", "read src/cask.py"])
+async def test_a_sum_over_the_requests_of_a_turn_is_not_taken_for_the_context(tmp_path: Path, first: str) -> None:
+    async with proxy_rig(tmp_path, {"quota": True}, ProxyOptions(window=8_000)) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, first)
+        await rig.prompt(session_id, "read src/cask.py")
+    assert all(500 < told["used"] < 600 for told in rig.updates("usage_update"))
 
 
 async def test_an_agent_that_tells_nothing_gets_an_estimate_that_says_so(tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ async def test_a_hand_over_that_is_taken_back_leads_to_the_former_session_which_
     assert session.transcript.archived == 0
 
 
+async def test_a_context_that_was_just_handed_over_is_not_handed_over_again(tmp_path: Path) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open()
+        await rig.prompt(session_id, "Hello")
+        await rig.prompt(session_id, "/compact")
+        with pytest.raises(RpcFailure, match="Nothing to compact"):
+            await rig.prompt(session_id, "/compact")
+
+
 async def test_without_a_compaction_there_is_nothing_to_take_back(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LACKING) as rig:
         session_id = await rig.open()
@@ -75,6 +84,19 @@ async def test_the_agents_own_command_is_used_and_its_compaction_is_recorded(tmp
             await rig.prompt(session_id, "/undo")
     assert told == "I was told: compacted 2 texts | Go on"
     assert session.transcript.compactions == 1
+
+
+async def test_what_an_agent_compacts_by_itself_in_the_middle_of_a_turn_is_recorded_where_it_happened(
+    tmp_path: Path,
+) -> None:
+    async with proxy_rig(tmp_path, LACKING) as rig:
+        session_id = await rig.open(SHOWS_ALL)
+        await rig.prompt(session_id, "Hello")
+        told = await rig.prompt(session_id, "overflow now")
+        view = (await rig.record()).session(session_id).transcript.view
+    marker, answer = view
+    assert marker.compaction is not None
+    assert (marker.compaction.summary, answer.text) == ("A cask.", told)
 
 
 async def test_a_compaction_of_an_agent_that_makes_copies_can_be_taken_back(tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ PATIENCE = 60.0
 
 class AcpEnd(ABC):
     """Lines come in by `take`; `send_line` is whoever stands between this and the agent. `allows` is what it answers to
-    what the agent asks for."""
+    what the agent asks for. With `reads` off it takes lines without understanding them."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.messages: list[Json] = []
         self.allows: Json | None = None
+        self.reads = True
         self._rest = b""
         self._changed = asyncio.Event()
         self._asked = 0
@@ -33,13 +34,16 @@ class AcpEnd(ABC):
     def take(self, data: bytes) -> None:
         """Bytes of the other side, in any split."""
         *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self.lines.append(line + b"\n")
-            message: Json = json.loads(line)
-            self.messages.append(message)
-            if "method" in message and "id" in message and self.allows is not None:
-                self.send({"id": message["id"], "result": self.allows})
+        self.lines += [line + b"\n" for line in lines]
+        if self.reads:
+            for line in lines:
+                self._read(json.loads(line))
         self._changed.set()
+
+    def _read(self, message: Json) -> None:
+        self.messages.append(message)
+        if "method" in message and "id" in message and self.allows is not None:
+            self.send({"id": message["id"], "result": self.allows})
 
     def send(self, message: Json) -> None:
         self.send_line(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
@@ -69,6 +73,13 @@ class AcpEnd(ABC):
                     if fits(message):
                         return message
                 seen = len(self.messages)
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def until_line(self, line: bytes) -> None:
+        """Returns once this line is there."""
+        async with asyncio.timeout(PATIENCE):
+            while line not in self.lines[-100:]:
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -105,6 +116,5 @@ def _is_update(message: Json) -> bool:
 
 
 def is_ours(line: bytes) -> bool:
-    """Whether the proxy has made an update itself."""
-    update = json.loads(line).get("params", {}).get("update", {})
-    return "ullage" in update.get("_meta", {})
+    """Whether the proxy has made an update itself; its encoder leaves no spaces."""
+    return b'"_meta":{"ullage":' in line

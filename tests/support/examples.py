@@ -29,6 +29,7 @@ from support.workspace import (
     play,
 )
 from ullage.model.errors import (
+    AgentError,
     Cancelled,
     CannotFit,
     NotFound,
@@ -73,6 +74,9 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     _refuse_stores(examples, folder)
     # The door's own words: a cancelled handler raises nothing that could be asked for its text.
     examples.error(Cancelled("The request was cancelled."))
+    # The proxy's clients alone get this one: no method of ours asks an agent.
+    kept = "the conversation is kept, and the next prompt starts the agent again"
+    examples.error(AgentError(f"the agent gemini-cli ended (killed by signal 9); {kept}"))
     # No method serves a memory; whoever embeds its files gets the error itself.
     examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
     examples.messages["settings"] = as_json(other_settings())

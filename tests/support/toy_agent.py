@@ -3,7 +3,7 @@
 A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with that. Its abilities are the fields:
 `usage` (it tells its usage), `quota` (it tells it beside the answer), `compact` (it has the command), `fork`, `load`,
 `commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file where every line in and out is
-kept, in order). A prompt that begins with `die`, `read`, `permit` or `big` does more than be answered.
+kept, in order). A prompt that begins with `die`, `read`, `permit`, `overflow` or `big` does more than be answered.
 """
 
 import json
@@ -119,7 +119,7 @@ class ToyAgent:
         self.say(session_id, answer[:half])
         self.say(session_id, answer[half:])
         self._tell_usage(session_id)
-        return {"stopReason": "end_turn", **self._quota(session_id)}
+        return {"stopReason": "end_turn", **self._quota(session_id, 2 if text.startswith("read") else 1)}
 
     def _act(self, session_id: str, text: str) -> str | None:
         if "Write the summary" in text:
@@ -133,6 +133,11 @@ class ToyAgent:
                 self._read(session_id, text.partition(" ")[2])
             case "permit":
                 self._permit(session_id)
+            case "overflow":
+                self.sessions[session_id][:] = ["compacted by itself", "So it is.", text]
+                done = {"sessionUpdate": "compaction_update", "compactionId": "c2", "status": "completed"}
+                self.tell(session_id, {**done, "summary": [{"type": "text", "text": "A cask."}]})
+                self.tell(session_id, done)
             case "big":
                 return "x" * int(text.split()[1])
             case _:
@@ -160,10 +165,11 @@ class ToyAgent:
             size = self.options["window"]
             self.tell(session_id, {"sessionUpdate": "usage_update", "used": self.used(session_id), "size": size})
 
-    def _quota(self, session_id: str) -> Json:
+    def _quota(self, session_id: str, requests: int) -> Json:
         if not self.options.get("quota"):
             return {}
-        counts = {"input_tokens": self.used(session_id), "output_tokens": 0}
+        # As Gemini CLI does: the sum of the turn's requests, of which one that reads a file has two.
+        counts = {"input_tokens": self.used(session_id) * requests, "output_tokens": 0}
         return {"_meta": {"quota": {"token_count": counts}}}
 
     def _tell_commands(self, session_id: str) -> None:

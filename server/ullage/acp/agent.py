@@ -32,9 +32,9 @@ INITIALIZE = "initialize"
 class AgentHooks(Struct, frozen=True, kw_only=True):
     """What the composition root puts in.
 
-    `open` is called once, at the first use, not before `initialize` is answered; `warm_up` in a thread after that;
-    `configure` when the client sends settings; `memory` gives a folder's memory; `check_model` raises
-    `NoModelConfigured` if no model would answer.
+    `open` is called once, at the first use, not before `initialize` is answered; `warm_up` in a thread after that.
+    `memory` gives a folder's memory; `check_model` raises `NoModelConfigured` if no model would answer. `settings` hold
+    unless the client sends its own.
     """
 
     open: Callable[[Announcer], Workspace]

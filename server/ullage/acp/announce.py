@@ -108,7 +108,7 @@ class Announcer:
         if notice.meta is not UNSET and notice.meta.ullage.kind in _SAID_BY_COMPACTION:
             return
         description = "" if notice.description is UNSET else f" {notice.description}"
-        self.say(session_id, f"_{notice.title}{description}_\n\n")
+        self.say(session_id, f"\n\n_{notice.title}{description}_\n\n")
 
 
 def with_whole_paths(call: ToolCall, folder: str) -> ToolCall:

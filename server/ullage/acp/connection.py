@@ -154,7 +154,9 @@ class AcpConnection:
             case Notified(method=method, params=params):
                 self._notify(method, params)
             case Answered(id=request_id):
-                self._questions[request_id].set_result(event)
+                # One whose task was cancelled a moment ago takes no answer any more.
+                if not self._questions[request_id].done():
+                    self._questions[request_id].set_result(event)
             case Cancelled(id=request_id):
                 self._running[request_id].cancel()
             case Refused(reply=reply):
@@ -172,7 +174,7 @@ class AcpConnection:
             return
         task = asyncio.get_running_loop().create_task(_encoded(route.handler, params))
         self._running[call.id] = task
-        task.add_done_callback(lambda task: self._answer(call.id, task))
+        task.add_done_callback(lambda task: self._answer(call, task))
 
     def _route(self, method: str) -> _Route:
         if method not in self._routes:
@@ -194,16 +196,21 @@ class AcpConnection:
 
     # Answers out
 
-    def _answer(self, request_id: RequestId | None, task: "asyncio.Task[tuple[Raw, Callable[[], object]]]") -> None:
-        del self._running[request_id]
+    def _answer(self, call: Called, task: "asyncio.Task[tuple[Raw, Callable[[], object]]]") -> None:
+        del self._running[call.id]
         if task.cancelled():
-            self._send(self._peer.refuse(request_id, cancelled().error_object))
+            self._refuse(call, cancelled().error_object)
         elif (error := task.exception()) is not None:
-            self._send(self._peer.refuse(request_id, _error_object(error, "a request")))
+            self._refuse(call, _error_object(error, "a request"))
         else:
             result, then = task.result()
-            self._send(self._peer.answer(request_id, result))
+            self._send(self._peer.answer(call.id, result))
             then()
+
+    def _refuse(self, call: Called, error: ErrorObject) -> None:
+        # An opening that failed may be tried again.
+        self._opened = self._opened and call.method != self._opening
+        self._send(self._peer.refuse(call.id, error))
 
     def _finish_background(self, task: "asyncio.Task[Any]") -> None:
         self._background.discard(task)

@@ -134,7 +134,8 @@ class SessionHandlers:
 
 
 def _check(place: _Place) -> None:
-    if not (PurePosixPath(place.cwd).is_absolute() or PureWindowsPath(place.cwd).is_absolute()):
+    is_whole = PurePosixPath(place.cwd).is_absolute() or PureWindowsPath(place.cwd).is_absolute()
+    if not is_whole or "\0" in place.cwd:
         raise InvalidRequest(f"cwd must be an absolute path, not {place.cwd!r}")
     if place.mcp_servers:
         log.warning("Ullage's agent uses no MCP servers; %d were offered.", len(place.mcp_servers))

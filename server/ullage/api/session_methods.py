@@ -261,6 +261,9 @@ async def _import_data(params: ImportParams) -> tuple[bytes, str]:
         return await asyncio.to_thread(Path(params.path).expanduser().read_bytes), params.path
     except OSError as error:
         raise InvalidRequest(f"cannot read {params.path}: {error.strerror or error}") from error
+    except (ValueError, RuntimeError) as error:
+        # A NUL character, or `~` of a user there is not.
+        raise InvalidRequest(f"cannot read {params.path!r}: {error}") from error
 
 
 def _listed(info: SessionInfo) -> ListedSession:

@@ -14,8 +14,8 @@ from ullage.system.stdio import claim_stdout
 
 
 def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: Settings, options: ProxyOptions) -> int:
-    """Stands in front of an agent until the client is done; the exit status. Raises `InputError` where the agent cannot
-    be started."""
+    """Stands in front of an agent until the client is done; the exit status. Raises `InvalidRequest` where the agent
+    cannot be started."""
 
     def open_workspace() -> Workspace:
         from ullage.app.compose import build_workspace  # noqa: PLC0415

@@ -57,7 +57,9 @@ def _nothing(_: ArgumentParser) -> None:
 def _acp(parser: ArgumentParser) -> None:
     parser.add_argument("--settings", metavar="JSON|FILE", help="settings, as editors send them: JSON, or its file")
     parser.add_argument("--model", metavar="NAME", help="the model of sessions that name none")
-    parser.add_argument("agent", nargs="*", metavar="AGENT", help="the agent to put the proxy in front of")
+    parser.add_argument(
+        "agent", nargs="*", metavar="AGENT", help="behind `--`: an agent's command line, to be its proxy"
+    )
     parser.add_argument(
         "--window", type=_tokens, metavar="TOKENS", help="the window of an agent that does not tell its own"
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ullage.model.errors import InputError
+from ullage.model.errors import InvalidRequest
 from ullage.system.pipes import CHUNK, Sink, Source, open_sink, open_source
 
 # How long an agent may take to end once its input is closed, and again once it is asked to, seconds.
@@ -61,7 +61,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
-    """Starts it. Raises `InputError` where there is no such program."""
+    """Starts it. Raises `InvalidRequest` where there is no such program."""
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -70,7 +70,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     except OSError as error:
         for descriptor in (to_agent, from_agent):
             os.close(descriptor)
-        raise InputError(f"cannot start the agent {command[0]}: {error.strerror or error}") from error
+        raise InvalidRequest(f"cannot start the agent {command[0]}: {error.strerror or error}") from error
     finally:
         os.close(given)
         os.close(written)

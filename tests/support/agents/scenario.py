@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from support.acp_end import SHOWS_ALL, is_ours
+from support.acp_end import SHOWS_ALL, Json, is_ours
 from support.agents.launch import Known, Launch
 from support.agents.model_server import SUMMARY, ModelServer
 from support.agents.program import ProgramEnd, program, proxied
@@ -49,7 +49,7 @@ class Place(Struct, frozen=True, kw_only=True):
         session_id = await end.open(SHOWS_ALL, str(self.launch.cwd))
         await end.prompt(session_id, FIRST)
         # Some agents say what commands they have only now.
-        await end.until(lambda _: bool(end.updates("available_commands_update")))
+        await end.until(lambda _: any(map(_is_the_agents, end.updates("available_commands_update"))))
         return session_id
 
     async def sent(self, end: ProgramEnd, session_id: str, text: str) -> str:
@@ -159,9 +159,13 @@ async def resumed(place: Place) -> str:
     return YES if refused and after_death and after_end else NO
 
 
+def _is_the_agents(update: Json) -> bool:
+    return "ullage" not in update.get("_meta", {})
+
+
 def _is_handed_over(end: ProgramEnd) -> bool:
     """Whether a compaction was the proxy's own."""
-    return any("ullage" in update.get("_meta", {}) for update in end.updates("compaction_update"))
+    return not all(map(_is_the_agents, end.updates("compaction_update")))
 
 
 async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -> bool:

@@ -66,6 +66,10 @@ async def test_settings_that_cannot_be_used_are_refused_by_name(rig: AcpRig) -> 
         await rig.initialize(settings={"context": {"warnAt": 7}})
     assert failure.value.code == -32602
     assert "$.context.warnAt" in str(failure.value)
+    with pytest.raises(RpcFailure) as early:
+        await rig.ask("session/list")
+    assert early.value.code == -32600
+    await rig.initialize()
 
 
 async def test_without_a_model_a_prompt_asks_for_authentication(rig: AcpRig) -> None:

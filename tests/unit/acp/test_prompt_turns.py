@@ -239,3 +239,19 @@ async def test_a_full_context_warns_compacts_and_goes_on(tmp_path: Path) -> None
     assert any("full" in update["content"]["text"] for update in rig.updates("agent_message_chunk"))
     assert all(update["used"] <= update["size"] for update in rig.updates("usage_update"))
     assert rig.faults == []
+
+
+async def test_an_answer_that_crosses_a_cancellation_harms_nothing(scripted: Scripted) -> None:
+    rig = scripted(READING)
+    session_id = await rig.open()
+    request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
+    question = await rig.until(lambda message: message.get("method") == "session/request_permission")
+    rig.connection.feed(
+        b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%d}}\n' % request_id
+        + b'{"jsonrpc":"2.0","id":"%b","result":{"outcome":{"outcome":"cancelled"}}}\n' % question["id"].encode()
+    )
+    with pytest.raises(RpcFailure) as failure:
+        await rig.answer(request_id)
+    assert failure.value.code == -32800
+    assert await rig.prompt(session_id, "/context") == {"stopReason": "end_turn"}
+    assert rig.connection.unfinished() == 0

@@ -32,7 +32,7 @@ async def test_a_window_that_is_not_known_is_not_guessed(store: Path) -> None:
     assert rig.faults == []
 
 
-@pytest.mark.parametrize("cwd", ["", "project", "./x", "~"])
+@pytest.mark.parametrize("cwd", ["", "project", "./x", "~", "/pro\0ject"])
 async def test_a_session_is_at_work_in_an_absolute_folder(rig: AcpRig, cwd: str) -> None:
     await rig.initialize()
     with pytest.raises(RpcFailure) as failure:
@@ -209,3 +209,12 @@ async def test_a_client_that_does_not_read_is_not_sent_a_whole_transcript(rig: A
     rig.connection.hold(False)
     await rig.answer(request_id)
     assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == 50
+
+
+@pytest.mark.parametrize("path", ["\0", "/no/such/file", "~nobody-by-this-name/x", "/"])
+async def test_a_file_that_cannot_be_read_is_refused_by_name(rig: AcpRig, path: str) -> None:
+    await rig.initialize()
+    with pytest.raises(RpcFailure) as failure:
+        await rig.ask("_ullage/session/import", path=path)
+    assert failure.value.code == -32602
+    assert "cannot read" in failure.value.message

@@ -12,8 +12,9 @@ from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.content import blocks_of, text_of
 from ullage.acp.proxy.frames import line, with_params
 from ullage.acp.proxy.handover import hand_over, prompt_agent, recorded, undo
+from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.lines import Piece
-from ullage.acp.proxy.recorder import add_messages
+from ullage.acp.proxy.recorder import find_session
 from ullage.acp.proxy.recovery import bring_back
 from ullage.acp.proxy.session import ProxiedSession
 from ullage.acp.proxy.telling import say, tell_held
@@ -25,7 +26,6 @@ from ullage.model.edits import EditTrigger
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_list
 from ullage.model.message import Message, Role
-from ullage.service.workspace import Workspace
 
 # A context that stayed full after a compaction is not compacted again before it has grown by this share.
 _TRY_AGAIN = 1.05
@@ -46,7 +46,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 def passes(connection: Connection, session: ProxiedSession, prompt: Prompt) -> bool:
     """Whether a prompt may go to the agent as it is, at once."""
-    idle = not session.order.locked() and connection.agent.alive and session.agent_id in connection.live
+    idle = not session.order.locked() and connection.agent.alive and connection.is_open(session)
     command = prompt.command
     ours = command is not None and is_ours(session, command)
     return idle and not ours and not session.seed and not _is_full(connection, session)
@@ -55,6 +55,7 @@ def passes(connection: Connection, session: ProxiedSession, prompt: Prompt) -> b
 def start(connection: Connection, session: ProxiedSession, prompt: Prompt, piece: Piece) -> Message:
     """Gives a prompt to the agent; the message to record."""
     session.prompts.add(prompt.id)
+    session.rounds = 0
     connection.pending[prompt.id] = Pending("session/prompt", session.id, {})
     connection.agent.pass_on(piece)
     return Message(id="", role=Role.USER, content=blocks_of(prompt.content))
@@ -89,7 +90,7 @@ async def _act(connection: Connection, session: ProxiedSession, prompt: Prompt) 
             await _compact_first(connection, session)
         await _forward(connection, session, prompt, _as_seeded(session, prompt))
     elif command.name == "compact" and (own := compacting_command(connection, session)):
-        await native.begin(connection, session)
+        await native.begin(connection, session, EditTrigger.MANUAL)
         await _forward(connection, session, prompt, _renamed(session, prompt, own, command.rest))
     else:
         say(connection, session, await _carry_out(connection, session, command))
@@ -109,11 +110,12 @@ async def _carry_out(connection: Connection, session: ProxiedSession, command: C
 
 async def _compact_first(connection: Connection, session: ProxiedSession) -> None:
     """Makes room before a prompt, by the agent's own command if it has one. If that fails, the prompt goes on."""
-    session.tried_at = session.occupancy.used if session.occupancy else 0
+    session.tried_at = (await recorded(connection)).session(session.id).used
     try:
         if own := compacting_command(connection, session):
-            await native.begin(connection, session)
+            await native.begin(connection, session, EditTrigger.AUTOMATIC)
             await prompt_agent(connection, session.agent_id, f"/{own}")
+            await record_messages(connection, session, tuple(session.turn.end()))
             native.finish(connection, session, await recorded(connection))
         else:
             say(connection, session, await hand_over(connection, session, "", EditTrigger.AUTOMATIC) + "\n\n")
@@ -124,16 +126,7 @@ async def _compact_first(connection: Connection, session: ProxiedSession) -> Non
 async def _forward(connection: Connection, session: ProxiedSession, prompt: Prompt, data: bytes) -> None:
     message = start(connection, session, prompt, Piece(data))
     session.seed = ""
-    await record_prompt(connection, session, message)
-
-
-async def record_prompt(connection: Connection, session: ProxiedSession, message: Message) -> None:
-    """Records what the person said."""
-
-    async def job(workspace: Workspace) -> None:
-        await add_messages(workspace, session.id, (message,))
-
-    await connection.recorder.put(job)
+    await record_messages(connection, session, (message,))
 
 
 def _as_seeded(session: ProxiedSession, prompt: Prompt) -> bytes:
@@ -155,14 +148,14 @@ def _renamed(session: ProxiedSession, prompt: Prompt, own: str, rest: str) -> by
 
 def _is_full(connection: Connection, session: ProxiedSession) -> bool:
     """Whether the agent's context has reached the threshold, and making room has not just been tried in vain."""
-    workspace, told = connection.recorder.workspace, session.occupancy
-    if workspace is None or told is None:
+    workspace = connection.recorder.workspace
+    open_session = find_session(workspace, session.id) if workspace else None
+    if workspace is None or open_session is None or session.busy:
         return False
-    open_session = workspace.session(session.id)
     budget = workspace.budget(open_session)
     if budget is None or not workspace.settings_of(open_session).enabled:
         return False
-    return told.used >= budget.compact_at and told.used >= session.tried_at * _TRY_AGAIN
+    return open_session.used >= budget.compact_at and open_session.used >= session.tried_at * _TRY_AGAIN
 
 
 def _answer(connection: Connection, prompt: Prompt, stop_reason: str) -> None:

@@ -19,16 +19,20 @@ _PREFIX = "ullage-proxy-"
 PATIENCE = 600.0
 
 
+# Told how an agent ended.
+Mourn = Callable[[str], object]
+
+
 class Agent:
-    """One agent, started again when it is asked for after its end. `hear` gets what it says, line by line; `died` is
-    told how it ended, unless it was told to."""
+    """One agent, started again when it is asked for after its end. `hear` gets what it says, line by line; `lost` is
+    called as soon as it says no more, unless it was told to end, and what that returns once it is known how it did."""
 
     def __init__(
-        self, command: Sequence[str], hear: Callable[[Piece], Awaitable[None]], died: Callable[[str], object]
+        self, command: Sequence[str], hear: Callable[[Piece], Awaitable[None]], lost: Callable[[], Mourn]
     ) -> None:
         self.command = tuple(command)
         self._hear = hear
-        self._died = died
+        self._lost = lost
         self._process: AgentProcess | None = None
         self._outlet: Outlet | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -42,7 +46,7 @@ class Agent:
         return self._process is not None
 
     async def start(self) -> None:
-        """Starts the process. Raises `InputError` where there is no such program."""
+        """Starts the process. Raises `InvalidRequest` where there is no such program."""
         process = await start_agent(self.command)
         self._process, self._outlet = process, Outlet(process.sink)
         self._reading = asyncio.ensure_future(self._read(process))
@@ -112,13 +116,15 @@ class Agent:
         await self._end(process)
 
     async def _end(self, process: AgentProcess) -> None:
-        # Without its output it is of no use, whatever it still does.
+        # Without its output it is of no use, whatever it still does. Another may be started before this one is gone.
         self._process = self._outlet = None
-        if not self._stopping:
+        waiting, self._waiting = self._waiting, {}
+        mourn = None if self._stopping else self._lost()
+        if mourn is not None:
             await process.stop()
         how = await process.ended()
-        for future in self._waiting.values():
+        for future in waiting.values():
             if not future.done():
                 future.set_exception(AgentError(f"the agent ended ({how})"))
-        if not self._stopping:
-            self._died(how)
+        if mourn is not None:
+            mourn(how)

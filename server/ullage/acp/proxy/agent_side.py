@@ -9,10 +9,9 @@ from msgspec import UNSET, Raw, Struct
 from ullage.acp.proxy import native, opening
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields, line, peek, with_params
-from ullage.acp.proxy.learning import learn_config, learn_occupancy, learn_update, record_occupancy
+from ullage.acp.proxy.learning import learn_config, learn_occupancy, learn_update, record_messages, record_occupancy
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.occupancy import from_response
-from ullage.acp.proxy.recovery import record_rest
 from ullage.acp.proxy.session import ProxiedSession
 from ullage.acp.proxy.telling import tell_held, tell_usage
 from ullage.api.notification import UPDATE
@@ -78,8 +77,11 @@ async def _answered(connection: Connection, piece: Piece, frame: Frame) -> None:
         return
     session = connection.sessions.get(pending.session_id)
     if pending.method == "session/prompt" and session is not None:
-        await _end_turn(connection, session, known, fields(frame.result))
-        connection.client.pass_on(piece)
+        try:
+            await _end_turn(connection, session, known, fields(frame.result))
+        finally:
+            # Whatever goes wrong here, the client gets its answer.
+            connection.client.pass_on(piece)
     elif pending.method in opening.METHODS:
         await opening.opened(connection, pending, known, piece, frame)
     else:
@@ -92,7 +94,7 @@ async def _end_turn(
 ) -> None:
     """Before the answer to a prompt goes out: records the rest, and tells what the agent has not told."""
     session.prompts.discard(known)
-    await record_rest(connection, session)
+    await record_messages(connection, session, tuple(session.turn.end()))
     told = None if session.tells_usage else from_response(result)
     if told is not None:
         learn_occupancy(session, told)

@@ -62,12 +62,13 @@ async def offline_summary(workspace: Workspace, session: Session, focus: str) ->
 
 class Archiving(Struct, frozen=True, kw_only=True):
     """A compaction to record: its summary, who asked for it, what is recorded right before and behind it, and the
-    context's size after it in tokens, where the agent has told that."""
+    context's sizes around it in tokens, where the agent has told them."""
 
     summary: Summary
     trigger: EditTrigger
     before: tuple[Event, ...] = ()
     behind: tuple[Event, ...] = ()
+    size_before: int | None = None
     size_after: int | None = None
 
 
@@ -142,12 +143,13 @@ def _edit(workspace: Workspace, session: Session, archiving: Archiving) -> Compa
     stamp, transcript = new_stamp(workspace, archiving.trigger), session.transcript
     private = workspace.settings_of(session).private_patterns
     safe = hide(replace(archiving.summary, text=redact(archiving.summary.text)), private)
+    before = session.used if archiving.size_before is None else archiving.size_before
     block = CompactionBlock(
         compaction_number=transcript.compactions + 1,
         timestamp=stamp.timestamp,
         summary=safe.text,
         messages_archived=transcript.active,
-        context_size_before=session.used,
+        context_size_before=before,
         ledger=safe.ledger,
         summarizer=safe.summarizer,
     )
@@ -158,7 +160,8 @@ def _edit(workspace: Workspace, session: Session, archiving: Archiving) -> Compa
         id=stamp.id,
         timestamp=stamp.timestamp,
         trigger=archiving.trigger,
-        tokens_saved=session.used - block.context_size_after,
+        tokens_saved=before - block.context_size_after,
+        context_size_before=before,
         start=0,
         end=transcript.messages,
         marker=replace(marker, content=(block,)),

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.acp.proxy.acts import begin, passes, read_prompt, record_prompt, start
+from ullage.acp.proxy.acts import begin, passes, read_prompt, start
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields, line, peek, with_params
+from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.loading import load
 from ullage.acp.proxy.recovery import bring_back
@@ -56,7 +57,8 @@ async def _prompt(connection: Connection, piece: Piece, frame: Frame) -> None:
         return
     prompt = read_prompt(frame.id, piece.data, fields(frame.params))
     if passes(connection, session, prompt):
-        await record_prompt(connection, session, start(connection, session, prompt, _mapped(session, piece)))
+        message = start(connection, session, prompt, _mapped(session, piece))
+        await record_messages(connection, session, (message,))
     else:
         begin(connection, session, prompt)
 
@@ -71,7 +73,7 @@ async def _cancel(connection: Connection, piece: Piece, frame: Frame) -> None:
 
 async def _other(connection: Connection, piece: Piece, frame: Frame) -> None:
     session = connection.sessions.get(session_named(frame.params))
-    if connection.agent.alive and (session is None or session.agent_id in connection.live):
+    if connection.agent.alive and (session is None or connection.is_open(session)):
         _pass(connection, session, piece, frame)
     elif frame.id is not UNSET:
         connection.spawn(_late(connection, session, piece, frame))

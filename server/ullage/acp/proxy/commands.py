@@ -11,8 +11,8 @@ from ullage.model.json_values import as_objects, as_text
 
 # Commands that compact, by the names agents have for them.
 _COMPACTING = ("compact", "compress")
-# Agents that understand `/compact` without saying so, by the names they give themselves.
-_UNSAID = {"OpenCode": "compact"}
+# Agents that have such a command before they say so, or without ever saying so, by the names they give themselves.
+_UNSAID = {"OpenCode": "compact", "qwen-code": "compress"}
 _OWN = (
     {"name": "context", "description": "Show how full the context is"},
     {"name": "compact", "description": "Make room in the context", "input": {"hint": "what to keep above all"}},

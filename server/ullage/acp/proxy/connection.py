@@ -12,6 +12,7 @@ from ullage.acp.proxy.outlet import Outlet
 from ullage.acp.proxy.recorder import Recorder
 from ullage.acp.proxy.session import ProxiedSession
 from ullage.jsonrpc.envelope import RequestId
+from ullage.model.events import AgentAttached
 from ullage.model.json_values import as_object, as_text
 
 
@@ -63,6 +64,15 @@ class Connection:
         if session is not None and session.agent_id == agent_id:
             return session
         return next((other for other in self.sessions.values() if other.agent_id == agent_id), None)
+
+    def attachment(self, session: ProxiedSession, agent_id: str) -> AgentAttached:
+        """Who keeps a session, under an id of the agent's."""
+        window = session.window or self.options.window
+        return AgentAttached(agent=self.agent_name, session_id=agent_id, window=window)
+
+    def is_open(self, session: ProxiedSession) -> bool:
+        """Whether the agent has the session open, or is opening it."""
+        return session.loading or session.agent_id in self.live
 
     @property
     def shown(self) -> Client:

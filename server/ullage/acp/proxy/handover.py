@@ -14,13 +14,12 @@ from ullage.acp.proxy import archive
 from ullage.acp.proxy.connection import Connection, Muted
 from ullage.acp.proxy.prompts import seed_of, since_of, summary_prompt
 from ullage.acp.proxy.session import ProxiedSession
-from ullage.acp.proxy.telling import tell_compaction, tell_usage
+from ullage.acp.proxy.telling import say, tell_compaction, tell_usage
 from ullage.edits.compaction import Summary
 from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import AgentError, StoreUnavailable, UllageError
-from ullage.model.events import AgentAttached
+from ullage.model.errors import AgentError, NothingToCompact, SessionBusy, StoreUnavailable, UllageError
 from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
 from ullage.service.workspace import Workspace
@@ -44,9 +43,15 @@ async def recorded(connection: Connection) -> Workspace:
 
 
 async def hand_over(connection: Connection, session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
-    """Compacts by a hand-over; what it did, in words. Raises `AgentError`, `StoreUnavailable`, with the context as it
-    was."""
+    """Compacts by a hand-over; what it did, in words. Raises `AgentError`, `NothingToCompact`, `SessionBusy`,
+    `StoreUnavailable`, with the context as it was."""
     workspace = await recorded(connection)
+    open_session = workspace.session(session.id)
+    _require_rest(session)
+    if not open_session.transcript.active:
+        raise NothingToCompact(words.nothing_to_compact(0, open_session.used))
+    if not connection.shown.shows_compactions:
+        say(connection, session, f"{words.auto_compacting(open_session.used)}\n\n")
     compaction_id = workspace.ports.ids.new("c")
     tell_compaction(connection, session, _told(compaction_id, CompactionStatus.IN_PROGRESS))
     try:
@@ -70,28 +75,36 @@ async def move(
 ) -> Moved:
     """Goes on in a fresh session of the agent, which will begin with the summary."""
     fresh, opened = await open_fresh(connection, session)
-    attached = AgentAttached(agent=connection.agent_name, session_id=fresh, window=session.window)
-    open_session = workspace.session(session.id)
-    edit = archive.archive(
-        workspace, open_session, archive.Archiving(summary=summary, trigger=trigger, behind=(attached,))
-    )
-    session.agent_id, session.seed = fresh, seed_of(compaction_block(edit))
-    session.occupancy = None
+    attached = connection.attachment(session, fresh)
+    archiving = archive.Archiving(summary=summary, trigger=trigger, behind=(attached,))
+    edit = archive.archive(workspace, workspace.session(session.id), archiving)
+    _go_on(connection, session, fresh, seed_of(compaction_block(edit)))
     return Moved(edit=edit, opened=opened)
 
 
 async def undo(connection: Connection, session: ProxiedSession) -> str:
-    """Takes the last compaction back; what that did, in words. Raises `NothingToUndo`, `AgentError`."""
+    """Takes the last compaction back; what that did, in words. Raises `NothingToUndo`, `AgentError`, `SessionBusy`."""
     workspace = await recorded(connection)
+    _require_rest(session)
     found = archive.undoable(workspace, session.id)
     before = workspace.session(session.id).used
     await reopen(connection, session, found.before.session_id)
     now = archive.take_back(workspace, session.id, found)
-    connection.muted.pop(found.before.session_id, None)
-    session.agent_id, session.seed = found.before.session_id, since_of(found.since)
-    session.occupancy = None
+    _go_on(connection, session, found.before.session_id, since_of(found.since))
     tell_usage(connection, session, workspace)
     return words.undone(before, now.used)
+
+
+def _require_rest(session: ProxiedSession) -> None:
+    if session.busy:
+        raise SessionBusy("the agent is at work in this session; wait for its turn to end, or cancel it")
+
+
+def _go_on(connection: Connection, session: ProxiedSession, agent_id: str, seed: str) -> None:
+    """From here on the client's session is another one of the agent's. What is still said of the former is no news."""
+    connection.muted[session.agent_id] = Muted()
+    connection.muted.pop(agent_id, None)
+    session.agent_id, session.seed, session.occupancy = agent_id, seed, None
 
 
 async def open_fresh(connection: Connection, session: ProxiedSession) -> tuple[str, dict[str, Any]]:
@@ -160,8 +173,11 @@ async def _ask(connection: Connection, session: ProxiedSession, focus: str) -> s
     asked = await fork(connection, session) or session.agent_id
     muted = connection.muted[asked] = Muted()
     turn = asyncio.ensure_future(prompt_agent(connection, asked, summary_prompt(focus)))
-    turn.add_done_callback(lambda _: connection.muted.pop(asked, None))
+    if asked == session.agent_id:
+        turn.add_done_callback(lambda _: connection.muted.pop(asked, None))
     await turn
+    if asked != session.agent_id and connection.agent_can("close"):
+        await _try(connection, "session/close", {"sessionId": asked})
     return muted.text
 
 
@@ -189,22 +205,25 @@ def _opening(connection: Connection) -> Generator[None]:
 
 async def _set_up(connection: Connection, session: ProxiedSession, fresh: str, opened: dict[str, Any]) -> None:
     """Gives a fresh session the mode and the options that the person has chosen. What the agent refuses stays."""
-    modes = as_object(opened.get("modes"))
-    wanted = [("session/set_mode", {"modeId": session.mode})] if modes.get("currentModeId") != session.mode else []
+    mode = as_object(opened.get("modes")).get("currentModeId")
+    if session.mode and session.mode != mode:
+        await _try(connection, "session/set_mode", {"sessionId": fresh, "modeId": session.mode})
     given = {
         as_text(option.get("id")): option.get("currentValue") for option in as_objects(opened.get("configOptions"))
     }
-    wanted += [
-        ("session/set_config_option", {"configId": name, "value": value, **_kind(value)})
-        for name, value in session.config.items()
-        if given.get(name) != value
-    ]
-    for method, params in wanted:
-        if session.mode or method != "session/set_mode":
-            try:
-                await connection.agent.request(method, {"sessionId": fresh, **params})
-            except AgentError as error:
-                _log.info("%s: %s", fresh, error)
+    for name, value in session.config.items():
+        if given.get(name) != value:
+            kind = {"type": "boolean"} if isinstance(value, bool) else {}
+            chosen = {"sessionId": fresh, "configId": name, "value": value, **kind}
+            await _try(connection, "session/set_config_option", chosen)
+
+
+async def _try(connection: Connection, method: str, params: dict[str, Any]) -> None:
+    """Asks for something that the conversation can do without."""
+    try:
+        await connection.agent.request(method, params)
+    except AgentError as error:
+        _log.info("%s", error)
 
 
 def _told(compaction_id: str, status: CompactionStatus, edit: CompactionEdit | None = None) -> CompactionUpdate:
@@ -218,7 +237,3 @@ def _told(compaction_id: str, status: CompactionStatus, edit: CompactionEdit | N
         context_size_after=block.context_size_after if block else 0,
     )
     return CompactionUpdate(compaction_id=compaction_id, status=status, meta=Meta(ullage=meta))
-
-
-def _kind(value: Any) -> dict[str, Any]:
-    return {"type": "boolean"} if isinstance(value, bool) else {}

@@ -1,21 +1,24 @@
 """What the proxy learns from what an agent says: how full it is, what it offers, and what is to be recorded."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ullage.acp.proxy import native
 from ullage.acp.proxy.commands import tell_commands
 from ullage.acp.proxy.connection import Connection
 from ullage.acp.proxy.occupancy import Occupancy, from_update
-from ullage.acp.proxy.recorder import add_messages, attach, change_model, report
-from ullage.acp.proxy.session import ProxiedSession
-from ullage.model.events import AgentAttached
+from ullage.acp.proxy.recorder import add_messages, attach, change_model, report, report_sum
+from ullage.acp.proxy.session import NativeCompaction, ProxiedSession
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
+from ullage.model.message import Message, Role
 from ullage.service.workspace import Workspace
 
 
 async def learn_update(connection: Connection, session: ProxiedSession, update: dict[str, Any]) -> None:
     """Takes in a session update that the client has been passed."""
     native.watch(session, update)
+    if (unasked := native.take_unasked(session)) is not None:
+        await _record_compaction(connection, session, unasked)
     _learn_offers(connection, session, update)
     told = from_update(update)
     if told is not None:
@@ -29,12 +32,8 @@ async def learn_update(connection: Connection, session: ProxiedSession, update: 
     messages = tuple(session.turn.take(update))
     if session.loading:
         session.replayed += messages
-    elif messages:
-
-        async def job(workspace: Workspace) -> None:
-            await add_messages(workspace, session.id, messages)
-
-        await connection.recorder.put(job)
+    else:
+        await record_messages(connection, session, messages)
 
 
 def learn_opened(session: ProxiedSession, result: dict[str, Any]) -> None:
@@ -69,13 +68,26 @@ def learn_occupancy(session: ProxiedSession, told: Occupancy) -> None:
         session.model, session.tells_model = told.model, True
 
 
+async def record_messages(connection: Connection, session: ProxiedSession, messages: Sequence[Message]) -> None:
+    """Records what was said."""
+    session.rounds += sum(message.role is Role.ASSISTANT for message in messages)
+
+    async def job(workspace: Workspace) -> None:
+        await add_messages(workspace, session.id, messages)
+
+    if messages:
+        await connection.recorder.put(job)
+
+
 async def record_occupancy(connection: Connection, session: ProxiedSession) -> None:
     """Records how full the agent has last said it is."""
-    told, attached = session.occupancy, attachment(connection, session)
+    told, attached, rounds = session.occupancy, connection.attachment(session, session.agent_id), session.rounds
 
     async def job(workspace: Workspace) -> None:
         attach(workspace, session.id, attached)
-        if told is not None:
+        if told is not None and told.summed and rounds > 1:
+            report_sum(workspace, session.id, told.used, rounds)
+        elif told is not None:
             report(workspace, session.id, told.used)
 
     await connection.recorder.put(job)
@@ -91,10 +103,12 @@ async def record_model(connection: Connection, session: ProxiedSession) -> None:
     await connection.recorder.put(job)
 
 
-def attachment(connection: Connection, session: ProxiedSession) -> AgentAttached:
-    """Who keeps a session now."""
-    window = session.window or connection.options.window
-    return AgentAttached(agent=connection.agent_name, session_id=session.agent_id, window=window)
+async def _record_compaction(connection: Connection, session: ProxiedSession, made: NativeCompaction) -> None:
+    async def job(workspace: Workspace) -> None:
+        native.record(connection, session, workspace, made)
+
+    await record_messages(connection, session, tuple(session.turn.end()))
+    await connection.recorder.put(job)
 
 
 def _learn_offers(connection: Connection, session: ProxiedSession, update: dict[str, Any]) -> None:

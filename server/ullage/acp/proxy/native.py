@@ -11,18 +11,18 @@ from ullage.acp.proxy.session import NativeCompaction, ProxiedSession
 from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import EditTrigger
-from ullage.model.events import AgentAttached
 from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.service.workspace import Workspace
 
 _UNTOLD = "The agent compacted its context and kept the summary to itself."
 
 
-async def begin(connection: Connection, session: ProxiedSession) -> None:
+async def begin(connection: Connection, session: ProxiedSession, trigger: EditTrigger) -> None:
     """Gets ready for a compaction of the agent's: with a copy of the session, where it makes copies, to undo it by."""
     workspace = await recorded(connection)
     used = session.occupancy.used if session.occupancy else workspace.session(session.id).used
-    session.native = NativeCompaction(used_before=used, fork=await fork(connection, session))
+    copy = await fork(connection, session)
+    session.native = NativeCompaction(used_before=used, trigger=trigger, asked=True, fork=copy)
 
 
 def watch(session: ProxiedSession, update: dict[str, Any]) -> None:
@@ -40,20 +40,37 @@ def watch(session: ProxiedSession, update: dict[str, Any]) -> None:
         _watched(session).completed = True
 
 
+def take_unasked(session: ProxiedSession) -> NativeCompaction | None:
+    """The compaction that the agent has just made by itself in the middle of a turn, once."""
+    native = session.native
+    if native is None or not native.completed or native.asked:
+        return None
+    session.native = None
+    return native
+
+
 def finish(connection: Connection, session: ProxiedSession, workspace: Workspace) -> None:
     """At the end of a turn: records the compaction that happened in it, if one did."""
     native, session.native = session.native, None
-    if native is None:
-        return
+    if native is not None:
+        record(connection, session, workspace, native)
+
+
+def record(connection: Connection, session: ProxiedSession, workspace: Workspace, native: NativeCompaction) -> None:
+    """Records a compaction, which stands for everything so far, unless it did nothing."""
     used = session.occupancy.used if session.occupancy else None
     if not native.completed and (used is None or used >= native.used_before):
         return
     open_session = workspace.session(session.id)
-    attached = AgentAttached(agent=connection.agent_name, session_id=session.agent_id, window=session.window)
-    copied = AgentAttached(agent=connection.agent_name, session_id=native.fork, window=session.window)
+    if not open_session.transcript.active:
+        # Some agents say twice that they are done.
+        return
     summary = Summary(text=native.summary.strip() or _UNTOLD, ledger=ArtifactLedger(), summarizer=connection.agent_name)
-    archiving = archive.Archiving(summary=summary, trigger=EditTrigger.MANUAL, size_after=used)
+    archiving = archive.Archiving(
+        summary=summary, trigger=native.trigger, size_before=native.used_before, size_after=used
+    )
     if native.fork:
+        copied, attached = (connection.attachment(session, agent_id) for agent_id in (native.fork, session.agent_id))
         archiving = replace(archiving, before=(copied,), behind=(attached,))
     archive.archive(workspace, open_session, archiving)
 

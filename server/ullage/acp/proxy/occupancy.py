@@ -13,9 +13,11 @@ from ullage.model.json_values import as_object, as_objects, as_text
 
 
 class Occupancy(Struct, frozen=True, kw_only=True):
-    """Tokens in context, and the window and the model if they were told, too."""
+    """Tokens in context, and the window and the model if they were told, too. What is `summed` is of all requests of a
+    turn: the context, if there was one request alone."""
 
     used: int
+    summed: bool = False
     size: int | None = None
     model: str = ""
 
@@ -37,9 +39,9 @@ def from_response(result: Mapping[str, Any]) -> Occupancy | None:
     quota = as_object(as_object(result.get("_meta")).get("quota"))
     found = _account(as_object(quota.get("token_count")))
     models = as_objects(quota.get("model_usage"))
-    if found is None or not models:
-        return found
-    return Occupancy(used=found.used, model=as_text(models[-1].get("model")))
+    if found is None:
+        return None
+    return Occupancy(used=found.used, model=as_text(models[-1].get("model")) if models else "", summed=True)
 
 
 def _account(account: Mapping[str, Any]) -> Occupancy | None:

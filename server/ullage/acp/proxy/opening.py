@@ -6,7 +6,7 @@ from typing import Any
 from ullage.acp.proxy.commands import tell_commands
 from ullage.acp.proxy.connection import Connection, Pending
 from ullage.acp.proxy.frames import Frame, fields
-from ullage.acp.proxy.learning import attachment, learn_opened
+from ullage.acp.proxy.learning import learn_opened, record_occupancy
 from ullage.acp.proxy.lines import Piece
 from ullage.acp.proxy.loading import REPLAYING, reopen_recorded
 from ullage.acp.proxy.recorder import add_messages, begin_session, find_session, fork_session
@@ -29,7 +29,8 @@ def is_awaited(connection: Connection) -> bool:
 def early_session(connection: Connection, session_id: str) -> ProxiedSession | None:
     """A session that an agent speaks of before it has said that it is open; None if none is awaited."""
     waiting = [pending for pending in connection.pending.values() if pending.method == "session/new"]
-    return _added(connection, session_id, waiting[0].params) if waiting and session_id else None
+    known = session_id in connection.sessions or not session_id
+    return _added(connection, session_id, waiting[0].params) if waiting and not known else None
 
 
 async def opened(connection: Connection, pending: Pending, known: RequestId | None, piece: Piece, frame: Frame) -> None:
@@ -42,7 +43,10 @@ async def opened(connection: Connection, pending: Pending, known: RequestId | No
             session = connection.sessions.get(session_id) or _added(connection, session_id, pending.params)
             await _begin(connection, session, result, pending.session_id)
         return
-    session = connection.sessions[pending.session_id]
+    session = connection.sessions.get(pending.session_id)
+    if session is None:
+        connection.client.pass_on(piece)
+        return
     session.loading = False
     workspace = await connection.recorder.opened()
     if refused and workspace is not None and find_session(workspace, session.id) is not None:
@@ -51,7 +55,9 @@ async def opened(connection: Connection, pending: Pending, known: RequestId | No
         connection.spawn(reopen_recorded(connection, session, workspace, known, replays=replays))
         return
     connection.client.pass_on(piece)
-    if not refused:
+    if refused:
+        connection.sessions.pop(session.id, None)
+    else:
         await _begin(connection, session, result, "")
 
 
@@ -59,7 +65,7 @@ async def _begin(connection: Connection, session: ProxiedSession, result: dict[s
     learn_opened(session, result)
     connection.live.add(session.agent_id)
     replayed, session.replayed = (*session.replayed, *session.turn.end()), ()
-    attached = attachment(connection, session)
+    attached = connection.attachment(session, session.agent_id)
     created = SessionCreated(cwd=session.cwd, model=session.model)
 
     async def job(workspace: Workspace) -> None:
@@ -71,6 +77,8 @@ async def _begin(connection: Connection, session: ProxiedSession, result: dict[s
             await add_messages(workspace, session.id, replayed)
 
     await connection.recorder.put(job)
+    if session.occupancy is not None:
+        await record_occupancy(connection, session)
     connection.spawn(_offer(connection, session))
 
 

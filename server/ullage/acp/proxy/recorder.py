@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import AgentAttached, ModelChanged, SessionCreated, SessionForked, UsageReported
 from ullage.model.message import Message, Role
-from ullage.model.usage import Usage
+from ullage.model.usage import Usage, UsageSource
 from ullage.service.session import Session
 from ullage.service.sessions import append
 from ullage.service.shrink import look_after
 from ullage.service.workspace import Workspace
+from ullage.transcript.view import Item
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 # Jobs that may wait before whoever gives more of them waits, too.
 _MOST_WAITING = 256
 Job = Callable[[Workspace], Awaitable[None]]
@@ -69,9 +70,12 @@ class Recorder:
                 if not self._broken:
                     await job(await self._open())
             except UllageError as error:
-                _log.warning("The conversation is no longer recorded: %s", error)
+                log.warning("The conversation is no longer recorded: %s", error)
                 self._broken = True
                 self._failed(str(error))
+            except Exception:
+                # What cannot be recorded must not stop the conversation, nor what comes after it.
+                log.exception("a message was not recorded")
             finally:
                 self._jobs.task_done()
 
@@ -133,14 +137,32 @@ def report(workspace: Workspace, session_id: str, used: int) -> None:
     """Records what the agent says of its context. It tells one figure for all of it: what the last answer is of that is
     counted here."""
     session = workspace.session(session_id)
-    answer = next((item.message for item in reversed(session.transcript.items) if _is_answer(item.message)), None)
-    if answer is None:
+    answers = _answers(session, 1)
+    if not answers:
         return
+    answer = answers[-1].message
     output = min(used - 1, session.tracker.scale(session.counts[answer.id].total)) if used else 0
     usage = Usage(input_tokens=used - output, output_tokens=output)
     session = workspace.record(session, UsageReported(usage=usage, message_id=answer.id))
     look_after(workspace, session, answered=True)
 
 
-def _is_answer(message: Message) -> bool:
-    return message.role is Role.ASSISTANT
+def report_sum(workspace: Workspace, session_id: str, summed: int, rounds: int) -> None:
+    """Records what the agent says of all requests of a turn together. Our own count of what came since the last report
+    is better than what can be got from a sum, so that serves only where there is none: the last request exceeds each
+    before it by what was said between them."""
+    session = workspace.session(session_id)
+    if session.tracker.reading.source is not UsageSource.ESTIMATED:
+        return
+    answers = _answers(session, rounds)
+    items = session.transcript.items
+    tokens = {item.index: count for item, count in zip(items, session.tokens_of(items), strict=True)}
+    last = answers[-1].index
+    missing = sum(tokens[index] for answer in answers for index in range(answer.index, last) if index in tokens)
+    report(workspace, session_id, (summed + missing) // len(answers))
+
+
+def _answers(session: Session, most: int) -> list[Item]:
+    """The last answers of the view, the oldest first."""
+    found = [item for item in session.transcript.items if item.message.role is Role.ASSISTANT]
+    return found[-most:]

@@ -1,27 +1,28 @@
 """The proxy, put together: the client's two streams, the agent, and the record."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
-from ullage.acp.proxy.agent import Agent
+from ullage.acp.proxy.agent import Agent, Mourn
 from ullage.acp.proxy.agent_side import from_agent
 from ullage.acp.proxy.client_side import from_client
 from ullage.acp.proxy.connection import Connection, ProxyOptions
+from ullage.acp.proxy.learning import record_messages
 from ullage.acp.proxy.lines import LineCutter, Piece
 from ullage.acp.proxy.outlet import Outlet
 from ullage.acp.proxy.recorder import Recorder, Store
-from ullage.acp.proxy.recovery import mourn
+from ullage.acp.proxy.recovery import lose
 from ullage.acp.proxy.telling import ClientListener, tell_unrecorded
 from ullage.model.errors import UllageError
 from ullage.service.workspace import Workspace
 from ullage.system.pipes import CHUNK, Source, open_sink, open_source
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
     """Stands between a client on these descriptors and the agent that the command starts, until the client goes. The
-    exit status. Raises `InputError` where the agent cannot be started."""
+    exit status. Raises `InvalidRequest` where the agent cannot be started."""
     proxy = Proxy(command, store, options, Outlet(await open_sink(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
@@ -32,7 +33,7 @@ class Proxy:
     """Ties the parts together; what they share is in the connection."""
 
     def __init__(self, command: Sequence[str], store: Store, options: ProxyOptions, client: Outlet) -> None:
-        agent = Agent(command, self._hear, self._died)
+        agent = Agent(command, self._hear, self._lost)
         opens = Store(prepare=store.prepare, open=lambda: self._listened(store.open()))
         recorder = Recorder(opens, lambda reason: tell_unrecorded(self.connection, reason))
         self.connection = Connection(client, agent, recorder, options)
@@ -46,20 +47,28 @@ class Proxy:
         for piece in cutter.end():
             await self._take(piece)
         await self.connection.agent.stop()
+        for session in self.connection.sessions.values():
+            await record_messages(self.connection, session, tuple(session.turn.end()))
         await self.connection.recorder.close()
         self.connection.client.close()
 
     async def _take(self, piece: Piece) -> None:
-        try:
-            await from_client(self.connection, piece)
-        except UllageError as error:
-            _log.warning("%s", error)
+        await self._guarded(from_client(self.connection, piece))
 
     async def _hear(self, piece: Piece) -> None:
-        await from_agent(self.connection, piece)
+        await self._guarded(from_agent(self.connection, piece))
 
-    def _died(self, how: str) -> None:
-        self.connection.spawn(mourn(self.connection, how))
+    async def _guarded(self, passing: Awaitable[None]) -> None:
+        try:
+            await passing
+        except UllageError as error:
+            log.warning("%s", error)
+        except Exception:
+            # A fault of ours over one message must not end the conversation.
+            log.exception("a message could not be seen to")
+
+    def _lost(self) -> Mourn:
+        return lose(self.connection)
 
     def _listened(self, workspace: Workspace) -> Workspace:
         workspace.bus.listen(ClientListener(self.connection))

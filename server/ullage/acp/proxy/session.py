@@ -8,14 +8,17 @@ from msgspec import Struct
 from ullage.acp.proxy.occupancy import Occupancy
 from ullage.acp.proxy.turn import Turn
 from ullage.jsonrpc.envelope import RequestId
+from ullage.model.edits import EditTrigger
 from ullage.model.message import Message
 
 
 class NativeCompaction(Struct):
-    """A compaction by the agent's own command that is under way: what it is known to have done. `fork` is a copy of the
-    session as it was, where the agent makes one."""
+    """A compaction of the agent's own that is under way: what it is known to have done. `asked` says that its command
+    was given, `fork` is a copy of the session as it was, where the agent makes one."""
 
     used_before: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+    asked: bool = False
     fork: str = ""
     summary: str = ""
     completed: bool = False
@@ -23,7 +26,8 @@ class NativeCompaction(Struct):
 
 class ProxiedSession:
     """A session by the client's id. `agent_id` is the agent's own, which differs once the context was handed over to a
-    fresh session. `seed` is what the next prompt begins with, so that the agent knows what was said before."""
+    fresh session. `seed` is what the next prompt begins with, so that the agent knows what was said before. `rounds`
+    counts the answers of the present turn: each was a request to the model."""
 
     def __init__(self, session_id: str, cwd: str, mcp_servers: list[Any]) -> None:
         self.id = session_id
@@ -40,6 +44,7 @@ class ProxiedSession:
         self.config: dict[str, Any] = {}
         self.mode = ""
         self.occupancy: Occupancy | None = None
+        self.rounds = 0
         self.tells_usage = False
         self.prompts: set[RequestId | None] = set()
         self.loading = False

@@ -79,6 +79,8 @@ class Turn:
             case "tool_call" | "tool_call_update":
                 yield from self._question()
                 call_id = as_text(update.get("toolCallId"))
+                if call_id not in self._calls and self._is_round_over():
+                    yield from self.end()
                 known = self._calls.get(call_id, CallState(id=call_id, told={}))
                 self._calls[call_id] = known.with_update(update)
             case _:
@@ -102,7 +104,10 @@ class Turn:
     def _answer(self, block: Block) -> Iterator[Message]:
         """What comes now is said after the results of all calls so far."""
         yield from self._question()
-        over = self._calls and all(call.ended for call in self._calls.values())
-        if over or (self._said.length > _LONGEST and not self._calls):
+        if self._is_round_over() or (self._said.length > _LONGEST and not self._calls):
             yield from self.end()
         self._said.add(block)
+
+    def _is_round_over(self) -> bool:
+        """Whether all calls have their results: what comes now is said after them."""
+        return bool(self._calls) and all(call.ended for call in self._calls.values())

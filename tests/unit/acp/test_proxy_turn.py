@@ -1,0 +1,103 @@
+"""A turn as it is told, folded into messages as a provider would want them."""
+
+from typing import Any
+
+from ullage.acp.proxy.turn import Turn
+from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+
+
+def chunk(kind: str, text: str) -> dict[str, Any]:
+    return {"sessionUpdate": f"{kind}_chunk", "content": {"type": "text", "text": text}}
+
+
+def call(call_id: str, **fields: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "tool_call", "toolCallId": call_id, **fields}
+
+
+def done(call_id: str, text: str, status: str = "completed") -> dict[str, Any]:
+    content = [{"type": "content", "content": {"type": "text", "text": text}}]
+    return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": status, "content": content}
+
+
+def fold(*updates: dict[str, Any]) -> list[Message]:
+    turn = Turn()
+    return [*(message for update in updates for message in turn.take(update)), *turn.end()]
+
+
+def test_chunks_of_one_kind_are_one_block() -> None:
+    (answer,) = fold(
+        chunk("agent_thought", "Let me "),
+        chunk("agent_thought", "think."),
+        chunk("agent_message", "It is "),
+        chunk("agent_message", "fine."),
+    )
+    assert answer.content == (ThinkingBlock(thinking="Let me think."), TextBlock(text="It is fine."))
+
+
+def test_what_is_said_after_the_results_is_a_message_of_its_own() -> None:
+    first, results, second = fold(
+        chunk("agent_message", "I look."),
+        call("t1", kind="read", title="Read", locations=[{"path": "a.py"}]),
+        done("t1", "def f"),
+        chunk("agent_message", "Done."),
+    )
+    assert first.content == (TextBlock(text="I look."), ToolUseBlock(id="t1", name="read_file", input={"path": "a.py"}))
+    assert results.content == (ToolResultBlock(tool_use_id="t1", content=(TextBlock(text="def f"),)),)
+    assert (second.role, second.text) == (Role.ASSISTANT, "Done.")
+
+
+def test_a_call_after_the_results_of_others_begins_a_new_round() -> None:
+    roles = [message.role for message in fold(call("t1"), done("t1", "one"), call("t2"), done("t2", "two"))]
+    assert roles == [Role.ASSISTANT, Role.USER, Role.ASSISTANT, Role.USER]
+
+
+def test_calls_that_run_at_once_stay_together() -> None:
+    said, results = fold(call("t1"), call("t2"), done("t2", "two"), done("t1", "one"))
+    assert [block.id for block in said.content if isinstance(block, ToolUseBlock)] == ["t1", "t2"]
+    assert [block.tool_use_id for block in results.content if isinstance(block, ToolResultBlock)] == ["t1", "t2"]
+
+
+def test_a_call_that_never_ended_has_a_result_that_says_so() -> None:
+    _, results = fold(call("t1", title="Run it", kind="execute"))
+    (result,) = results.content
+    assert isinstance(result, ToolResultBlock)
+    assert result.is_error
+
+
+def test_a_command_is_named_so_that_the_ledger_knows_it() -> None:
+    said, results = fold(call("t1", kind="execute", title="`make test`"), done("t1", "2 failed", "failed"))
+    assert said.content == (ToolUseBlock(id="t1", name="bash", input={"command": "make test"}),)
+    (result,) = results.content
+    assert isinstance(result, ToolResultBlock)
+    assert result.is_error
+
+
+def test_a_diff_tells_the_file_and_what_it_became() -> None:
+    diff = {"type": "diff", "path": "a.py", "oldText": "1", "newText": "2"}
+    said, results = fold(call("t1", kind="edit", title="Edit"), {**done("t1", ""), "content": [diff]})
+    assert said.content == (ToolUseBlock(id="t1", name="edit_file", input={"path": "a.py"}),)
+    assert results.content == (ToolResultBlock(tool_use_id="t1", content=(TextBlock(text="a.py:\n2"),)),)
+
+
+def test_a_replayed_question_ends_the_answer_before_it() -> None:
+    texts = [message.text for message in fold(chunk("user_message", "A?"), chunk("agent_message", "B."))]
+    assert texts == ["A?", "B."]
+    again = fold(chunk("agent_message", "B."), chunk("user_message", "C?"), chunk("agent_message", "D."))
+    assert [message.text for message in again] == ["B.", "C?", "D."]
+
+
+def test_other_content_is_kept_as_what_it_is() -> None:
+    picture = {"sessionUpdate": "user_message_chunk", "content": {"type": "image", "data": "QQ==", "mimeType": "a/b"}}
+    link = {
+        "sessionUpdate": "user_message_chunk",
+        "content": {"type": "resource_link", "uri": "file:///a", "name": "a"},
+    }
+    (asked,) = fold(picture, link)
+    assert asked.content == (ImageBlock(media_type="a/b", data="QQ=="), ResourceBlock(uri="file:///a"))
+
+
+def test_an_endless_answer_is_kept_in_parts() -> None:
+    turn = Turn()
+    messages = [message for _ in range(40) for message in turn.take(chunk("agent_message", "x" * 100_000))]
+    assert [len(message.text) for message in messages] == [1_100_000] * 3
