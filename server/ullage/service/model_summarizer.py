@@ -26,6 +26,8 @@ from ullage.transcript.keep import without_oldest
 # How many of the oldest pairs are left out, one try after the other, while the provider finds the request too long.
 # First one, since that keeps most; then steps that end soon, for each try uploads the conversation again.
 _LEFT_OUT = (0, 1, 4, 16, 64)
+# No report has spoken of the instructions yet: their count may be further off than that of the conversation.
+_UNREPORTED = 1.15
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -119,7 +121,7 @@ class ModelSummarizer:
             return reading.request.max_tokens
         read = {message.id for message in messages}
         left_out = sum(size for message_id, size in reading.sizes.items() if message_id not in read)
-        prompt = reading.used - left_out + instructions * reading.ratio
+        prompt = reading.used - left_out + instructions * reading.ratio * _UNREPORTED
         return min(reading.request.max_tokens, int(reading.window - prompt * (1 + reading.margin)))
 
     async def _ask(self, asked: ModelRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
