@@ -2,7 +2,7 @@
 
 from support.build import STAMP, assistant, counted, results, thinking, user, uses, words
 from ullage.edits.clear_thinking import clear_thinking
-from ullage.edits.clear_tool_uses import ClearOptions, Measure, Trigger, clear_tool_uses
+from ullage.edits.clear_tool_uses import ClearOptions, Measure, Trigger, clear_tool_uses, cleared_elsewhere
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import ThinkingBlock, ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit
@@ -49,6 +49,15 @@ def test_excluded_tools_and_messages_keep_their_results() -> None:
     view = counted(*calls(5))
     assert cleared(view, ClearOptions(exclude_tools=frozenset({"run"}))) == []
     assert cleared(view, ClearOptions(), untouched=("r0",)) == ["r1"]
+
+
+def test_what_a_provider_cleared_is_cleared_here_once_but_for_what_must_stay() -> None:
+    view = counted(*calls(5))
+    edit = cleared_elsewhere(view, 3, ClearOptions(), STAMP, untouched=("r1",))
+    assert edit is not None
+    assert [each.message_id for each in edit.replacements] == ["r0", "r2"]
+    assert cleared_elsewhere(view.after(edit), 3, ClearOptions(), STAMP, untouched=("r1",)) is None
+    assert cleared_elsewhere(view, 3, ClearOptions(exclude_tools=frozenset({"run"})), STAMP) is None
 
 
 def test_inputs_go_too_if_asked_for_all_tools_or_some() -> None:
