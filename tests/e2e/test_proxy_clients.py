@@ -57,7 +57,7 @@ async def test_what_the_sdk_s_client_says_through_the_proxy_is_in_the_language_s
         await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
         session_id = (await connection.new_session(cwd=str(tmp_path), mcp_servers=[])).session_id
         for text in ("Hello", "/compact", "Go on"):
-            await connection.prompt(session_id=session_id, prompt=[acp.text_block(text)])
+            await connection.prompt(session_id=session_id, prompt=[schema.TextContentBlock(type="text", text=text)])
         usage = await editor.request("ullage/context/get", {"sessionId": session_id})
         page = await editor.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
     told = [update for update in person.updates if isinstance(update, schema.UsageUpdate)]
