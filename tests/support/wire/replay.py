@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from support.summaries import GOOD
 from support.wire.clients import DIALECTS, connected
 from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
@@ -29,6 +30,10 @@ MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "openai_chat": "g
 # The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
 # left, and the provider refuses a request that leaves too little.
 MAX_OUTPUT = 8_192
+
+
+# What a request for a summary says and no other does; the recordings are of other agents.
+INSTRUCTIONS = "Stop working on the task now and summarise the conversation above."
 
 
 class Guess(Struct, frozen=True, kw_only=True):
@@ -78,6 +83,8 @@ class _Player:
 
     def reply(self, received: Received) -> Reply:
         assert self.workspace is not None
+        if INSTRUCTIONS in str(received.body):
+            return say(GOOD)
         reading = self.workspace.session(self.session_id).tracker.reading
         self.guesses.append(Guess(predicted=reading.used, source=reading.source, counted=received.tokens))
         if not self.waiting:
