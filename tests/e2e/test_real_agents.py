@@ -1,9 +1,7 @@
 """Real agents behind the real proxy, against a provider on the loopback: what holds for each is what the table says."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
-from typing import Never
 
 import pytest
 
@@ -18,10 +16,11 @@ _AT_ONCE = 2
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
 async def test_what_holds_for_an_agent_is_what_the_table_says(
-    agent: Known, tmp_path: Path, request: pytest.FixtureRequest, lacking: Callable[[str], Never]
+    agent: Known, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if not agent.program.exists():
-        lacking(f"{agent.name} (scripts/rigs/agents.sh)")
+        # Large, and others' to publish: a machine that cannot get one tests the rest.
+        pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def cell(column: str) -> str:
