@@ -23,6 +23,7 @@ from support.wire.server import WireServer, replies
 from support.workspace import SMALL_MODEL, NoTools, PacedSummarizer, TestClient, build_test_client, play
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import ToolDefinition
+from ullage.model.settings import Settings, SummarySettings
 from ullage.service.model_ports import ToolOutcome
 
 _TIMES = 100
@@ -138,7 +139,8 @@ async def _cancel_tool() -> float:
 
 async def _cancel_summary() -> float:
     summarizer = PacedSummarizer(["never"])
-    client = build_test_client(live=play("say: Never."), summarizer=summarizer)
+    settings = Settings(summary=SummarySettings(writer="offline"))
+    client = build_test_client(live=play("say: Never."), summarizer=summarizer, settings=settings)
     session = await client.call("session/new", model=SMALL_MODEL)
     session_id = session["sessionId"]
     # Nearly full: the prompt brings it over the threshold, so that the turn waits for a summary first.

@@ -1,6 +1,8 @@
 """Prompt turns at the ACP door with real SDKs, against servers that speak the providers' wire formats."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -18,10 +20,13 @@ PROMPT = [{"type": "text", "text": "What does the note say?"}]
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
 
 
-def rig_for(server: WireServer, folder: Path) -> AcpRig:
+@asynccontextmanager
+async def rig_for(server: WireServer, folder: Path) -> AsyncGenerator[AcpRig]:
     kind = server.dialect.name
     given = msgspec.convert(msgspec.to_builtins(settings_of(server, 60.0)), ProviderSettings)
-    return stored_rig(folder / "s.db", Settings(model=MODELS[kind], provider=kind, providers={kind: given}))
+    rig = stored_rig(folder / "s.db", Settings(model=MODELS[kind], provider=kind, providers={kind: given}))
+    yield rig
+    await rig.hang_up()
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
@@ -29,8 +34,7 @@ async def test_the_model_reads_a_file_that_the_person_permits_and_answers(kind: 
     (tmp_path / "notes.txt").write_text("The cask holds ninety litres.")
     read = Reply(parts=(Say("Let me see."), Call("call_1", "read_file", '{"path": "notes.txt"}')))
     server = WireServer(DIALECTS[kind](), replies(read, say("Ninety litres.")))
-    async with server.serving():
-        rig = rig_for(server, tmp_path)
+    async with server.serving(), rig_for(server, tmp_path) as rig:
         rig.answers["session/request_permission"] = lambda _: ALLOW
         await rig.initialize()
         session_id = await rig.new_session(str(tmp_path))
@@ -45,8 +49,7 @@ async def test_the_model_reads_a_file_that_the_person_permits_and_answers(kind: 
 @pytest.mark.parametrize("kind", DIALECTS)
 async def test_cancelling_hangs_up_at_the_provider(kind: str, tmp_path: Path) -> None:
     server = WireServer(DIALECTS[kind](), replies(fail(Fault.STALL, after=6)))
-    async with server.serving():
-        rig = rig_for(server, tmp_path)
+    async with server.serving(), rig_for(server, tmp_path) as rig:
         await rig.initialize()
         session_id = await rig.new_session(str(tmp_path))
         request_id = rig.start("session/prompt", sessionId=session_id, prompt=PROMPT)

@@ -111,7 +111,7 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["acp", "--settings", "no-such-file"], "cannot read"),
         (["acp", "--settings", '{"model":'], "not JSON"),
         (["acp", "--settings", '{"context":{"warnAt":7}}'], "$.context.warnAt"),
-        (["acp", "--", "agent", "--verbose"], "cannot start the agent"),
+        (["acp", "--", "no-such-agent", "--verbose"], "cannot start the agent no-such-agent"),
         ([], "COMMAND"),
         (["frobnicate"], "frobnicate"),
     ],

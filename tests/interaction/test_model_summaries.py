@@ -334,3 +334,13 @@ async def test_who_wants_to_be_asked_is_told_again_after_compacting_by_hand() ->
             await client.say(session_id, "word " * 250)
         await client.call("context/compact", sessionId=session_id)
     assert [kind for kind, _ in notices(client)].count("compaction_due") == 2
+
+
+async def test_what_is_asked_for_fits_the_window_together_with_the_longest_answer() -> None:
+    client, provider = meet(script(says(say(GOOD)), says(say(GOOD))))
+    session_id = await fill(client, exchanges=UNTIL_DUE - 1)
+    await client.call("context/compact", sessionId=session_id)
+    (asked,) = provider.summaries
+    counter = client.workspace.session(session_id).counter
+    prompt = counter.count_messages(asked.messages) + counter.count(asked.instructions)
+    assert 7_500 < prompt + asked.max_tokens < 8_192

@@ -27,6 +27,7 @@ class AcpRig:
     by `client` and `agent`."""
 
     def __init__(self, agent: Agent) -> None:
+        self.agent = agent
         self.connection = agent.connection
         self.sent: list[Json] = []
         self.wire: list[tuple[str, Json]] = []
@@ -61,6 +62,10 @@ class AcpRig:
 
     def send_line(self, line: bytes) -> None:
         self.connection.feed(line + b"\n")
+
+    async def hang_up(self) -> None:
+        """Closes the connections to providers; what is left open would be found by another test."""
+        await self.agent.workspace().ports.providers.close()
 
     def start(self, method: str, **params: Any) -> int:
         """Sends a request, and gives its id."""

@@ -130,6 +130,8 @@ def responses_violations(items: Sequence[Json]) -> list[str]:
                 if item["call_id"] not in calls - answered:
                     wrong.append(f"{index}: result of {item['call_id']} does not follow its call")
                 answered.add(item["call_id"])
+            case "compaction":
+                wrong += [] if item.get("encrypted_content") else [f"{index}: a compaction without its content"]
             case kind:
                 wrong.append(f"{index}: unknown type {kind!r}")
     wrong += [f"calls {calls - answered} are not answered"] if calls - answered else []

@@ -192,6 +192,9 @@ class NoProviders:
     def name(self, _model: str, _settings: Settings, /) -> str:
         raise NoModelConfigured(words.no_model())
 
+    async def close(self) -> None:
+        """There is nothing to close."""
+
 
 class OneProvider:
     """The same for every model."""
@@ -204,6 +207,9 @@ class OneProvider:
 
     def name(self, _model: str, _settings: Settings, /) -> str:
         return self._provider.name
+
+    async def close(self) -> None:
+        await self._provider.close()
 
 
 def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ export interface CompactResult {
  * The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds;
  * `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's
  * messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were
- * `brought_back`; people see all of it.
+ * `brought_back`; people see all of it. A provider that `sealed` a compaction of its own is sent that instead.
  */
 export interface CompactionBlock {
   readonly type: "context_compaction";
@@ -170,6 +170,7 @@ export interface CompactionBlock {
   /** @default "offline" */
   readonly summarizer?: string;
   readonly brought_back?: readonly BroughtBack[];
+  readonly sealed?: SealedCompaction;
 }
 
 /** What a compaction did: the edit to undo it by, and its figures in tokens and messages. */
@@ -627,8 +628,8 @@ export interface ProviderSettings {
   /** Seconds without a word from the server after which it is given up. @default 120.0 */
   readonly timeout?: number;
   /**
-   * Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can.
-   * @default false
+   * Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models
+   * that can. @default false
    */
   readonly contextEditing?: boolean;
 }
@@ -685,6 +686,16 @@ export interface RevertResult {
 
 /** Who speaks. A tool's results are the user's, as in Anthropic's API. */
 export type Role = "system" | "user" | "assistant";
+
+/**
+ * A provider's own compaction of the archived messages, in `data` that only it can read. `provider` is its name in the
+ * settings; `tokens` is what it takes of a prompt.
+ */
+export interface SealedCompaction {
+  readonly provider: string;
+  readonly data: string;
+  readonly tokens: number;
+}
 
 /**
  * A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is the

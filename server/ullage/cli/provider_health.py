@@ -54,8 +54,11 @@ def _check(given: GivenProvider) -> Check:
 
 async def _ask(given: GivenProvider) -> str:
     settings = Settings(provider=given.name, providers={given.name: given.settings})
-    provider = ProviderRegistry()(given.model, settings)
-    return await asyncio.wait_for(provider.check(given.model), _PATIENCE)
+    providers = ProviderRegistry()
+    try:
+        return await asyncio.wait_for(providers(given.model, settings).check(given.model), _PATIENCE)
+    finally:
+        await providers.close()
 
 
 def _remedy(given: GivenProvider, error: UllageError) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import BroughtBack, CompactionBlock, TextBlock, ToolResultBlock
+from ullage.model.blocks import BroughtBack, CompactionBlock, SealedCompaction, TextBlock, ToolResultBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import cut_points, groups, turn_starts
@@ -62,12 +62,14 @@ MakeJudge = Callable[[Sequence[Message], range], Judge]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What stands for the archived messages, who wrote it, and what comes back with it."""
+    """What stands for the archived messages, who wrote it, and what comes back with it; `sealed` is what stands for
+    them with the provider that made it."""
 
     text: str
     ledger: ArtifactLedger
     summarizer: str
     brought_back: tuple[BroughtBack, ...] = ()
+    sealed: SealedCompaction | None = None
 
 
 class CompactionPlan(Struct, frozen=True, kw_only=True):
@@ -221,6 +223,7 @@ def finish_compaction(
         ledger=summary.ledger,
         summarizer=summary.summarizer,
         brought_back=summary.brought_back,
+        sealed=summary.sealed,
     )
     after = plan.used_without_marker + view.measure(_marker(stamp, block))
     return CompactionEdit(

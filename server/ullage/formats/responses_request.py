@@ -8,7 +8,7 @@ from msgspec import Struct
 from ullage.formats.parsing import to_json
 from ullage.formats.request_content import image_url, join_texts, legal_name
 from ullage.formats.request_turns import Turn, arrange_turns
-from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, ImageBlock, SealedCompaction, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role, ToolDefinition
 
 
@@ -20,17 +20,37 @@ class ResponsesRequest(Struct, frozen=True, kw_only=True):
     tools: list[dict[str, Any]]
 
 
-def write_responses(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> ResponsesRequest:
-    """Any view of a transcript as input items that keep the API's rules (`request_turns`).
+def write_responses(
+    messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), sealed_by: str = ""
+) -> ResponsesRequest:
+    """Any view of a transcript as input items that keep the API's rules (`request_turns`). A marker whose compaction
+    was `sealed_by` this provider is that item.
 
     Reasoning items are left out: their encrypted part serves only whoever made it.
     """
-    conversation = arrange_turns(messages, thinking=False)
+    systems: list[str] = []
+    items: list[dict[str, Any]] = []
+    for sealed, stretch in _stretches(messages, sealed_by):
+        conversation = arrange_turns(stretch, thinking=False)
+        systems += [conversation.system] if conversation.system else []
+        items += [{"type": "compaction", "encrypted_content": sealed.data}] if sealed else []
+        items += [item for turn in conversation.turns for item in _write_turn(turn)]
     return ResponsesRequest(
-        instructions=conversation.system or None,
-        input=[item for turn in conversation.turns for item in _write_turn(turn)],
-        tools=[_write_tool(tool) for tool in tools],
+        instructions="\n\n".join(systems) or None, input=items, tools=[_write_tool(tool) for tool in tools]
     )
+
+
+def _stretches(
+    messages: Sequence[Message], sealed_by: str
+) -> Iterator[tuple[SealedCompaction | None, Sequence[Message]]]:
+    """The messages, parted where a sealed compaction stands for others; before and behind it pairs are whole."""
+    sealed, start = None, 0
+    for index, message in enumerate(messages):
+        found = message.compaction.sealed if message.compaction else None
+        if found is not None and found.provider == sealed_by:
+            yield sealed, messages[start:index]
+            sealed, start = found, index + 1
+    yield sealed, messages[start:]
 
 
 def _write_turn(turn: Turn) -> Iterator[dict[str, Any]]:

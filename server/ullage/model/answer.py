@@ -32,8 +32,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     `tools_refused` leaves the tools in the request, so that the provider's cache still knows its beginning, and
     forbids their use. `instructions`, if any, is a last user message that is not part of the transcript.
 
-    Only a provider that can is asked for `clearing`, and, by `compacts`, for its own compaction of the messages, made
-    by the instructions, as an answer in text.
+    Only a provider that can is asked for `clearing`, and, by `compacts`, for its own compaction of the messages: as an
+    answer in text, made by the instructions, or sealed.
     """
 
     model: str
@@ -123,6 +123,12 @@ class ToolUsesCleared(Struct, frozen=True, kw_only=True, tag=True):
     cleared_tool_uses: int
 
 
+class CompactionSealed(Struct, frozen=True, kw_only=True, tag=True):
+    """The provider's own compaction, which nobody else can read."""
+
+    data: str
+
+
 class Finished(Struct, frozen=True, kw_only=True, tag=True):
     """The answer is whole."""
 
@@ -138,5 +144,6 @@ Fragment = (
     | ToolUseResult
     | UsageDelta
     | ToolUsesCleared
+    | CompactionSealed
     | Finished
 )

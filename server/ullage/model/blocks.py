@@ -70,6 +70,15 @@ class BroughtBack(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
 
 
+class SealedCompaction(Struct, frozen=True, kw_only=True):
+    """A provider's own compaction of the archived messages, in `data` that only it can read. `provider` is its name in
+    the settings; `tokens` is what it takes of a prompt."""
+
+    provider: str
+    data: str
+    tokens: int
+
+
 class CompactionBlock(
     Struct, frozen=True, kw_only=True, tag_field="type", tag="context_compaction", omit_defaults=True
 ):
@@ -77,7 +86,8 @@ class CompactionBlock(
 
     `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole
     context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the
-    rendered `ledger` and the project's files that were `brought_back`; people see all of it.
+    rendered `ledger` and the project's files that were `brought_back`; people see all of it. A provider that `sealed`
+    a compaction of its own is sent that instead.
     """
 
     compaction_number: int
@@ -90,6 +100,7 @@ class CompactionBlock(
     ledger: ArtifactLedger = ArtifactLedger()
     summarizer: str = "offline"
     brought_back: tuple[BroughtBack, ...] = ()
+    sealed: SealedCompaction | None = None
 
 
 Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | ResourceBlock | CompactionBlock

@@ -170,8 +170,8 @@ class ProviderSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid
     context_editing: Annotated[
         bool,
         Meta(
-            description="Let the provider itself clear old tool results and write compactions: Anthropic's API, for "
-            "models that can."
+            description="Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, "
+            "OpenAI), for models that can."
         ),
     ] = False
 

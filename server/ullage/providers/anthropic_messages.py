@@ -110,6 +110,9 @@ class AnthropicProvider:
             found = await self._client.models.retrieve(model)
         return f"answers at {self._client.base_url}, and has {found.id}"
 
+    async def close(self) -> None:
+        await self._client.close()
+
     @contextmanager
     def _translated(self) -> Generator[None]:
         """Makes what the SDK raises one of our errors."""

@@ -68,6 +68,9 @@ class OpenAIChatProvider:
             f"answers at {self._client.base_url}, {known} {model}" if model else f"answers at {self._client.base_url}"
         )
 
+    async def close(self) -> None:
+        await self._client.close()
+
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         written = write_openai(ask_messages(request), request.tools)
         body: dict[str, Any] = {

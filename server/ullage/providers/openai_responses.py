@@ -1,7 +1,7 @@
 """OpenAI's Responses API through the official SDK. Imported when the provider is first used."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 import openai
 from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
@@ -10,7 +10,16 @@ from ullage.formats.parsing import as_count
 from ullage.formats.responses_request import write_responses
 from ullage.formats.tool_calls.native import NativeCalls
 from ullage.formats.usage import convert_usage
-from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta
+from ullage.model.answer import (
+    CompactionSealed,
+    Finished,
+    Fragment,
+    ModelRequest,
+    StopReason,
+    TextDelta,
+    ThinkingDelta,
+    UsageDelta,
+)
 from ullage.model.json_values import as_object
 from ullage.model.settings import ProviderSettings
 from ullage.providers.failures import Refusal, translate_refusal
@@ -25,26 +34,32 @@ _STOP_REASONS = {"max_output_tokens": StopReason.MAX_TOKENS, "content_filter": S
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIResponsesProvider":
     """The provider."""
-    return OpenAIResponsesProvider(name, make_client(settings, key))
+    return OpenAIResponsesProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
 
 class OpenAIResponsesProvider:
-    """Streams answers of OpenAI's models. Nothing is kept there: each request carries the whole context."""
+    """Streams answers of OpenAI's models. Nothing is kept there: each request carries the whole context. One that
+    `manages_context` has the API compact it (`/responses/compact`)."""
 
-    def __init__(self, name: str, client: openai.AsyncOpenAI) -> None:
+    def __init__(self, name: str, client: openai.AsyncOpenAI, *, manages_context: bool = False) -> None:
         self._name = name
         self._client = client
+        self._compacts_from = 0 if manages_context else None
 
     @property
     def name(self) -> str:
         return self._name
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
-        return ProviderCapabilities(counts_tokens=True)
+        return ProviderCapabilities(counts_tokens=True, compacts_from=self._compacts_from, seals=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
+        if request.compacts:
+            for fragment in await self._compact(request):
+                yield fragment
+            return
         limit = max(_LEAST_OUTPUT, request.max_tokens)
-        body: dict[str, Any] = {**_body(request), "max_output_tokens": limit, "store": False}
+        body: dict[str, Any] = {**self._body(request), "max_output_tokens": limit, "store": False}
         reader = _EventReader(self._name)
         with translated(self._name, self._client):
             events = await self._client.responses.create(stream=True, **body)
@@ -55,7 +70,7 @@ class OpenAIResponsesProvider:
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         with translated(self._name, self._client):
-            counted = await self._client.responses.input_tokens.count(**_body(request))
+            counted = await self._client.responses.input_tokens.count(**self._body(request))
         return counted.input_tokens
 
     async def check(self, model: str) -> str:
@@ -63,18 +78,32 @@ class OpenAIResponsesProvider:
             found = await self._client.models.retrieve(model)
         return f"answers at {self._client.base_url}, and has {found.id}"
 
+    async def close(self) -> None:
+        await self._client.close()
 
-def _body(request: ModelRequest) -> dict[str, Any]:
-    """What a request and a count of its tokens have in common."""
-    written = write_responses(ask_messages(request), request.tools)
-    body: dict[str, Any] = {"model": request.model, "input": written.input}
-    if written.instructions is not None:
-        body["instructions"] = written.instructions
-    if written.tools:
-        body["tools"] = written.tools
-        if request.tools_refused:
-            body["tool_choice"] = "none"
-    return body
+    async def _compact(self, request: ModelRequest) -> list[Fragment]:
+        """The API gives all user messages and one sealed item; which messages stay is our own choice."""
+        written = write_responses(request.messages, sealed_by=self._name)
+        with translated(self._name, self._client):
+            compacted = await self._client.responses.compact(
+                model=request.model, input=cast("Any", written.input), instructions=written.instructions
+            )
+        sealed = [item.encrypted_content for item in compacted.output if item.type == "compaction"]
+        usage = UsageDelta(usage=convert_usage(compacted.usage.model_dump(exclude_none=True)))
+        made = [CompactionSealed(data=data) for data in sealed[-1:]]
+        return [*made, usage, Finished(stop_reason=StopReason.END_TURN)]
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        """What a request and a count of its tokens have in common."""
+        written = write_responses(ask_messages(request), request.tools, sealed_by=self._name)
+        body: dict[str, Any] = {"model": request.model, "input": written.input}
+        if written.instructions is not None:
+            body["instructions"] = written.instructions
+        if written.tools:
+            body["tools"] = written.tools
+            if request.tools_refused:
+                body["tool_choice"] = "none"
+        return body
 
 
 class _EventReader:

@@ -38,6 +38,11 @@ class ProviderRegistry:
     def name(self, model: str, settings: Settings, /) -> str:
         return _choose(model, settings)[0]
 
+    async def close(self) -> None:
+        for _, _, provider in self._made.values():
+            await provider.close()
+        self._made.clear()
+
     def _get(self, name: str, settings: ProviderSettings, key: str) -> Provider:
         made = self._made.get(name)
         if made is None or made[:2] != (settings, key):

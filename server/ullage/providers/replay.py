@@ -122,6 +122,9 @@ class ReplayProvider:
     async def check(self, _model: str, /) -> str:
         return f"plays a recording of {len(self._answers)} answers"
 
+    async def close(self) -> None:
+        """It has no connections."""
+
 
 def _unknown(use: ToolUseBlock) -> ToolResultBlock:
     return ToolResultBlock(tool_use_id=use.id, content=(TextBlock(text=_NO_RESULT),), is_error=True)

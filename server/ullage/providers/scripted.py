@@ -79,6 +79,9 @@ class ScriptedProvider:
     async def check(self, model: str) -> str:
         return f"plays a script of {len(self._script.answers)} answers as {model or 'any model'}"
 
+    async def close(self) -> None:
+        """It has no connections."""
+
     def _next(self, request: ModelRequest) -> ScriptedAnswer:
         """The first answer not played yet that fits: one that waits for what is asked before one that does not."""
         answers = self._script.answers

@@ -46,6 +46,9 @@ class ToolsInText:
     async def check(self, model: str) -> str:
         return await self._provider.check(model)
 
+    async def close(self) -> None:
+        await self._provider.close()
+
 
 def as_text(request: ModelRequest) -> ModelRequest:
     """The request without tools: their descriptions, calls and results are text."""

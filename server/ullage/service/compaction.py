@@ -259,7 +259,7 @@ async def write_anew(
     async for piece in stream.pieces:
         pieces.append(piece)
         hearing.piece(piece)
-    return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name)
+    return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name, sealed=stream.sealed)
 
 
 def summary_request(workspace: Workspace, planned: Planned, focus: str = "") -> SummaryRequest:

@@ -26,5 +26,9 @@ def live_request(workspace: Workspace, session: Session) -> ModelRequest:
 def _room(session: Session, window: int) -> int:
     """Tokens that an answer may take beside the prompt, even if that counts more with the provider than with us:
     providers refuse a request whose prompt and longest answer do not fit together."""
-    reading = session.tracker.reading
-    return max(1, int(window - reading.used * (1 + max(_LEAST_MARGIN, _ERRORS * reading.error_share))))
+    return max(1, int(window - session.used * (1 + margin(session))))
+
+
+def margin(session: Session) -> float:
+    """The share by which the prompt may turn out larger than it is taken for."""
+    return max(_LEAST_MARGIN, _ERRORS * session.tracker.reading.error_share)

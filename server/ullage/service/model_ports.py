@@ -16,7 +16,8 @@ from ullage.model.updates import ToolCall, ToolKind, ToolLocation
 class ProviderCapabilities(Struct, frozen=True, kw_only=True):
     """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it; one
     that `replays` knows nothing of the context, so that managing it would mean nothing. One that `manages_context`
-    clears old tool uses itself where it is asked to, and compacts prompts of at least `compacts_from` tokens.
+    clears old tool uses itself where it is asked to, and compacts prompts of at least `compacts_from` tokens;
+    one that `seals` gives what it made of them as data that only it can read.
     One that `caches_tool_choice` reads the whole conversation anew once tools are refused."""
 
     native_tools: bool = True
@@ -24,6 +25,7 @@ class ProviderCapabilities(Struct, frozen=True, kw_only=True):
     replays: bool = False
     manages_context: bool = False
     compacts_from: int | None = None
+    seals: bool = False
     caches_tool_choice: bool = False
 
 
@@ -55,6 +57,10 @@ class Provider(Protocol):
         """One line that says the provider answers, for `ullage doctor`; raises what it would in use."""
         ...
 
+    async def close(self) -> None:
+        """Closes its connections; nothing can be asked of it afterwards."""
+        ...
+
 
 class Providers(Protocol):
     """Finds the provider of a model."""
@@ -67,6 +73,10 @@ class Providers(Protocol):
     def name(self, model: str, settings: Settings, /) -> str:
         """The name of the provider that would be found; makes and imports nothing. Raises the same. May ask the
         system's keyring, which takes a moment the first time: for a thread."""
+        ...
+
+    async def close(self) -> None:
+        """Closes every provider that was found."""
         ...
 
 

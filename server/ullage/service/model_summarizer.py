@@ -26,20 +26,25 @@ from ullage.transcript.keep import without_oldest
 # How many of the oldest pairs are left out, one try after the other, while the provider finds the request too long.
 # First one, since that keeps most; then steps that end soon, for each try uploads the conversation again.
 _LEFT_OUT = (0, 1, 4, 16, 64)
+# No report has spoken of the instructions yet: their count may be further off than that of the conversation.
+_UNREPORTED = 1.15
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What the model is given to read: the live request as it stands, and by whom and how long it may be answered.
+    """What the model is given to read: the live request as it stands, its `max_tokens` the model's longest answer.
 
-    `stays` are messages that are never left out, `sizes` the tokens of each, `fixed` those of all else; `window` is the
-    most tokens the model accepts, if known. `skip` pairs are left out from the start. `offers_tools` leaves it to our
-    instructions that none is called, as long as the request is one that the provider's cache knows.
+    `stays` are messages that are never left out. `used` are the tokens of the whole prompt, `sizes` those of each
+    message; what is counted beside them is taken `ratio` times, and all may turn out larger by the share `margin`.
+    `window` is the most tokens the model accepts, if known. `skip` pairs are left out from the start. `offers_tools`
+    leaves it to our instructions that none is called, as long as the request is one that the provider's cache knows.
     """
 
     request: ModelRequest
     stays: frozenset[str]
     sizes: Mapping[str, int]
-    fixed: int
+    used: int
+    ratio: float = 1.0
+    margin: float = 0.0
     window: int | None = None
     skip: int = 0
     offers_tools: bool = False
@@ -74,7 +79,7 @@ class ModelSummarizer:
 
     async def _write(self, request: SummaryRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
         instructions = write_instructions(request, room, self._own)
-        for asked in self._requests(counter.count(instructions)):
+        for asked in self._requests(counter.count(instructions), room):
             begun = False
             try:
                 async with aclosing(self._ask(replace(asked, instructions=instructions), room, counter)) as pieces:
@@ -90,28 +95,34 @@ class ModelSummarizer:
                     raise
         raise ContextTooLong(f"{self.name} cannot read this conversation, it is too long even without its beginning")
 
-    def _requests(self, instructions: int) -> Iterator[ModelRequest]:
-        """The request, then with less and less to read; those that cannot fit are not sent. Where the provider compacts
-        itself it is asked for that first: not every model can."""
+    def _requests(self, instructions: int, room: int) -> Iterator[ModelRequest]:
+        """The request, then with less and less to read; those that leave a summary of `room` tokens none are not sent.
+        Where the provider compacts itself it is asked for that first: not every model can."""
         asked = replace(self._reading.request, tools_refused=True)
+        asked = replace(asked, max_tokens=max(1, self._longest(asked.messages, instructions)))
         if asked.compacts:
             yield asked
             asked = replace(asked, compacts=False)
-        read = None
+        read, needed = None, min(self._reading.request.max_tokens, int(room * self._reading.ratio))
         for count in _LEFT_OUT:
             messages = asked.messages
             if count or self._reading.skip:
                 messages = without_oldest(messages, self._reading.stays, max(count, self._reading.skip))
-            if len(messages) != read and self._fits(messages, instructions):
+            longest = self._longest(messages, instructions)
+            if len(messages) != read and longest >= needed:
                 read = len(messages)
-                yield replace(asked, messages=messages, tools_refused=not self._reading.offers_tools or bool(count))
+                refused = bool(count) or not self._reading.offers_tools
+                yield replace(asked, messages=messages, max_tokens=longest, tools_refused=refused)
 
-    def _fits(self, messages: Sequence[Message], instructions: int) -> bool:
+    def _longest(self, messages: Sequence[Message], instructions: int) -> int:
+        """The most tokens of an answer beside these messages: providers refuse what does not fit together."""
         reading = self._reading
         if reading.window is None:
-            return True
-        prompt = reading.fixed + instructions + sum(reading.sizes[message.id] for message in messages)
-        return prompt < reading.window
+            return reading.request.max_tokens
+        read = {message.id for message in messages}
+        left_out = sum(size for message_id, size in reading.sizes.items() if message_id not in read)
+        prompt = reading.used - left_out + instructions * reading.ratio * _UNREPORTED
+        return min(reading.request.max_tokens, int(reading.window - prompt * (1 + reading.margin)))
 
     async def _ask(self, asked: ModelRequest, room: int, counter: TokenCounter) -> AsyncGenerator[str]:
         draft, written, is_whole = Draft(), 0, False

@@ -9,6 +9,7 @@ from ullage.memory.listing import MemoryEntry
 from ullage.memory.paths import MemoryPath
 from ullage.memory.texts import TextEdit
 from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import SealedCompaction
 from ullage.model.events import Record
 from ullage.model.price import Price
 from ullage.model.settings import ModelSettings
@@ -216,10 +217,12 @@ class Indexing(Struct, frozen=True, kw_only=True):
 
 
 class SummaryStream(Struct, frozen=True, kw_only=True):
-    """A summary on its way: the ledger, which code has made, and the text in pieces as it is written."""
+    """A summary on its way: the ledger, which code has made, and the text in pieces as it is written; `sealed`, if any,
+    is what the provider made itself."""
 
     ledger: ArtifactLedger
     pieces: AsyncIterator[str]
+    sealed: SealedCompaction | None = None
 
 
 class Summarizer(Protocol):

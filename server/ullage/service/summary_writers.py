@@ -10,9 +10,11 @@ from ullage.model.errors import NoModelConfigured, UllageError
 from ullage.model.events import SummaryReported
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
-from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request
+from ullage.service.live_request import DEFAULT_MAX_TOKENS, live_request, margin
 from ullage.service.model_ports import Provider
 from ullage.service.model_summarizer import ModelSummarizer, Reading, Watch
+from ullage.service.ports import Summarizer
+from ullage.service.sealing_summarizer import SealingSummarizer
 from ullage.service.session import Session
 from ullage.service.workspace import Workspace
 from ullage.transcript.keep import kept, leading
@@ -31,14 +33,20 @@ def writes_by_model(workspace: Workspace, session: Session) -> bool:
         return True
 
 
-def model_writer(workspace: Workspace, session: Session, skip: int, tell: Callable[[Update], None]) -> ModelSummarizer:
-    """The model as a summariser of the session as it now stands, `skip` of its oldest pairs left out. Raises
+def model_writer(workspace: Workspace, session: Session, skip: int, tell: Callable[[Update], None]) -> Summarizer:
+    """The model as a summariser of the session as it now stands, `skip` of its oldest pairs left out; a provider that
+    seals its own compactions makes one first. Raises
     `NoModelConfigured`, and `InvalidRequest` for instructions of the person's that cannot be read."""
     summary, models = workspace.settings.summary, workspace.settings.models
     of_model = models[name].summary_prompt if (name := workspace.model(session)) in models else ""
     own = (of_model, *workspace.ports.prompts(session.transcript.cwd, summary.prompt_file))
     watch = Watch(tell=tell, spent=partial(_note_spent, workspace, session.id, _model(workspace, session)))
-    return ModelSummarizer(_provider(workspace, session), _reading(workspace, session, skip), own, watch)
+    provider, reading = _provider(workspace, session), _reading(workspace, session, skip)
+    if not (reading.request.compacts and provider.capabilities(reading.request.model).seals):
+        return ModelSummarizer(provider, reading, own, watch)
+    request = replace(reading.request, compacts=False)
+    otherwise = ModelSummarizer(provider, replace(reading, request=request), own, watch)
+    return SealingSummarizer(provider, reading.request, otherwise, watch)
 
 
 def _note_spent(workspace: Workspace, session_id: str, model: str, usage: Usage) -> None:
@@ -68,7 +76,9 @@ def _reading(workspace: Workspace, session: Session, skip: int) -> Reading:
         request=_request(workspace, session, limits.max_output, compacts=_compacts(workspace, session, skip)),
         stays=frozenset(stays),
         sizes={message.id: tokens for message, tokens in zip(messages, view.tokens, strict=True)},
-        fixed=view.fixed,
+        used=session.used,
+        ratio=session.tracker.calibration.ratio,
+        margin=margin(session),
         window=limits.input,
         skip=skip,
         offers_tools=_offers_tools(workspace, session, skip),
@@ -88,7 +98,6 @@ def _offers_tools(workspace: Workspace, session: Session, skip: int) -> bool:
 
 
 def _request(workspace: Workspace, session: Session, max_output: int | None, *, compacts: bool) -> ModelRequest:
-    live = replace(live_request(workspace, session), compacts=compacts)
-    if not workspace.settings.summary.model:
-        return live
-    return replace(live, model=workspace.settings.summary.model, max_tokens=max_output or DEFAULT_MAX_TOKENS)
+    live = live_request(workspace, session)
+    longest = max_output or DEFAULT_MAX_TOKENS
+    return replace(live, model=_model(workspace, session), max_tokens=longest, compacts=compacts)

@@ -78,7 +78,8 @@ class MessageCounter(ABC):
             case ThinkingBlock():
                 return self.count(block.thinking) + ceil(len(block.redacted or "") / _CHARACTERS_PER_REDACTED_TOKEN)
             case CompactionBlock():
-                return self.count(render_marker(block))
+                # What is sent depends on who is asked.
+                return max(self.count(render_marker(block)), block.sealed.tokens if block.sealed else 0)
             case _:
                 return self._count_part(block)
 

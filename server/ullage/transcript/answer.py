@@ -6,6 +6,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from ullage.model.answer import (
+    CompactionSealed,
     Finished,
     Fragment,
     StopReason,
@@ -67,7 +68,7 @@ class PartialAnswer:
             case ToolUseStart():
                 self._end_thinking()
                 self._end_text()
-            case ToolInputDelta():
+            case ToolInputDelta() | CompactionSealed():
                 pass
             case ToolUseEnd():
                 self._call(fragment)

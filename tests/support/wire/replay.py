@@ -5,11 +5,12 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from support.wire.clients import DIALECTS, settings_of
+from support.summaries import GOOD
+from support.wire.clients import DIALECTS, connected
 from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
-from support.workspace import CountingIds, FixedClock, TestClient
+from support.workspace import CountingIds, FixedClock, OneProvider, TestClient
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
@@ -17,7 +18,6 @@ from ullage.model.blocks import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
-from ullage.providers.registry import ProviderRegistry
 from ullage.service import turns
 from ullage.service.offline import OfflineSummarizer
 from ullage.service.ports import Ports
@@ -30,6 +30,10 @@ MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "openai_chat": "g
 # The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
 # left, and the provider refuses a request that leaves too little.
 MAX_OUTPUT = 8_192
+
+
+# What a request for a summary says and no other does; the recordings are of other agents.
+INSTRUCTIONS = "Stop working on the task now and summarise the conversation above."
 
 
 class Guess(Struct, frozen=True, kw_only=True):
@@ -79,6 +83,8 @@ class _Player:
 
     def reply(self, received: Received) -> Reply:
         assert self.workspace is not None
+        if INSTRUCTIONS in str(received.body):
+            return say(GOOD)
         reading = self.workspace.session(self.session_id).tracker.reading
         self.guesses.append(Guess(predicted=reading.used, source=reading.source, counted=received.tokens))
         if not self.waiting:
@@ -92,12 +98,8 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
     player = _Player(recording)
     server = WireServer(DIALECTS[kind](), player.reply, window=window)
     model = MODELS[kind]
-    async with server.serving():
-        settings = Settings(
-            provider=kind,
-            providers={kind: settings_of(server)},
-            models={model: ModelSettings(window=window, max_output=MAX_OUTPUT)},
-        )
+    async with server.serving(), connected(server) as provider:
+        settings = Settings(models={model: ModelSettings(window=window, max_output=MAX_OUTPUT)})
         with open_store(folder / f"{kind}.db") as store:
             clock, ids = FixedClock(), CountingIds()
             ports = Ports(
@@ -106,7 +108,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 clock=clock,
                 ids=ids,
                 summarizer=OfflineSummarizer(),
-                providers=ProviderRegistry(),
+                providers=OneProvider(provider),
                 prices=price_of,
                 prompts=read_summary_prompts,
                 commands=SubprocessRunner(),

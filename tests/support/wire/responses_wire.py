@@ -49,7 +49,7 @@ class ResponsesWire:
             if item:
                 yield from deltas
                 items.append(item)
-        usage = _usage(account)
+        usage = usage_of(account)
         if reply.stop in _REASONS:
             details = {"reason": _REASONS[reply.stop]}
             ended = _response(model, "incomplete", output=items, usage=usage, incomplete_details=details)
@@ -172,7 +172,8 @@ def _response(model: str, status: str, **more: Any) -> Json:
     }
 
 
-def _usage(account: Account) -> Json:
+def usage_of(account: Account) -> Json:
+    """The account of a request, as this API gives it."""
     return {
         "input_tokens": account.prompt,
         "input_tokens_details": {"cached_tokens": account.cached, "cache_write_tokens": 0},

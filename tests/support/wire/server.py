@@ -13,6 +13,7 @@ from support.wire.account import Account, count_items, count_text, shared_tokens
 from support.wire.dialect import Dialect, frame
 from support.wire.http import Exchange, Json, serve
 from support.wire.replies import REFUSALS, Call, Fault, Part, Redacted, Refusal, Reply
+from support.wire.responses_compact import CompactingResponsesWire
 
 # The longest a stalled answer is held before the test would have failed anyway, seconds.
 _FOREVER = 600.0
@@ -74,6 +75,8 @@ class WireServer:
                 await exchange.answer(200, self.dialect.models(received.path, received.path.rpartition("/")[2]))
             elif received.path == self.dialect.count_path:
                 await exchange.answer(200, self.dialect.counted(self._count(exchange.body)))
+            elif isinstance(self.dialect, CompactingResponsesWire) and received.path == self.dialect.compact_path:
+                await exchange.answer(*self.dialect.compact(exchange.body, self._count(exchange.body)))
             elif received.path == self.dialect.path:
                 await self._answer(exchange, received)
             else:

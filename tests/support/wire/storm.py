@@ -7,12 +7,13 @@ from pathlib import Path
 from time import perf_counter
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from support.wire.clients import DIALECTS, settings_of
+from support.wire.clients import DIALECTS, connected
 from support.wire.replay import MODELS
 from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
-from support.workspace import NoTools
+from support.workspace import NoProviders, NoTools, OneProvider
 from ullage.app.compose import RandomIds, SystemClock
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
@@ -24,7 +25,6 @@ from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
-from ullage.providers.registry import ProviderRegistry
 from ullage.service import sessions, turns
 from ullage.service.model_ports import ToolOutcome
 from ullage.service.offline import OfflineSummarizer
@@ -122,7 +122,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
             clock=SystemClock(),
             ids=RandomIds(),
             summarizer=OfflineSummarizer(),
-            providers=ProviderRegistry(),
+            providers=NoProviders(),
             prices=price_of,
             prompts=read_summary_prompts,
             commands=SubprocessRunner(),
@@ -157,16 +157,13 @@ class _Storm:
         # The port must be known before the settings are; it stays the same whenever the server comes back.
         async with self._server.serving():
             pass
-        settings = Settings(
-            provider=self._kind,
-            providers={self._kind: settings_of(self._server, _TIMEOUT)},
-            models={model: ModelSettings(window=_WINDOW, max_output=1_024)},
-        )
-        workspace = Workspace(ports, settings)
-        workspace.bus.listen(self.witness)
-        self.session_id = sessions.new_session(workspace, SessionCreated(model=model)).id
-        for number in range(count):
-            await self._turn(workspace, number)
+        settings = Settings(models={model: ModelSettings(window=_WINDOW, max_output=1_024)})
+        async with connected(self._server, _TIMEOUT) as provider:
+            workspace = Workspace(replace(ports, providers=OneProvider(provider)), settings)
+            workspace.bus.listen(self.witness)
+            self.session_id = sessions.new_session(workspace, SessionCreated(model=model)).id
+            for number in range(count):
+                await self._turn(workspace, number)
         self.seen.compactions = len(self.witness.compactions)
         asked = self._server.asked
         self.seen.violations = [wrong for received in asked for wrong in received.violations]

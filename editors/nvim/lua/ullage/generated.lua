@@ -200,7 +200,7 @@ M.settings = {
           default = 120.0,
         },
         contextEditing = {
-          description = "Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can.",
+          description = 'Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models that can.',
           type = 'boolean',
           default = false,
         },

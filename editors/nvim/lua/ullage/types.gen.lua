@@ -94,7 +94,7 @@
 ---@field archived ullage.Entry[]
 ---@field note string
 
---- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were `brought_back`; people see all of it.
+--- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were `brought_back`; people see all of it. A provider that `sealed` a compaction of its own is sent that instead.
 ---@class (exact) ullage.CompactionBlock
 ---@field type "context_compaction"
 ---@field compaction_number integer
@@ -107,6 +107,7 @@
 ---@field ledger? ullage.ArtifactLedger
 ---@field summarizer? string Default 'offline'.
 ---@field brought_back? ullage.BroughtBack[]
+---@field sealed? ullage.SealedCompaction
 
 --- What a compaction did: the edit to undo it by, and its figures in tokens and messages.
 ---@class (exact) ullage.CompactionMeta
@@ -448,7 +449,7 @@
 ---@field models? string[] Models it serves; names may end in `*`.
 ---@field nativeTools? boolean The server understands tool calls. Default true.
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
----@field contextEditing? boolean Let the provider itself clear old tool results and write compactions: Anthropic's API, for models that can. Default false.
+---@field contextEditing? boolean Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models that can. Default false.
 
 --- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
@@ -489,6 +490,12 @@
 
 --- Who speaks. A tool's results are the user's, as in Anthropic's API.
 ---@alias ullage.Role "system"|"user"|"assistant"
+
+--- A provider's own compaction of the archived messages, in `data` that only it can read. `provider` is its name in the settings; `tokens` is what it takes of a prompt.
+---@class (exact) ullage.SealedCompaction
+---@field provider string
+---@field data string
+---@field tokens integer
 
 --- A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is the message's number among the appended messages of the session, from 0, inherited ones included.
 ---@class (exact) ullage.SearchHit
