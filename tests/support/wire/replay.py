@@ -26,7 +26,7 @@ from ullage.store.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 
-MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
+MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
 # The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
 # left, and the provider refuses a request that leaves too little.
 MAX_OUTPUT = 8_192

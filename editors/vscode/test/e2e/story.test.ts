@@ -209,7 +209,9 @@ describe('the other commands', () => {
   test('Compact Up to a Message… and Compact from a Message On… compact that stretch', async () => {
     for (const command of ['Compact Up to a Message…', 'Compact from a Message On…']) {
       await vscode.run(command);
-      await vscode.picks.nth(20).click();
+      await vscode.picks.filter({ hasText: /#\d+ assistant/ }).first().waitFor();
+      await vscode.page.keyboard.type('The plan:');
+      await vscode.pick('The plan:');
       const toast = await vscode.toast(/Compacted \d+ messages/);
       await toast.getByRole('button', { name: 'Undo' }).click();
       await vscode.confirm('Undo');
