@@ -100,7 +100,7 @@ T['what is rejected is not read'] = function()
 end
 
 T['a question that is closed without a choice permits nothing'] = function()
-  child.lua("vim.ui.select = function(_, _, on_choice) on_choice(nil) end")
+  child.lua('vim.ui.select = function(_, _, on_choice) on_choice(nil) end')
   ask('How does the code decide that a token has expired?')
   wait_line('did not permit')
   settled()

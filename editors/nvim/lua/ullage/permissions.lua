@@ -9,7 +9,9 @@ local function at_rest(title, work)
     work()
     return
   end
-  require('ullage.notices').say(('The model waits for your permission: %s. It is asked for in normal mode.'):format(title))
+  require('ullage.notices').say(
+    ('The model waits for your permission: %s. It is asked for in normal mode.'):format(title)
+  )
   vim.api.nvim_create_autocmd('ModeChanged', { pattern = '*:n', once = true, callback = vim.schedule_wrap(work) })
 end
 

@@ -4,7 +4,11 @@ return {
   run = function()
     require('ullage.context.pick').message('Compact a message and everything after it', function(entry)
       require('ullage.context').watch()
-      require('ullage.session').request('context/compact', { from = entry.message.id }, require('ullage.notices').compacted)
+      require('ullage.session').request(
+        'context/compact',
+        { from = entry.message.id },
+        require('ullage.notices').compacted
+      )
     end)
   end,
 }

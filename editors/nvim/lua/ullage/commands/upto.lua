@@ -4,7 +4,11 @@ return {
   run = function()
     require('ullage.context.pick').message('Compact everything up to a message, and it, too', function(entry)
       require('ullage.context').watch()
-      require('ullage.session').request('context/compact', { upTo = entry.message.id }, require('ullage.notices').compacted)
+      require('ullage.session').request(
+        'context/compact',
+        { upTo = entry.message.id },
+        require('ullage.notices').compacted
+      )
     end)
   end,
 }
