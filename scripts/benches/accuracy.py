@@ -17,7 +17,7 @@ from ullage.formats.imported import ImportedTranscript
 from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource
-from ullage.service.session import Session
+from ullage.service.conversation.session import Session
 from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from benches.report import Report, at_most, transcript_files
+from ullage.agents.file_lines import file_lines
 from ullage.edits.counted import CountedView, Stamp
 from ullage.formats import read
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -20,11 +21,10 @@ from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import result_tokens
-from ullage.service.ladder import CHEAP, REPEATS, Rung, Terms, climb
-from ullage.service.session import Session
+from ullage.service.conversation.session import Session
+from ullage.service.plan.ladder import CHEAP, REPEATS, Rung, Terms, climb
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
-from ullage.transcript.file_lines import file_lines
 
 _WINDOW = 200_000
 # Shorter conversations never come near a threshold.

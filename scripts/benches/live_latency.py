@@ -24,7 +24,7 @@ from support.workspace import SMALL_MODEL, NoTools, PacedSummarizer, TestClient,
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import Settings, SummarySettings
-from ullage.service.model_ports import ToolOutcome
+from ullage.service.ports.models import ToolOutcome
 
 _TIMES = 100
 _FIRST_WORD, _CANCELLED = 0.005, 0.1

@@ -17,7 +17,7 @@ from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
 from ullage.model.settings import ModelSettings, Settings
-from ullage.service.compaction import new_stamp
+from ullage.service.compact.run import new_stamp
 from ullage.tokens.registry import get_counter
 
 MODEL = "bench-model"

@@ -23,7 +23,7 @@ def serve_ours() -> None:
 
     from ullage.api.table import Method  # noqa: PLC0415
     from ullage.lsp.server import WorkspaceHooks, build_server, serve  # noqa: PLC0415
-    from ullage.service.workspace import Workspace  # noqa: PLC0415
+    from ullage.service.conversation.workspace import Workspace  # noqa: PLC0415
 
     class UsageParams(Struct, frozen=True, rename="camel"):
         session_id: str

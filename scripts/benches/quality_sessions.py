@@ -18,9 +18,9 @@ from ullage.model.events import ContextEdited, MessageAppended
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
-from ullage.service.export import provider_request
-from ullage.service.fitting import fit_budget
-from ullage.service.workspace import Workspace
+from ullage.service.archive.export import provider_request
+from ullage.service.compact.to_budget import fit_budget
+from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.registry import get_counter
 from ullage.transcript.cut_points import cut_points
 

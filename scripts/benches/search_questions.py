@@ -1,10 +1,10 @@
 """Questions about the past of a recorded conversation, made by rule, and the messages that answer them.
 
-A conversation is cut. What the agent or the user writes behind the cut (tool results are not theirs) is looked through
-for anchors (`ullage.summary.anchors`: paths, identifiers, hashes) that at most `MAX_EVIDENCE` messages before the cut
-hold, at its first mention behind the cut. Those messages are the evidence. The question is made of the words that stand
-around the anchor where it is mentioned *behind* the cut, so they are another sentence's than the evidence's, inside a
-frame of words that say nothing. Each anchor gives one question, its kind going round:
+A conversation is cut. What the agent or the user writes after the cut (tool results are not theirs) is looked through
+for anchors (`ullage.summary.reading.anchors`: paths, identifiers, hashes) that at most `MAX_EVIDENCE` messages before
+the cut hold, at its first mention after the cut. Those messages are the evidence. The question is made of the words
+that stand around the anchor where it is mentioned *after* the cut, so they are another sentence's than the evidence's,
+inside a frame of words that say nothing. Each anchor gives one question, its kind going round:
 
 - `named` holds the anchor as it stands;
 - `spoken` holds the anchor's parts as words, as a person says a name;
@@ -22,7 +22,7 @@ from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.store.search_text import message_text
-from ullage.summary.anchors import find_anchors
+from ullage.summary.reading.anchors import find_anchors
 
 KINDS = ("named", "spoken", "described")
 MAX_EVIDENCE = 3

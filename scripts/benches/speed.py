@@ -19,10 +19,12 @@ from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolU
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import contexts, history, sessions
-from ullage.service.asked import Asked
-from ullage.service.session import Session
-from ullage.service.workspace import Workspace
+from ullage.service import sessions
+from ullage.service.archive import undo as history
+from ullage.service.compact import by_hand as contexts
+from ullage.service.compact.asked import Asked
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.tiktoken_counter import forget_pieces
 from ullage.tokens.vocabulary import load_encoding
 

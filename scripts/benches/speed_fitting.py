@@ -19,11 +19,11 @@ from ullage.edits.strategies.truncation import plan_drop
 from ullage.formats.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message
-from ullage.service.compaction import new_stamp
-from ullage.service.fitting import fit_budget
-from ullage.service.session import Session
-from ullage.service.workspace import Workspace
-from ullage.summary.reader import Reader
+from ullage.service.compact.run import new_stamp
+from ullage.service.compact.to_budget import fit_budget
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.workspace import Workspace
+from ullage.summary.reading.reader import Reader
 from ullage.tokens.registry import get_counter
 from ullage.transcript.cut_points import groups
 

@@ -23,7 +23,7 @@ from ullage.edits.strategies.truncation import plan_drop
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
-from ullage.service.session import Session
+from ullage.service.conversation.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import load_encoding

@@ -21,7 +21,7 @@ from ullage.model.strategies import (
     TokenBudget,
     TruncateRange,
 )
-from ullage.service.ladder import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
+from ullage.service.plan.ladder import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, climb
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -11,9 +11,9 @@ from ullage.app.compose import open_workspace
 from ullage.model.errors import SessionNotFound
 from ullage.model.events import SessionCreated
 from ullage.model.settings import Settings, SummarySettings
-from ullage.service.follow import Follower
+from ullage.service.conversation.follow import Follower
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import append, delete_session, new_session
-from ullage.service.workspace import Workspace
 
 SETTINGS = Settings(model="gpt-4o", summary=SummarySettings(writer="offline"))
 

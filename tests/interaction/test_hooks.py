@@ -12,9 +12,10 @@ from support.summaries import Listening as Model
 from support.workspace import PATIENCE, ScriptedCommands, TestClient, build_test_client
 from ullage.model.errors import CompactionVetoed
 from ullage.model.settings import HookSettings, Settings, SummarySettings
-from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import CommandOutcome, SummaryStream
-from ullage.summary.reader import Reader
+from ullage.service.ports.models import SummaryStream
+from ullage.service.ports.world import CommandOutcome
+from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

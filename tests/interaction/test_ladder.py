@@ -12,10 +12,10 @@ from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service.ports import SummaryStream
-from ullage.service.session import Session
-from ullage.service.shrink import look_after, settled
-from ullage.summary.reader import Reader
+from ullage.service.compact.automatic import look_after, settled
+from ullage.service.conversation.session import Session
+from ullage.service.ports.models import SummaryStream
+from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

@@ -12,7 +12,7 @@ from support.summaries import GOOD, TOLD, Listening, say, says, script
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage.model.errors import AnswerBroken, NoModelConfigured
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
-from ullage.service.shrink import settled
+from ullage.service.compact.automatic import settled
 
 LATE = SummarySettings(prepare_at=0.99)
 UNTIL_DUE = 9

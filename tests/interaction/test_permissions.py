@@ -9,7 +9,7 @@ from support.workspace import LARGE_MODEL, PATIENCE, NoTools, TestClient, build_
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.permission import PermissionAnswer
 from ullage.model.updates import ToolCall, ToolKind
-from ullage.service.model_ports import ToolAbout, ToolOutcome
+from ullage.service.ports.models import ToolAbout, ToolOutcome
 
 CALLS_TWICE = 'tool: look {"at": 1}\n---\ntool: look {"at": 2}\n---\nsay: Done.\n---\nagain:'
 

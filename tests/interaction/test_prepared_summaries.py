@@ -9,7 +9,7 @@ from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill
 from support.summaries import GOOD, TOLD, Listening, say, says, script
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
-from ullage.service.shrink import settled
+from ullage.service.compact.automatic import settled
 
 LATER = GOOD.replace("line 7", "line 9")
 # Seven exchanges are 4,770 tokens: over 75 % of usable (4,608), below the warning. The ninth compacts.

@@ -9,7 +9,7 @@ from support.workspace import LARGE_MODEL, PATIENCE, SMALL_MODEL, NoTools, TestC
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, ProviderUnavailable
 from ullage.model.message import ToolDefinition
-from ullage.service.model_ports import ToolOutcome
+from ullage.service.ports.models import ToolOutcome
 
 
 class Echo(NoTools):

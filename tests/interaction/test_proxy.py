@@ -7,9 +7,9 @@ import pytest
 
 from support.acp_end import SHOWS_ALL
 from support.proxy_rig import ProxyRig, proxy_rig
-from ullage.acp.proxy.connection import ProxyOptions
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message
+from ullage.proxy.connection import ProxyOptions
 
 # An agent that has everything itself, so that the proxy adds nothing.
 COMPLETE = {"usage": True, "window": 8_000, "commands": ["context", "compact", "undo"]}

@@ -7,7 +7,7 @@ import pytest
 from support.acp_end import SHOWS_ALL
 from support.lsp_client import RpcFailure
 from support.proxy_rig import proxy_rig
-from ullage.acp.proxy.connection import ProxyOptions
+from ullage.proxy.connection import ProxyOptions
 
 LACKING = {"usage": True, "window": 8_000}
 

@@ -8,7 +8,7 @@ import pytest
 from doorfuzz.frames import ACP_METHODS, FrameMaker
 from support.acp_end import is_ours
 from support.proxy_rig import running
-from ullage.acp.proxy.lines import LONGEST
+from ullage.proxy.pipe.lines import LONGEST
 
 # An agent that says whatever it is told: so each frame is the client's first, then the agent's.
 _ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"

@@ -12,7 +12,7 @@ from ullage.model.errors import AnswerBroken
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
-from ullage.service.model_ports import ToolOutcome
+from ullage.service.ports.models import ToolOutcome
 
 # Longer together than the model's whole window.
 LONG = "word " * 5_000

@@ -11,9 +11,9 @@ from ullage.model.blocks import TextBlock, ToolResultBlock
 from ullage.model.errors import AnswerBroken
 from ullage.model.events import SessionCreated
 from ullage.model.settings import ProviderSettings, Settings
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import new_session
-from ullage.service.turns import prompt
-from ullage.service.workspace import Workspace
+from ullage.service.turns.run import prompt
 
 MODEL = "gpt-4o"
 SCRIPT = """\

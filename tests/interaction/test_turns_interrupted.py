@@ -19,7 +19,7 @@ from support.workspace import (
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
 from ullage.model.message import ToolDefinition
-from ullage.service.model_ports import ToolOutcome
+from ullage.service.ports.models import ToolOutcome
 
 WRITES_ON = "say: One\nwait: 60\nsay: two"
 

@@ -10,9 +10,9 @@ from support.workspace import TestClient, build_test_client
 from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
-from ullage.service.compaction import new_stamp
-from ullage.service.contexts import view_page
-from ullage.service.session import Session
+from ullage.service.compact.by_hand import view_page
+from ullage.service.compact.run import new_stamp
+from ullage.service.conversation.session import Session
 from ullage.store import open_store
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ from ullage.model.blocks import ImageBlock, ThinkingBlock
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, MessagePinned, SessionCreated, ToolsDeclared
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.service.shrink import look_after, settled
+from ullage.service.compact.automatic import look_after, settled
 
 _HUGE = 30_000
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.build import append, counted, log, results, user, uses, words
 from support.chains import chains
 from support.judges import judging
+from ullage.agents.file_lines import file_lines
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
@@ -24,8 +25,7 @@ from ullage.model.edits import ClearToolUsesEdit, DuplicateReadsEdit, Edit, Shor
 from ullage.model.events import ContextEdited
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
-from ullage.service.ladder import Terms, cheap_edits
-from ullage.transcript.file_lines import file_lines
+from ullage.service.plan.ladder import Terms, cheap_edits
 from ullage.transcript.fold import fold, project
 from ullage.transcript.keep import kept, leading
 from ullage.transcript.rules.tool_pairs import is_pure_prompt

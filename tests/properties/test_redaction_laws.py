@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from support.corpus import cases
 from support.leaks import leaks, line_of
-from ullage.summary.imitations import neutralise
-from ullage.summary.redaction import clean, redact
+from ullage.redaction.clean import clean, redact
+from ullage.redaction.imitations import neutralise
 
 SECRETS = cases("secrets.json")
 IMITATIONS = [case["text"] for case in cases("imitations.json")]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.fill import prompt, reply, start
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
-from ullage.service.asked import Asked
-from ullage.service.contexts import compact_by_hand
+from ullage.service.compact.asked import Asked
+from ullage.service.compact.by_hand import compact_by_hand
 
 ACTIONS = ("exchange", "report", "compact", "undo", "go back", "pin", "tools", "configure", "snapshot")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}

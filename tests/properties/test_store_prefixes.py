@@ -19,7 +19,7 @@ from ullage.model.events import (
     SessionForked,
     SessionRenamed,
 )
-from ullage.service.ports import SessionInfo, SessionStore
+from ullage.service.ports.store import SessionInfo, SessionStore
 from ullage.store import open_store
 
 EVENTS = st.lists(

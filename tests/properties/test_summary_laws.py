@@ -8,8 +8,8 @@ from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.model.message import Message
-from ullage.summary.compose import NOTHING_FITS, compose
-from ullage.summary.ledger import collect, fit
+from ullage.summary.choosing.compose import NOTHING_FITS, compose
+from ullage.summary.choosing.ledger import collect, fit
 from ullage.summary.request import SummaryRequest
 
 COUNTER = LengthCounter()

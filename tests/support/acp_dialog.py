@@ -12,7 +12,7 @@ from ullage.acp.agent import Agent, AgentHooks
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.model.settings import Settings, SummarySettings
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
 
 DIALOG = Path(__file__).resolve().parents[2] / "protocol" / "acp.jsonl"
 _SCRIPT = """

@@ -12,7 +12,7 @@ from pathlib import Path
 from support.logs import message, records
 from ullage.model.errors import ConcurrentAppend, Conflict
 from ullage.model.events import SessionCreated
-from ullage.service.ports import SessionStore
+from ullage.service.ports.store import SessionStore
 from ullage.store import open_store
 
 BATCH = 3

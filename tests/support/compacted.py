@@ -4,7 +4,7 @@ from support.conversations import places
 from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.message import Message
-from ullage.summary.compose import compose
+from ullage.summary.choosing.compose import compose
 from ullage.summary.request import SummaryRequest
 
 

@@ -37,8 +37,8 @@ from ullage.model.errors import (
     UllageError,
 )
 from ullage.model.settings import HookSettings, Settings, SummarySettings
-from ullage.service.fitting import fit_budget
-from ullage.service.ports import CommandOutcome
+from ullage.service.compact.to_budget import fit_budget
+from ullage.service.ports.world import CommandOutcome
 from ullage.store.schema import VERSION
 from ullage.store.sqlite_store import open_store
 

@@ -15,7 +15,7 @@ from ullage.lsp.progress import Progress
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
 from ullage.model.errors import NothingToCompact, SessionNotFound
 from ullage.model.settings import Settings
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
 
 
 class PingParams(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import ContextEdited, EditReverted, MessageAppended, Record, SessionForked
-from ullage.service.ports import SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import SearchHit, SessionInfo, StoredSession
 from ullage.store.facts import SessionFacts, fold_facts
 from ullage.store.log import check_positions
 from ullage.store.search_query import Query, read_query

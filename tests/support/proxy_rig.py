@@ -9,13 +9,13 @@ from pathlib import Path
 
 from support.acp_end import PATIENCE, AcpEnd, Json, is_ours
 from support.acp_schema import faults_in_params, has_schema
-from ullage.acp.proxy.connection import ProxyOptions
-from ullage.acp.proxy.outlet import Outlet
-from ullage.acp.proxy.recorder import Store
-from ullage.acp.proxy.serve import Proxy
 from ullage.app.compose import workspace_on
 from ullage.model.settings import Settings
-from ullage.service.workspace import Workspace
+from ullage.proxy.connection import ProxyOptions
+from ullage.proxy.pipe.outlet import Outlet
+from ullage.proxy.record.recorder import Store
+from ullage.proxy.serve import Proxy
+from ullage.service.conversation.workspace import Workspace
 from ullage.store.sqlite_store import open_store
 
 TOY = Path(__file__).with_name("toy_agent.py")

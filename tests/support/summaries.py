@@ -7,7 +7,7 @@ from support.workspace import PATIENCE, Live, OneProvider, no_prompts
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
-from ullage.service.ports import SummaryPrompts
+from ullage.service.ports.models import SummaryPrompts
 
 GOOD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\n## Next step\n- Read line 7."
 TOLD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\n## Next step\n- Read line 7.\n"

@@ -22,21 +22,22 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
-from ullage.service.model_ports import Provider, Providers, ToolAbout, Toolbox, ToolOutcome
-from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import (
-    CommandOutcome,
-    CommandRunner,
-    Ports,
-    ProjectFile,
-    ProjectFiles,
-    SessionStore,
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import (
+    Provider,
+    Providers,
     Summarizer,
     SummaryPrompts,
     SummaryStream,
+    ToolAbout,
+    Toolbox,
+    ToolOutcome,
 )
-from ullage.service.workspace import Workspace
-from ullage.summary.reader import Reader
+from ullage.service.ports.ports import Ports
+from ullage.service.ports.store import SessionStore
+from ullage.service.ports.world import CommandOutcome, CommandRunner, ProjectFile, ProjectFiles
+from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
-CORE = ("model", "jsonrpc", "tokens", "transcript", "policy", "edits", "summary", "memory", "formats")
+CORE = (
+    *("model", "jsonrpc", "tokens", "transcript", "formats", "redaction", "agents"),
+    *("policy", "edits", "summary", "memory"),
+)
 IMPURE = {"asyncio", "os", "random", "secrets", "socket", "sqlite3", "subprocess", "threading", "time", "uuid"}
 SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}
 # The packed vocabulary is data of the package, read on first use.

@@ -9,12 +9,14 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 RANKS = [
     {"model", "jsonrpc"},
-    {"tokens", "transcript"},
-    {"policy", "edits", "summary", "memory", "formats"},
+    {"tokens", "transcript", "formats", "redaction"},
+    {"agents"},
+    {"policy", "edits", "summary", "memory"},
     {"service"},
     {"store", "providers", "catalog", "tools", "system"},
     {"api"},
     {"lsp", "acp"},
+    {"proxy"},
     {"app"},
     {"cli", "embed"},
 ]

@@ -21,8 +21,8 @@ from ullage.api.table import AnyMethod
 from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
-from ullage.service.ports import MemoryFiles
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import MemoryFiles
 from ullage.system.stdio import claim_stdout, serve_descriptors
 
 PREFIX = "_ullage/"

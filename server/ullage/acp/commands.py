@@ -14,10 +14,10 @@ from ullage.api.session_methods import SessionParams
 from ullage.model import words
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_text
+from ullage.service.archive.recall import recall
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.memory import run_memory
-from ullage.service.ports import MemoryFiles
-from ullage.service.recall import recall
-from ullage.service.workspace import Workspace
+from ullage.service.ports.store import MemoryFiles
 
 # `/name`, and what follows it after any white space.
 _SHAPE = re.compile(r"/(\w+)(?:\s+(.*))?\s*", re.DOTALL)

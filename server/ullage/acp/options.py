@@ -6,9 +6,9 @@ from typing import Any
 from ullage.acp.client import Client
 from ullage.acp.updates import BooleanOption, ConfigChoice, ConfigOption, SelectOption
 from ullage.model.errors import InvalidRequest
-from ullage.service.session import Session
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import change_model, configure_session
-from ullage.service.workspace import Workspace
 
 MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "model", "warn_at", "compact_at", "auto_compact"
 # ACP's categories: the model's own, and what belongs to it, as the size of its context.

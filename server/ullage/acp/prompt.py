@@ -8,8 +8,8 @@ from ullage.acp.announce import Announcer
 from ullage.acp.commands import CommandScene, Invocation, find_command
 from ullage.api import session_methods as api
 from ullage.model.errors import UllageError
-from ullage.service.ports import MemoryFiles
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import MemoryFiles
 
 _END_TURN, _CANCELLED = {"stopReason": "end_turn"}, {"stopReason": "cancelled"}
 

@@ -41,9 +41,9 @@ from ullage.model.updates import (
     ToolStatus,
     Update,
 )
-from ullage.service.contexts import transcript_page
-from ullage.service.model_ports import ToolAbout
-from ullage.service.workspace import Workspace
+from ullage.service.compact.by_hand import transcript_page
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import ToolAbout
 
 # Messages read at a time.
 _PAGE = 100

@@ -17,9 +17,9 @@ from ullage.api import session_methods as api
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.service import sessions
-from ullage.service.session import Session
-from ullage.service.usage import tell_usage
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.usage import tell_usage
+from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
 

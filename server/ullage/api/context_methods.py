@@ -11,13 +11,16 @@ from ullage.formats.provider import Provider
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InvalidRequest
-from ullage.service import archive, contexts, export, history
-from ullage.service.asked import Asked
-from ullage.service.checkpoints import Checkpoint
-from ullage.service.contexts import Compacted, Entry, Page
-from ullage.service.history import HistoryEntry, Reverted
-from ullage.service.ports import SearchHit
-from ullage.service.workspace import Workspace
+from ullage.service.archive import export
+from ullage.service.archive import search as archive
+from ullage.service.archive import undo as history
+from ullage.service.archive.undo import HistoryEntry, Reverted
+from ullage.service.compact import by_hand as contexts
+from ullage.service.compact.asked import Asked
+from ullage.service.compact.by_hand import Compacted, Entry, Page
+from ullage.service.conversation.checkpoints import Checkpoint
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo
 
 Limit = Annotated[int, Meta(ge=1, le=1_000)]

@@ -17,9 +17,11 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ContextSettings
-from ullage.service import export, sessions, turns
-from ullage.service.ports import SessionInfo
-from ullage.service.workspace import Workspace
+from ullage.service import sessions
+from ullage.service.archive import export
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import SessionInfo
+from ullage.service.turns import run as turns
 
 _PAGE = 100
 OwnContextSettings = Annotated[

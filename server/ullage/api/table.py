@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -8,10 +8,10 @@ from ullage.model.blocks import Block, TextBlock
 from ullage.model.errors import NoModelConfigured
 from ullage.model.message import Message, Role
 from ullage.model.updates import Cost, Meta, UsageMeta
-from ullage.service.ports import Ports
-from ullage.service.session import Session
-from ullage.service.usage import cost_of, usage_meta
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.usage import cost_of, usage_meta
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.ports import Ports
 
 
 class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):

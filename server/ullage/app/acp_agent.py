@@ -9,9 +9,9 @@ from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.settings import Settings
-from ullage.service.follow import Follower
-from ullage.service.ports import MemoryFiles
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.follow import Follower
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import MemoryFiles
 
 
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from ullage.acp.proxy.connection import ProxyOptions
-from ullage.acp.proxy.recorder import Store
-from ullage.acp.proxy.serve import serve_proxy
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.model.settings import Settings
-from ullage.service.workspace import Workspace
+from ullage.proxy.connection import ProxyOptions
+from ullage.proxy.record.recorder import Store
+from ullage.proxy.serve import serve_proxy
+from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import claim_stdout
 
 

@@ -14,10 +14,12 @@ from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
 from ullage.model.settings import Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry
-from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore, Summarizer
-from ullage.service.recall import RecallResult, recall
-from ullage.service.workspace import Workspace
+from ullage.service.archive.recall import RecallResult, recall
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import Summarizer
+from ullage.service.ports.ports import Ports
+from ullage.service.ports.store import SessionStore
+from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.store.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles

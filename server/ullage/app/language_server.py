@@ -8,9 +8,9 @@ from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
-from ullage.service.follow import Follower
+from ullage.service.conversation.follow import Follower
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import configure
-from ullage.service.workspace import Workspace
 
 
 def serve_language_server(store_path: Path | None) -> int:

@@ -7,7 +7,7 @@ import msgspec
 from ullage.api.values import usage_result
 from ullage.cli.source import Source
 from ullage.model.blocks import CompactionBlock
-from ullage.service.export import provider_request
+from ullage.service.archive.export import provider_request
 
 
 async def result_object(source: Source, provider: str, compaction: CompactionBlock | None) -> dict[str, Any]:

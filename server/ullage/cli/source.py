@@ -26,9 +26,9 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
-from ullage.service.session import Session
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import import_transcript
-from ullage.service.workspace import Workspace
 
 
 class Source(Struct, frozen=True, kw_only=True):

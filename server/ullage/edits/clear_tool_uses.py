@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.results import ToolResult, tool_results
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, Replacement
 from ullage.model.message import Message
-from ullage.transcript.tool_results import ToolResult, tool_results
 
 # What a model keeps on purpose; clearing it would undo the purpose.
 MEMORY_TOOLS = frozenset({"memory", "recall"})

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.file_lines import Line, file_lines
+from ullage.agents.file_reads import FileRead, file_keys, file_reads, only_text
 from ullage.edits.counted import CountedView, Stamp
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
-from ullage.transcript.file_lines import Line, file_lines
-from ullage.transcript.reads import FileRead, file_keys, file_reads, only_text
 
 # A stretch shorter than its notice would grow, and many notices make a text hard to read.
 _MIN_LINES = 6

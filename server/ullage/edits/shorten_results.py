@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ullage.agents.results import ToolResult, tool_results, tool_uses
 from ullage.edits.clear_tool_uses import MEMORY_TOOLS
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.excerpt import excerpt, names
@@ -16,7 +17,6 @@ from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
 from ullage.transcript.replace import replace_block
-from ullage.transcript.tool_results import ToolResult, tool_results, tool_uses
 
 # Characters per token differ within a text, so that a first cut may be too long by a little.
 _ROUNDS = 3

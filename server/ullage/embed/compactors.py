@@ -14,8 +14,9 @@ from ullage.formats.provider import Provider
 from ullage.model.events import SessionCreated
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service import contexts, sessions
-from ullage.service.fitting import fit_budget
+from ullage.service import sessions
+from ullage.service.compact import by_hand as contexts
+from ullage.service.compact.to_budget import fit_budget
 from ullage.tokens.counter import TokenCounter
 
 _STAMP = Stamp(id="edit", timestamp=0)

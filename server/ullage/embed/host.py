@@ -14,9 +14,9 @@ from ullage.embed.results import CompactionResult
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
-from ullage.service.ports import Summarizer
-from ullage.service.session import Session
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import Summarizer
 from ullage.store.sqlite_store import open_store
 from ullage.transcript.fold import EditInfo
 

@@ -23,15 +23,17 @@ from ullage.model.settings import ContextSettings, ModelSettings, Settings
 from ullage.model.usage import Usage
 from ullage.policy.alarm import level
 from ullage.policy.budget import ContextBudget
-from ullage.service import contexts, history, sessions
-from ullage.service.archive import search
-from ullage.service.asked import Asked
-from ullage.service.history import HistoryEntry
-from ullage.service.ports import SearchHit
-from ullage.service.session import Session
-from ullage.service.shrink import settled, shrink
-from ullage.service.usage import usage_meta
-from ullage.service.workspace import Workspace
+from ullage.service import sessions
+from ullage.service.archive import undo as history
+from ullage.service.archive.search import search
+from ullage.service.archive.undo import HistoryEntry
+from ullage.service.compact import by_hand as contexts
+from ullage.service.compact.asked import Asked
+from ullage.service.compact.automatic import settled, shrink
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.usage import usage_meta
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo
 
 _MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}

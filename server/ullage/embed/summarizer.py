@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from ullage.formats.provider import Provider, write_request
 from ullage.model.errors import ProviderError
-from ullage.service.offline import compose_aside
-from ullage.service.ports import SummaryStream
-from ullage.summary.reader import Reader
+from ullage.service.ports.models import SummaryStream
+from ullage.service.summaries.offline import compose_aside
+from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

@@ -21,7 +21,7 @@ from ullage.model.updates import (
     Severity,
     Update,
 )
-from ullage.service.ports import Indexing
+from ullage.service.ports.world import Indexing
 
 UPDATE_METHOD = f"ullage/{UPDATE}"
 MESSAGE_TYPES = {

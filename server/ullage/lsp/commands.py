@@ -10,7 +10,7 @@ from ullage.lsp.announce import Announcer
 from ullage.lsp.progress import Progress, ProgressBoard
 from ullage.model.errors import InvalidRequest
 from ullage.model.updates import Severity
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from ullage.lsp.commands import Command, CommandOutcome
 from ullage.lsp.progress import Progress
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, SessionNotFound
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
 
 
 async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:

@@ -21,7 +21,7 @@ from ullage.lsp.connection import LspConnection, watch_process
 from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
 from ullage.model.settings import Settings
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import claim_stdout, serve_descriptors
 
 log = logging.getLogger(__name__)

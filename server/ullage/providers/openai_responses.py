@@ -25,7 +25,7 @@ from ullage.model.settings import ProviderSettings
 from ullage.providers.failures import Refusal, translate_refusal
 from ullage.providers.openai_client import make_client, translated
 from ullage.providers.request import ask_messages
-from ullage.service.model_ports import ProviderCapabilities
+from ullage.service.ports.models import ProviderCapabilities
 
 # The API refuses a smaller `max_output_tokens`.
 _LEAST_OUTPUT = 16

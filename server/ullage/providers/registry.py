@@ -8,7 +8,7 @@ from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.keys import find_key, key_variable
 from ullage.providers.tools_in_text import ToolsInText
-from ullage.service.model_ports import Provider
+from ullage.service.ports.models import Provider
 
 # Each module has `make_provider(name, settings, key)`. Those with an SDK take half a second to import, so that is done
 # when the first of its kind is used.

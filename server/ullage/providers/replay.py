@@ -26,7 +26,7 @@ from ullage.model.events import Event, MessageAppended, UsageReported
 from ullage.model.message import Role
 from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
-from ullage.service.model_ports import ProviderCapabilities
+from ullage.service.ports.models import ProviderCapabilities
 
 _NO_RESULT = "[The recording holds no result of this call.]"
 

@@ -23,7 +23,7 @@ from ullage.model.errors import AnswerBroken, InvalidRequest
 from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
 from ullage.providers.script import CallTool, Fail, Say, Script, ScriptedAnswer, Think, Wait, parse_script
-from ullage.service.model_ports import ProviderCapabilities
+from ullage.service.ports.models import ProviderCapabilities
 from ullage.tokens.registry import get_counter
 
 # A word with the white space before it: about what a model's stream brings at a time.

@@ -11,7 +11,7 @@ from ullage.formats.tool_calls.xml import XmlTags
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
 from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.service.model_ports import Provider, ProviderCapabilities
+from ullage.service.ports.models import Provider, ProviderCapabilities
 
 _SYNTAX = XmlTags()
 

@@ -9,7 +9,7 @@ from ullage.memory.listing import render_listing
 from ullage.memory.paths import parse_path
 from ullage.memory.texts import insert_text, replace_text, view_text
 from ullage.model.errors import UllageError
-from ullage.service.ports import MemoryFiles
+from ullage.service.ports.store import MemoryFiles
 
 
 class MemoryAnswer(Struct, frozen=True, kw_only=True):

@@ -28,12 +28,12 @@ from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.settings import Settings
 from ullage.model.updates import SessionInfoUpdate
 from ullage.model.usage import Usage
-from ullage.service.checkpoints import Checkpoint, position_of
-from ullage.service.ports import SessionInfo
-from ullage.service.session import Session
-from ullage.service.shrink import look_after
-from ullage.service.usage import tell_usage
-from ullage.service.workspace import Workspace
+from ullage.service.compact.automatic import look_after
+from ullage.service.conversation.checkpoints import Checkpoint, position_of
+from ullage.service.conversation.session import Session
+from ullage.service.conversation.usage import tell_usage
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import SessionInfo
 from ullage.transcript.rules.tool_pairs import is_prompt
 
 _TITLE_CHARS = 60

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from ullage.service.ports import SearchHit
+from ullage.service.ports.store import SearchHit
 from ullage.store.log import lineage
 from ullage.store.search_index import CHUNK_BITS, read_message
 from ullage.store.search_query import Query

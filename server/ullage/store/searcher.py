@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from ullage.service.ports import SearchHit
+from ullage.service.ports.store import SearchHit
 from ullage.store.connection import reconnect, transaction
 from ullage.store.failures import reporting
 from ullage.store.search import search_messages

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import Record, SessionForked
-from ullage.service.ports import SessionInfo
+from ullage.service.ports.store import SessionInfo
 from ullage.store.codec import decode_event, event_name, storable
 from ullage.store.facts import INHERITED, SessionFacts, fold_facts
 from ullage.store.log import Tail, find_tail, insert_records, lineage

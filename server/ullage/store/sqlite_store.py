@@ -8,7 +8,7 @@ from typing import Self
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
-from ullage.service.ports import SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import SearchHit, SessionInfo, StoredSession
 from ullage.store import sessions
 from ullage.store.connection import connect, default_path, transaction
 from ullage.store.failures import reporting

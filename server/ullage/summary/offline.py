@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ullage.summary.compose import compose
+from ullage.summary.choosing.compose import compose
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 

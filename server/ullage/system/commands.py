@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from ullage.service.ports import CommandOutcome
+from ullage.service.ports.world import CommandOutcome
 
 # What a program needs to find its parts and to write text. Everything else, above all keys, stays here.
 _PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ullage.service.ports import ProjectFile
+from ullage.service.ports.world import ProjectFile
 
 
 class LocalProjectFiles:

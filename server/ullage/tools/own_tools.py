@@ -8,11 +8,11 @@ from typing import Any
 from ullage.memory import tool as memory
 from ullage.model.json_values import as_text
 from ullage.model.updates import ToolKind
-from ullage.service import recall
+from ullage.service.archive import recall
+from ullage.service.archive.recall import RecallResult
 from ullage.service.memory import run_memory
-from ullage.service.model_ports import ToolAbout, ToolOutcome
-from ullage.service.ports import MemoryFiles
-from ullage.service.recall import RecallResult
+from ullage.service.ports.models import ToolAbout, ToolOutcome
+from ullage.service.ports.store import MemoryFiles
 from ullage.tools.tool import Call, Tool
 
 # The memory of a session's folder; of the person, for a session without one.

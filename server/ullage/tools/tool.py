@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.model.message import ToolDefinition
-from ullage.service.model_ports import ToolAbout, ToolOutcome
+from ullage.service.ports.models import ToolAbout, ToolOutcome
 
 
 class Call(Struct, frozen=True, kw_only=True):

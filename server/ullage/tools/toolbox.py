@@ -4,7 +4,7 @@ from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import UllageError
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind
-from ullage.service.model_ports import ToolAbout, ToolOutcome
+from ullage.service.ports.models import ToolAbout, ToolOutcome
 from ullage.tools.folder_tools import OpenText, folder_tools
 from ullage.tools.own_tools import Memories, Recall, memory_tool, recall_tool
 from ullage.tools.tool import Call

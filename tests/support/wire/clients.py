@@ -18,7 +18,7 @@ from ullage.providers.anthropic_messages import make_client as make_anthropic_cl
 from ullage.providers.openai_chat import OpenAIChatProvider
 from ullage.providers.openai_client import make_client as make_openai_client
 from ullage.providers.openai_responses import OpenAIResponsesProvider
-from ullage.service.model_ports import Provider
+from ullage.service.ports.models import Provider
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {
     "anthropic": AnthropicWire,

@@ -12,7 +12,7 @@ from ullage.formats import read
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.service.model_ports import ToolOutcome
+from ullage.service.ports.models import ToolOutcome
 
 GO_ON = "Go on."
 

@@ -18,10 +18,10 @@ from ullage.model.blocks import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
-from ullage.service import turns
-from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports
-from ullage.service.workspace import Workspace
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.ports import Ports
+from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.turns import run as turns
 from ullage.store.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles

@@ -25,11 +25,13 @@ from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
-from ullage.service import sessions, turns
-from ullage.service.model_ports import ToolOutcome
-from ullage.service.offline import OfflineSummarizer
-from ullage.service.ports import Ports, SessionStore
-from ullage.service.workspace import Workspace
+from ullage.service import sessions
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.models import ToolOutcome
+from ullage.service.ports.ports import Ports
+from ullage.service.ports.store import SessionStore
+from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.service.turns import run as turns
 from ullage.store.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles

@@ -1,7 +1,7 @@
 """Lines of a byte stream: whole ones, torn ones, and those that are too long to be looked at."""
 
-from ullage.acp.proxy.lines import LineCutter, Piece
-from ullage.acp.proxy.outlet import Outlet
+from ullage.proxy.pipe.lines import LineCutter, Piece
+from ullage.proxy.pipe.outlet import Outlet
 
 
 class Kept:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ullage.acp.proxy.occupancy import Occupancy, from_response, from_update
+from ullage.proxy.occupancy import Occupancy, from_response, from_update
 
 USAGE: dict[str, Any] = {"sessionUpdate": "usage_update", "used": 53_000, "size": 200_000}
 CHUNK: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}}

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ullage.acp.proxy.turn import Turn
 from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
+from ullage.proxy.record.turn import Turn
 
 
 def chunk(kind: str, text: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import pytest
 
 from support.memory_store import MemoryStore
 from support.workspace import PATIENCE, build_test_client
-from ullage.service.archive import search
-from ullage.service.ports import Indexing
+from ullage.service.archive.search import search
+from ullage.service.ports.world import Indexing
 from ullage.store import open_store
 
 

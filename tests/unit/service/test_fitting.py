@@ -5,7 +5,7 @@ import pytest
 from support.workspace import LARGE_MODEL, TestClient, build_test_client
 from ullage.model.edits import compaction_block
 from ullage.model.errors import CannotFit
-from ullage.service.fitting import fit_budget
+from ullage.service.compact.to_budget import fit_budget
 
 
 async def long_session(client: TestClient, words: int = 400) -> str:

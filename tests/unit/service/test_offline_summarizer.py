@@ -8,8 +8,8 @@ import pytest
 from support.conversations import agent, places, user
 from support.counting import LengthCounter
 from support.workspace import PATIENCE
-from ullage.service.offline import OfflineSummarizer
-from ullage.summary.reader import Reader
+from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 
 MESSAGES = tuple(

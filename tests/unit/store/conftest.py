@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.memory_store import MemoryStore
-from ullage.service.ports import SessionStore
+from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore, open_store
 
 

@@ -6,7 +6,7 @@ from support.logs import conversation, events, fork, message, records
 from ullage.model.edits import ShortenEdit
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import ContextEdited, EditReverted, ModelChanged
-from ullage.service.ports import SessionStore
+from ullage.service.ports.store import SessionStore
 
 
 def test_a_fork_reads_its_parents_log_up_to_the_fork_and_then_its_own(store: SessionStore) -> None:

@@ -7,7 +7,7 @@ import pytest
 from support.logs import conversation, message, records
 from ullage.model.errors import ConcurrentAppend, Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import ModelChanged, SessionCreated, SessionRenamed
-from ullage.service.ports import SessionStore
+from ullage.service.ports.store import SessionStore
 
 
 def test_a_session_reads_back_as_it_was_created(store: SessionStore) -> None:

@@ -7,7 +7,7 @@ from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock, ToolRes
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
-from ullage.service.ports import SessionStore
+from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore
 
 

@@ -5,8 +5,8 @@ import pytest
 from support.summaries import GOOD
 from ullage.model.answer import Finished, Fragment, StopReason, TextDelta, ToolUseStart
 from ullage.model.errors import AnswerBroken
-from ullage.summary.check import check_draft, check_fragment, check_length
-from ullage.summary.draft import Draft
+from ullage.summary.by_model.check import check_draft, check_fragment, check_length
+from ullage.summary.by_model.draft import Draft
 from ullage.tokens.registry import get_counter
 
 COUNTER = get_counter("gpt-4o")

@@ -1,8 +1,8 @@
 """A model's summary on its way: what is told, when, and what becomes of text that is none of it."""
 
 from support.summaries import GOOD, TOLD
-from ullage.summary.draft import Draft
-from ullage.summary.items import Section
+from ullage.summary.by_model.draft import Draft
+from ullage.summary.choosing.items import Section
 
 
 def read(text: str) -> Draft:

@@ -9,8 +9,8 @@ from support.conversations import agent, bash, call, user
 from support.corpus import cases
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.imitations import neutralise
-from ullage.summary.items import HEADINGS
+from ullage.redaction.imitations import neutralise
+from ullage.summary.choosing.items import HEADINGS
 
 IMITATIONS = cases("imitations.json")
 each_imitation = pytest.mark.parametrize("case", IMITATIONS, ids=lambda case: f"{case['kind']} {case['text'][:30]!a}")

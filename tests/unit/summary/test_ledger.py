@@ -8,7 +8,7 @@ from support.conversations import agent, bash, call, places, user
 from support.counting import LengthCounter
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
 from ullage.model.message import Message
-from ullage.summary.ledger import collect, fit, merge
+from ullage.summary.choosing.ledger import collect, fit, merge
 
 FILE_CALLS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("Read", {"file_path": "src/a.py"}, {"src/a.py": "read"}),

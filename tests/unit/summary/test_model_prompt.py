@@ -1,10 +1,10 @@
 """What a model is told that shall summarise."""
 
 from ullage.model.blocks import CompactionBlock
-from ullage.summary.check import REQUIRED
-from ullage.summary.draft import WRITTEN
-from ullage.summary.items import HEADINGS
-from ullage.summary.model_prompt import write_instructions
+from ullage.summary.by_model.check import REQUIRED
+from ullage.summary.by_model.draft import WRITTEN
+from ullage.summary.by_model.prompt import write_instructions
+from ullage.summary.choosing.items import HEADINGS
 from ullage.summary.request import SummaryRequest
 
 REQUEST = SummaryRequest(messages=(), indices=(), max_tokens=1_000)

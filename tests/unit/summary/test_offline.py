@@ -11,8 +11,8 @@ from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.compose import Composition, compose
-from ullage.summary.items import HEADINGS
+from ullage.summary.choosing.compose import Composition, compose
+from ullage.summary.choosing.items import HEADINGS
 from ullage.summary.offline import summarize
 from ullage.summary.request import SummaryRequest
 

@@ -4,7 +4,7 @@ from support.build import results, user, uses
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome
 from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
-from ullage.summary.privacy import hide, hide_text
+from ullage.redaction.privacy import hide, hide_text
 from ullage.summary.request import SummaryRequest
 
 PATTERNS = (r"Project \w+", r"(?i)acme", r"\bread\b")

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from support.conversations import agent, bash, places, user
 from support.counting import LengthCounter
 from ullage.model.artifacts import Outcome
-from ullage.summary.compose import compose
-from ullage.summary.reader import Reader
+from ullage.summary.choosing.compose import compose
+from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 
 COUNTER = LengthCounter()

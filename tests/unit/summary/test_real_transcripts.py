@@ -12,7 +12,7 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.events import MessageAppended
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.compose import compose
+from ullage.summary.choosing.compose import compose
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.registry import get_counter
 

@@ -11,7 +11,7 @@ from support.corpus import cases
 from support.leaks import leaks, line_of
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.redaction import redact
+from ullage.redaction.clean import redact
 
 SECRETS = cases("secrets.json")
 LOOK_ALIKES = [case["line"] for case in cases("secret_look_alikes.json")]

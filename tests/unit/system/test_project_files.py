@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ullage.service.ports import ProjectFile
+from ullage.service.ports.world import ProjectFile
 from ullage.system.project_files import LocalProjectFiles
 
 NAMES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")

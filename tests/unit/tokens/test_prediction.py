@@ -8,7 +8,7 @@ from support.transcripts import conversation
 from ullage.formats import read
 from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Role
-from ullage.service.session import Session
+from ullage.service.conversation.session import Session
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 

@@ -8,8 +8,8 @@ import pytest
 from support.memory_twin import MemoryTwin
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.updates import ToolKind
-from ullage.service.model_ports import ToolOutcome
-from ullage.service.recall import RecallResult
+from ullage.service.archive.recall import RecallResult
+from ullage.service.ports.models import ToolOutcome
 from ullage.tools.toolbox import LocalToolbox
 
 

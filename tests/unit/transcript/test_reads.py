@@ -3,11 +3,11 @@
 import pytest
 
 from support.build import assistant, results, user, uses
+from ullage.agents.file_lines import Line, file_lines
+from ullage.agents.file_reads import FileRead, file_keys, file_reads
+from ullage.agents.shell_reads import ShellRead, shell_read
 from ullage.model.blocks import ResourceBlock, TextBlock
 from ullage.model.message import Message, Role
-from ullage.transcript.file_lines import Line, file_lines
-from ullage.transcript.reads import FileRead, file_keys, file_reads
-from ullage.transcript.shell_reads import ShellRead, shell_read
 
 NUMBERED = "     1\timport os\n     2\t\n     3\tprint(os.name)"
 

@@ -24,8 +24,8 @@ def _serve_agent(args: Namespace, settings: Settings) -> int:
 
 
 def _serve_proxy(args: Namespace, settings: Settings) -> int:
-    from ullage.acp.proxy.connection import ProxyOptions  # noqa: PLC0415
     from ullage.app.acp_proxy import serve_acp_proxy  # noqa: PLC0415
+    from ullage.proxy.connection import ProxyOptions  # noqa: PLC0415
 
     _go()
     options = ProxyOptions(window=args.window, hand_over=args.hand_over)

@@ -18,9 +18,9 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.words import nothing_to_compact
-from ullage.service.asked import Asked
-from ullage.service.contexts import compact_by_hand
-from ullage.service.fitting import fit_budget
+from ullage.service.compact.asked import Asked
+from ullage.service.compact.by_hand import compact_by_hand
+from ullage.service.compact.to_budget import fit_budget
 
 
 class _Outcome(Struct, frozen=True, kw_only=True):

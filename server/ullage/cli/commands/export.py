@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from ullage.app.compose import open_workspace
 from ullage.cli.files import write_text
-from ullage.service.export import export_session
+from ullage.service.archive.export import export_session
 
 
 def run(args: Namespace) -> int:

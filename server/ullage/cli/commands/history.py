@@ -7,7 +7,7 @@ from ullage.cli.draw.history_table import history_table
 from ullage.cli.options import HistoryOptions, read_options
 from ullage.cli.source import open_source
 from ullage.cli.terminal import print_json, print_lines, terminal_glyphs
-from ullage.service.history import history
+from ullage.service.archive.undo import history
 
 
 def run(args: Namespace) -> int:

@@ -9,8 +9,8 @@ from ullage.app.compose import open_workspace
 from ullage.cli.draw.words import plural
 from ullage.cli.terminal import print_json, print_lines, working
 from ullage.model.words import context_line
-from ullage.service.shrink import settled
-from ullage.service.workspace import Workspace
+from ullage.service.compact.automatic import settled
+from ullage.service.conversation.workspace import Workspace
 
 # Of what could not be read, enough to see what it is.
 _SHOWN = 5

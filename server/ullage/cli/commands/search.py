@@ -8,11 +8,11 @@ from rich.text import Text
 from ullage.app.compose import open_workspace
 from ullage.cli.terminal import print_json, print_lines, working
 from ullage.model.errors import InvalidRequest
-from ullage.service.archive import find_entry, search
-from ullage.service.contexts import Entry
-from ullage.service.ports import SearchHit
-from ullage.service.recall import message_lines
-from ullage.service.workspace import Workspace
+from ullage.service.archive.recall import message_lines
+from ullage.service.archive.search import find_entry, search
+from ullage.service.compact.by_hand import Entry
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import SearchHit
 
 
 def run(args: Namespace) -> int:

@@ -11,7 +11,7 @@ from ullage.cli.draw.fit import fit
 from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.words import ago
 from ullage.cli.terminal import print_json, print_lines, terminal_glyphs
-from ullage.service.ports import SessionInfo
+from ullage.service.ports.store import SessionInfo
 
 _TITLE, _MODEL, _WHEN = 40, 20, 14
 

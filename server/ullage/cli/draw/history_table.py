@@ -8,7 +8,7 @@ from ullage.cli.draw.fit import fit
 from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.words import ago, plain
 from ullage.model.words import short, shrinking
-from ullage.service.history import HistoryEntry
+from ullage.service.archive.undo import HistoryEntry
 
 # Cells of each column; the last one, what became of it, has no end.
 _ID, _WHEN, _WORDS, _SIZES = 14, 14, 32, 13

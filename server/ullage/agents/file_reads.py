@@ -1,0 +1,185 @@
+"""File reads: where a conversation shows a file's contents.
+
+Three sources: results of tools that read (shell commands among them), calls and results of tools that write or edit
+(the final content is in their input, or in the answer), and files that a person's message carries. The shapes are those
+of the recorded transcripts and of the coding agents that are known by them: Claude Code's and Anthropic's numbered
+lines, Cline's `<file_content path>` and `<final_file_content path>`, Claude Code's reminders of a mentioned file,
+Gemini's `Content from @path:`, ACP's embedded resources.
+"""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.agents.commands import fenced_command, shell_command
+from ullage.agents.shell_reads import ShellRead, shell_read
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+
+# Names of tools as coding agents call them, lower case without separators.
+_READ_TOOLS = {"read", "readfile", "view", "viewfile", "openfile", "fsread", "readtextfile", "cat"}
+_WRITE_TOOLS = {"write", "writefile", "writetofile", "createfile", "savefile", "fswrite", "create"}
+_EDIT_TOOLS = {"edit", "editfile", "multiedit", "strreplace", "replaceinfile", "searchreplace", "insert", "applydiff"}
+# One tool for several actions (Anthropic's text editor and its kin): `command` says which.
+_EDITOR_TOOLS = {"strreplaceeditor", "strreplacebasededittool", "fileeditor", "edit"}
+_PATH_KEYS = ("file_path", "path", "filePath", "filename", "file", "absolute_path", "target_file", "uri")
+_CONTENT_KEYS = ("content", "file_text", "contents", "text")
+_SNIPPET = "running `cat -n` on"
+_CARRIED = (
+    re.compile(
+        r"<(?P<tag>(?:final_)?file_content) path=\"(?P<path>[^\"\n]{1,1000})\">\n?(?P<text>.*?)</(?P=tag)>", re.S
+    ),
+    re.compile(
+        r"Called the Read tool with the following input: \{[^}\n]*\"file_?[pP]ath\":\s?\"(?P<path>[^\"\n]{1,1000})\""
+        r".{0,200}?Result of calling the Read tool: ?\"?(?P<text>.*?)(?=\"?\n?</system-reminder>|\Z)",
+        re.S,
+    ),
+    re.compile(
+        r"^Content from @(?P<path>[^\n]{1,1000}?):\n(?P<text>.*?)(?=^Content from @|^--- End of content|\Z)",
+        re.S | re.M,
+    ),
+)
+
+
+class FileRead(Struct, frozen=True, kw_only=True):
+    """A place that shows a file: characters `start` to `stop` of the text of a block of a message.
+
+    `first` is the number of the first line where the text bears no numbers. `is_input` for a file that a tool was told
+    to write: it shows the file, but is the model's own words.
+    """
+
+    message_id: str
+    block: int
+    path: str
+    text: str
+    start: int = 0
+    first: int | None = None
+    is_input: bool = False
+
+    @property
+    def stop(self) -> int:
+        """Where it ends in the block's text."""
+        return self.start + len(self.text)
+
+
+class _Call(Struct, frozen=True):
+    """What a tool's result is known to show: a file, all through or only where it says so."""
+
+    path: str
+    first: int | None = None
+    snippet: bool = False
+
+
+def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
+    """Every place that shows a file, in order. What a failed call was told or answered shows none."""
+    failed = {block.tool_use_id for message in messages for block in _results(message) if block.is_error}
+    calls: dict[str, _Call] = {}
+    for position, message in enumerate(messages):
+        for i, block in enumerate(message.content):
+            if isinstance(block, ToolUseBlock):
+                call = _call(block)
+                if call:
+                    calls[block.id] = call
+                if block.id not in failed:
+                    yield from _written(message, i, block)
+            elif isinstance(block, ToolResultBlock) and not block.is_error:
+                yield from _shown(message, i, only_text(block), calls.get(block.tool_use_id))
+            elif message.role is Role.USER:
+                yield from _mentioned(message, i, block, _fenced(messages, position))
+
+
+def only_text(block: ToolResultBlock) -> str:
+    """A result's text; empty if it holds anything else, which a notice could not stand for."""
+    if not all(isinstance(part, TextBlock) for part in block.content):
+        return ""
+    return "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+
+
+def file_keys(paths: Iterable[str]) -> dict[str, str]:
+    """Each path's file, so that two ways to write one file have one key: `./a.py` and `a.py`, `file:///a.py` and
+    `/a.py`, and a relative path with the one absolute path that ends in it."""
+    plain = {path: posixpath.normpath(path.removeprefix("file://")) for path in paths}
+    by_name: dict[str, set[str]] = {}
+    for path in plain.values():
+        if posixpath.isabs(path):
+            by_name.setdefault(posixpath.basename(path), set()).add(path)
+    return {path: _absolute(key, by_name.get(posixpath.basename(key), set())) for path, key in plain.items()}
+
+
+def _absolute(path: str, known: Collection[str]) -> str:
+    ends = [absolute for absolute in known if absolute.endswith(f"/{path}")]
+    return ends[0] if len(ends) == 1 and not posixpath.isabs(path) else path
+
+
+def _results(message: Message) -> Iterator[ToolResultBlock]:
+    return (block for block in message.content if isinstance(block, ToolResultBlock))
+
+
+def _call(use: ToolUseBlock) -> _Call | None:
+    command = shell_command(use.name, use.input)
+    if command:
+        return _by_command(shell_read(command))
+    path = _first_text(use.input, _PATH_KEYS)
+    action = _action(use)
+    if path is None or action is None:
+        return None
+    return _Call(path, snippet=action != "read")
+
+
+def _by_command(read: ShellRead | None) -> _Call | None:
+    return _Call(read.path, read.first) if read else None
+
+
+def _action(use: ToolUseBlock) -> str | None:
+    """`read`, `write` or `edit`; None for any other tool."""
+    name = use.name.rsplit("__", 1)[-1].replace("_", "").replace("-", "").lower()
+    command = use.input.get("command")
+    if name in _EDITOR_TOOLS and isinstance(command, str):
+        return {"view": "read", "create": "write"}.get(command, "edit")
+    for action, names in (("read", _READ_TOOLS), ("write", _WRITE_TOOLS), ("edit", _EDIT_TOOLS)):
+        if name in names:
+            return action
+    return None
+
+
+def _first_text(given: dict[str, Any], keys: Sequence[str]) -> str | None:
+    return next((value for key in keys if isinstance(value := given.get(key), str) and value), None)
+
+
+def _written(message: Message, block: int, use: ToolUseBlock) -> Iterator[FileRead]:
+    """The file that a tool is told to write, whole."""
+    path, text = _first_text(use.input, _PATH_KEYS), _first_text(use.input, _CONTENT_KEYS)
+    if path and text and _action(use) == "write":
+        yield FileRead(message_id=message.id, block=block, path=path, text=text, first=1, is_input=True)
+
+
+def _shown(message: Message, block: int, text: str, call: _Call | None) -> Iterator[FileRead]:
+    carried = list(_carried(message, block, text))
+    if carried:
+        yield from carried
+    elif text and call and (not call.snippet or _SNIPPET in text):
+        yield FileRead(message_id=message.id, block=block, path=call.path, text=text, first=call.first)
+
+
+def _mentioned(message: Message, i: int, block: Block, command: str) -> Iterator[FileRead]:
+    if isinstance(block, ResourceBlock) and block.text and block.uri.startswith("file://"):
+        yield FileRead(message_id=message.id, block=i, path=block.uri, text=block.text, first=1)
+    elif isinstance(block, TextBlock):
+        # The output stands in a frame of its own, so what `first` says would be wrong by the frame's lines.
+        read = shell_read(command) if command else None
+        yield from _shown(message, i, block.text, _Call(read.path) if read else None)
+
+
+def _carried(message: Message, block: int, text: str) -> Iterator[FileRead]:
+    for pattern in _CARRIED:
+        for match in pattern.finditer(text):
+            yield FileRead(
+                message_id=message.id, block=block, path=match["path"], text=match["text"], start=match.start("text")
+            )
+
+
+def _fenced(messages: Sequence[Message], position: int) -> str:
+    return fenced_command(messages, position - 1) if position else ""

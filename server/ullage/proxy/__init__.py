@@ -1,0 +1,1 @@
+"""The third door: stands between an ACP client and any ACP agent, records, warns and compacts."""

@@ -1,0 +1,130 @@
+"""The agent's side of the proxy: the process, what comes from it, and requests of the proxy's own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ullage.jsonrpc.envelope import Notification, Request, RequestId
+from ullage.model.errors import AgentError
+from ullage.model.json_values import as_text
+from ullage.proxy.pipe.frames import Frame, fields, line
+from ullage.proxy.pipe.lines import LineCutter, Piece
+from ullage.proxy.pipe.outlet import Outlet
+from ullage.system.agent_process import GRACE, AgentProcess, start_agent
+from ullage.system.pipes import CHUNK
+
+# Ids of the proxy's own requests begin so; no client's does, and a text is told from a client's numbers at sight.
+_PREFIX = "ullage-proxy-"
+# The longest an agent may take over a request of the proxy's own: a summary of a full context by a slow model, seconds.
+PATIENCE = 600.0
+
+
+# Told how an agent ended.
+Mourn = Callable[[str], object]
+
+
+class Agent:
+    """One agent, started again when it is asked for after its end. `hear` gets what it says, line by line; `lost` is
+    called as soon as it says no more, unless it was told to end, and what that returns once it is known how it did."""
+
+    def __init__(
+        self, command: Sequence[str], hear: Callable[[Piece], Awaitable[None]], lost: Callable[[], Mourn]
+    ) -> None:
+        self.command = tuple(command)
+        self._hear = hear
+        self._lost = lost
+        self._process: AgentProcess | None = None
+        self._outlet: Outlet | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._asked = 0
+        self._waiting: dict[RequestId, asyncio.Future[Frame]] = {}
+        self._stopping = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is anybody to talk to."""
+        return self._process is not None
+
+    async def start(self) -> None:
+        """Starts the process. Raises `InvalidRequest` where there is no such program."""
+        process = await start_agent(self.command)
+        self._process, self._outlet = process, Outlet(process.sink)
+        self._reading = asyncio.ensure_future(self._read(process))
+
+    def pass_on(self, piece: Piece) -> None:
+        """Bytes of the client's."""
+        if self._outlet is not None:
+            self._outlet.pass_on(piece)
+
+    def tell(self, method: str, params: Any) -> None:
+        """A notification of our own."""
+        if self._outlet is not None:
+            self._outlet.insert(line(Notification(method=method, params=params)))
+
+    def insert(self, data: bytes) -> None:
+        """A line that is not as the client wrote it."""
+        if self._outlet is not None:
+            self._outlet.insert(data)
+
+    async def drain(self) -> None:
+        """Waits until the agent takes more."""
+        if self._outlet is not None:
+            await self._outlet.drain()
+
+    async def request(self, method: str, params: Any) -> dict[str, Any]:
+        """The result of a request of our own. Raises `AgentError`; cancelled with its task."""
+        if self._outlet is None:
+            raise AgentError("the agent is not running")
+        self._asked += 1
+        frame_id = f"{_PREFIX}{self._asked}"
+        future = self._waiting[frame_id] = asyncio.get_running_loop().create_future()
+        self._outlet.insert(line(Request(id=frame_id, method=method, params=params)))
+        try:
+            frame = await asyncio.wait_for(future, PATIENCE)
+        except TimeoutError:
+            raise AgentError(f"the agent did not answer {method} within {PATIENCE:.0f} seconds") from None
+        finally:
+            self._waiting.pop(frame_id, None)
+        if memoryview(frame.error):
+            raise AgentError(f"the agent refused {method}: {as_text(fields(frame.error).get('message'))}")
+        return fields(frame.result)
+
+    def takes(self, frame: Frame) -> bool:
+        """Whether a response is to a request of our own, which nobody else need see."""
+        if not (isinstance(frame.id, str) and frame.id.startswith(_PREFIX)):
+            return False
+        future = self._waiting.get(frame.id)
+        if future is not None and not future.done():
+            future.set_result(frame)
+        return True
+
+    async def stop(self) -> None:
+        """Ends the process for good."""
+        self._stopping = True
+        if self._process is not None:
+            await self._process.stop()
+        if self._reading is not None:
+            await asyncio.wait([self._reading], timeout=GRACE)
+
+    async def _read(self, process: AgentProcess) -> None:
+        cutter = LineCutter()
+        while data := await process.source.read(CHUNK):
+            for piece in cutter.feed(data):
+                await self._hear(piece)
+        for piece in cutter.end():
+            await self._hear(piece)
+        await self._end(process)
+
+    async def _end(self, process: AgentProcess) -> None:
+        # Without its output it is of no use, whatever it still does. Another may be started before this one is gone.
+        self._process = self._outlet = None
+        waiting, self._waiting = self._waiting, {}
+        mourn = None if self._stopping else self._lost()
+        if mourn is not None:
+            await process.stop()
+        how = await process.ended()
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(AgentError(f"the agent ended ({how})"))
+        if mourn is not None:
+            mourn(how)

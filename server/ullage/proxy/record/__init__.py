@@ -1,0 +1,1 @@
+"""What passes by, recorded as a session."""

@@ -1,0 +1,113 @@
+"""A prompt turn as it is told, chunk by chunk, folded into messages. Pure; ids and times come later."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock
+from ullage.model.json_values import as_object, as_text
+from ullage.model.message import Message, Role
+from ullage.proxy.content import block_of
+from ullage.proxy.record.tool_calls import CallState
+
+# Characters after which what is said becomes a message though more of it may come: what the proxy holds is bounded.
+_LONGEST = 1 << 20
+
+
+class _Said:
+    """Blocks on their way; pieces of one text are put together once."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._blocks: list[Block] = []
+        self._pieces: list[str] = []
+        self._thinks = False
+
+    def add(self, block: Block) -> None:
+        match block:
+            case TextBlock(text=text):
+                self._add_text(text, thinks=False)
+            case ThinkingBlock(thinking=text):
+                self._add_text(text, thinks=True)
+            case _:
+                self._join()
+                self._blocks.append(block)
+                self.length += 1
+
+    def take(self) -> tuple[Block, ...]:
+        """The blocks; nothing is left."""
+        self._join()
+        blocks = tuple(self._blocks)
+        self._blocks.clear()
+        self.length = 0
+        return blocks
+
+    def _add_text(self, text: str, *, thinks: bool) -> None:
+        if thinks != self._thinks:
+            self._join()
+        self._thinks = thinks
+        self._pieces.append(text)
+        self.length += len(text)
+
+    def _join(self) -> None:
+        text = "".join(self._pieces)
+        if text:
+            self._blocks.append(ThinkingBlock(thinking=text) if self._thinks else TextBlock(text=text))
+        self._pieces.clear()
+
+
+class Turn:
+    """Messages come out, without ids, as soon as they are whole: an answer with its tool calls, then their results, as
+    providers want them. What a turn says is kept only until then."""
+
+    def __init__(self) -> None:
+        self._asked = _Said()
+        self._said = _Said()
+        self._calls: dict[str, CallState] = {}
+
+    def take(self, update: dict[str, Any]) -> Iterator[Message]:
+        """Takes an update in; the messages that it completes."""
+        match update.get("sessionUpdate"):
+            case "user_message_chunk":
+                if self._said.length or self._calls:
+                    yield from self.end()
+                self._asked.add(block_of(as_object(update.get("content"))))
+            case "agent_message_chunk":
+                yield from self._answer(block_of(as_object(update.get("content"))))
+            case "agent_thought_chunk":
+                thought = as_text(as_object(update.get("content")).get("text"))
+                yield from self._answer(ThinkingBlock(thinking=thought))
+            case "tool_call" | "tool_call_update":
+                yield from self._question()
+                call_id = as_text(update.get("toolCallId"))
+                if call_id not in self._calls and self._is_round_over():
+                    yield from self.end()
+                known = self._calls.get(call_id, CallState(id=call_id, told={}))
+                self._calls[call_id] = known.with_update(update)
+            case _:
+                pass
+
+    def end(self) -> Iterator[Message]:
+        """The turn is over; whatever is left of it."""
+        yield from self._question()
+        uses = tuple(call.use() for call in self._calls.values())
+        if content := (*self._said.take(), *uses):
+            yield Message(id="", role=Role.ASSISTANT, content=content)
+        if uses:
+            results = tuple(call.result() for call in self._calls.values())
+            yield Message(id="", role=Role.USER, content=results)
+        self._calls.clear()
+
+    def _question(self) -> Iterator[Message]:
+        if content := self._asked.take():
+            yield Message(id="", role=Role.USER, content=content)
+
+    def _answer(self, block: Block) -> Iterator[Message]:
+        """What comes now is said after the results of all calls so far."""
+        yield from self._question()
+        if self._is_round_over() or (self._said.length > _LONGEST and not self._calls):
+            yield from self.end()
+        self._said.add(block)
+
+    def _is_round_over(self) -> bool:
+        """Whether all calls have their results: what comes now is said after them."""
+        return bool(self._calls) and all(call.ended for call in self._calls.values())

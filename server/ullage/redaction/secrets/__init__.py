@@ -1,0 +1,1 @@
+"""How secrets are recognised: by shape, place, name and randomness."""

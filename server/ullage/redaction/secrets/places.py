@@ -1,0 +1,110 @@
+"""Secrets that are known by where they stand: in an address, a header or a command line."""
+
+import re
+
+from ullage.redaction.secrets.judgement import is_secret
+from ullage.redaction.secrets.shapes import REDACTED, cut, lowered, places_of
+
+_IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
+_URL_USER = re.compile(r"(?<=://)(?=[\w.~%-]{0,200}\d)[\w.~%-]{20,300}(?=(?::x-oauth-basic)?@)")
+# `https://registry:443/@scope/name` has a port, not a password.
+_PORT = re.compile(r"\d{1,5}(?:[/?#].*)?")
+_QUERY = re.compile(
+    r"(?P<head>[?&;](?:[\w.-]{0,30}(?:key|token|secret|sig|signature|password|passwd|pwd|auth|credential)|code|hmac)=)"
+    r"(?P<inside>[^&\s\"'<>#;)]{6,2000})",
+    re.IGNORECASE,
+)
+_SCHEMES = ("bearer ", "basic ", "token ", "digest ", "apikey ", "negotiate ")
+_SCHEME = re.compile(r"[A-Za-z]{5,9}\s{1,3}(?P<inside>[A-Za-z0-9+/_.=~:-]{16,2000})")
+_AUTHORIZATION = re.compile(
+    r"authorization\\{0,3}[\"']?\s{0,3}(?:[:=]|=>|,)\s{0,3}\\{0,3}[\"']?(?:[A-Za-z][\w-]{1,20}\s{1,3})?"
+    r"(?P<inside>[^\s\"'\\,;:][^\s\"'\\,;]{5,2000})",
+    re.IGNORECASE,
+)
+_COOKIES = re.compile(
+    r"(?P<head>cookie\\{0,3}[\"']?\s{0,2}:\s{0,3}\\{0,3}[\"']?)(?P<inside>[\w.-]{1,80}=[^\r\n\"'\\]{4,4000})",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(r"(?<==)[^;\s=][^;\s]{7,}")
+_USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{0,80}:"
+_INLINE = r"[^\n|;]{0,300}?\s-p"
+_LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
+# Programs that take a password as an argument: what stands between the program's name and it.
+_PROGRAMS = {
+    "curl": _USER,
+    "wget": _USER,
+    "http": _USER,
+    "mysql": _INLINE,
+    "mariadb": _INLINE,
+    "7z": _INLINE,
+    "sshpass": r"\s+-p\s*",
+    "docker": _LOGIN,
+    "podman": _LOGIN,
+    "registry": _LOGIN,
+    "skopeo": _LOGIN,
+    "oc ": _LOGIN,
+    "az ": _LOGIN,
+    "redis-cli": r"[^\n|;]{0,200}?\s-a\s+",
+    "zip": r"[^\n|;]{0,80}?\s-P\s*",
+    "openssl": r"[^\n|;]{0,300}?\spass:",
+    "htpasswd": r"\s+-\w*b\w*\s+\S+\s+\S+\s+",
+    "login ": r"\S+\s+password\s+",  # .netrc
+    "thin:": r"[^\s/]{1,60}/",  # Oracle over JDBC
+}
+_ARGUMENTS = {
+    program: re.compile(re.escape(program) + between + r"[\"']?(?P<inside>[^\s\"'@|]{4,300})")
+    for program, between in _PROGRAMS.items()
+}
+_PIPED = re.compile(
+    r"(?:echo|printf)\s+(?:-n\s+)?[\"']?(?:[\w.-]{1,40}:)?(?P<inside>[^\s\"':|]{4,300}?)"
+    r"(?=(?:\\n)?[\"']?\s*\|[^\n|]{0,80}(?:--password-stdin|sudo\s+-S|chpasswd|passwd|--with-token|--stdin))"
+)
+_PORTED = re.compile(r":(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:")
+_PGPASS = re.compile(
+    r"(?m)(?:^|(?<=[\s\"']))[\w.*-]{1,80}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<inside>[^\s:\"'\\]{4,200})(?=$|[\s\"'\\])"
+)
+
+
+def redact_places(text: str) -> str:
+    """`text` without what stands where nothing but a secret stands."""
+    if "://" in text:
+        text = _redact_addresses(text)
+    low = lowered(text)
+    if "cookie" in low:
+        text = _COOKIES.sub(lambda match: match["head"] + _COOKIE.sub(REDACTED, match["inside"]), text)
+        low = lowered(text)
+    spans: list[tuple[int, int]] = []
+    for at in places_of(low, _SCHEMES):
+        match = _SCHEME.match(text, at)
+        if match and any(map(str.isdigit, match["inside"])):
+            spans.append(match.span("inside"))
+    found = [_AUTHORIZATION.match(text, at) for at in places_of(low, ("authorization",))]
+    found += [
+        pattern.match(text, at)
+        for word, pattern in _ARGUMENTS.items()
+        if word in text
+        for at in places_of(text, (word,))
+    ]
+    if "|" in text:
+        found += [_PIPED.match(text, at) for at in places_of(text, ("echo", "printf"))]
+    if _PORTED.search(text):
+        found += _PGPASS.finditer(text)
+    return cut(text, [*spans, *(match.span("inside") for match in found if match and _counts(match["inside"]))])
+
+
+def _redact_addresses(text: str) -> str:
+    if "@" in text:
+        text = _IN_URL.sub(
+            lambda match: match[0] if _PORT.fullmatch(match["inside"]) else _unless_harmless(match), text
+        )
+        text = _URL_USER.sub(REDACTED, text)
+    return _QUERY.sub(_unless_harmless, text) if "=" in text else text
+
+
+def _unless_harmless(match: re.Match[str]) -> str:
+    return match["head"] + REDACTED if _counts(match["inside"]) else match[0]
+
+
+def _counts(value: str) -> bool:
+    """Where this stands all but placeholders and code is a secret."""
+    return is_secret("password", value, quoted=False, bound=True)

@@ -1,0 +1,1 @@
+"""Making room: automatically, by hand, to a budget."""

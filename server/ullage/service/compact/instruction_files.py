@@ -1,0 +1,63 @@
+"""What a compaction brings back: the project's instruction files, as they are on disk now.
+
+They come with the marker, so that undoing the compaction takes them away again, and they never lead over its target.
+Their names always may; their contents only if `context.bringBack` asks for them, and from folders that the person
+trusts.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ullage.edits.counted import CountedView
+from ullage.model.blocks import BroughtBack, TextBlock
+from ullage.model.marker import render_brought_back
+from ullage.model.message import Message, Role
+from ullage.redaction.clean import clean
+from ullage.redaction.privacy import hide_text
+from ullage.service.conversation.session import Planned, Session
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.world import ProjectFile
+
+# Files that coding agents read as their instructions, by the names that each vendor documents.
+_NAMES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", "GEMINI.md", ".cursorrules")
+# About 5,000 tokens; other products bring back as much of a file.
+_MOST_CHARS = 20_000
+# Of the summary's room, what the files may take at most: the summary is what the compaction is for.
+_SHARE = 0.25
+# Joined to what stands before them, texts may count a few tokens more than each alone.
+_SLACK = 8
+
+
+async def look_up(workspace: Workspace, session: Session) -> tuple[ProjectFile, ...]:
+    """The instruction files of the session's folder."""
+    settings, cwd = workspace.settings_of(session), session.transcript.cwd
+    if settings.bring_back == "off" or not cwd:
+        return ()
+    trusted = settings.trusted_folders if settings.bring_back == "contents" else ()
+    return await asyncio.to_thread(workspace.ports.project_files.find, cwd, _NAMES, trusted, _MOST_CHARS)
+
+
+def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
+    """The plan with as many files as have room: names first, then contents, in order."""
+    plan, view = planned.plan, planned.view
+    room = plan.room - plan.summary_tokens + int(plan.summary_tokens * _SHARE)
+    chosen: list[BroughtBack] = []
+    for file in files:
+        if _cost(view, [*chosen, BroughtBack(path=file.path)]) <= room:
+            chosen.append(BroughtBack(path=file.path))
+    for place, named in enumerate(chosen):
+        text = next(file.text for file in files if file.path == named.path)
+        whole = replace(named, text=clean(hide_text(text, planned.private)))
+        if text and _cost(view, [*chosen[:place], whole, *chosen[place + 1 :]]) <= room:
+            chosen[place] = whole
+    if not chosen:
+        return planned
+    summary = min(plan.summary_tokens, plan.room - _cost(view, chosen))
+    return replace(planned, plan=replace(plan, summary_tokens=summary), brought_back=tuple(chosen))
+
+
+def _cost(view: CountedView, chosen: Sequence[BroughtBack]) -> int:
+    text = render_brought_back(chosen)
+    return view.measure(Message(id="", role=Role.USER, content=(TextBlock(text=text),))) + _SLACK

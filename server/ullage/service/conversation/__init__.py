@@ -1,0 +1,1 @@
+"""Open conversations: the workspace, their state, and who is told of changes."""

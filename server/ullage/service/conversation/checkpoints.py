@@ -1,0 +1,117 @@
+"""Checkpoints: a place in a session's log to go back to or to fork from, by whatever name a person has for it."""
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from ullage.model.edits import CompactionEdit, DropEdit, Edit
+from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound
+from ullage.model.events import ContextEdited, EditReverted, Record
+from ullage.service.ports.store import SessionStore
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
+    """A place by exactly one of its names: a position in the log; an edit, with all that was done in the same action;
+    a message, archived ones, markers and notices included; a time, in Unix milliseconds or ISO 8601 (UTC unless it says
+    otherwise)."""
+
+    position: int | None = None
+    edit_id: str | None = None
+    message_id: str | None = None
+    timestamp: int | str | None = None
+
+
+def edits_at(store: SessionStore, session_id: str, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """Ids of the edits that were in force at a checkpoint, oldest first.
+
+    By time an edit counts from its own timestamp on, so that an imported transcript has its old history. Raises
+    `EditNotFound`, `MessageNotFound`, `InvalidRequest`.
+    """
+    records = store.read_edits(session_id)
+    if checkpoint.timestamp is not None:
+        until = read_time(checkpoint.timestamp)
+        return edits_in_force(record for record in records if _happened(record) <= until)
+    position = position_of(store, session_id, checkpoint)
+    places = _places(records)
+    return edits_in_force(record for record in records if places.get(record.position, record.position) <= position)
+
+
+def position_of(store: SessionStore, session_id: str, checkpoint: Checkpoint) -> int:
+    """A checkpoint's position, unless it is a time. Raises as `edits_at` does."""
+    if checkpoint.edit_id is not None:
+        return _position_of_edit(store.read_edits(session_id), checkpoint.edit_id)
+    if checkpoint.message_id is not None:
+        return _position_of_message(store, session_id, checkpoint.message_id)
+    if checkpoint.position is None:
+        raise InvalidRequest("a checkpoint needs a position, an edit, a message or a time")
+    return checkpoint.position
+
+
+def edits_in_force(records: Iterable[Record]) -> tuple[str, ...]:
+    """Ids of the edits that are made and not taken back, oldest first."""
+    made: dict[str, bool] = {}
+    for record in records:
+        match record.event:
+            case ContextEdited(edit=edit):
+                made[edit.id] = True
+            case EditReverted(edit_id=edit_id, reverted=reverted):
+                made[edit_id] = not reverted
+            case _:
+                pass
+    return tuple(edit_id for edit_id, counts in made.items() if counts)
+
+
+def read_time(timestamp: int | str) -> int:
+    """Unix milliseconds of a time that may be written in ISO 8601. Raises `InvalidRequest`."""
+    if isinstance(timestamp, int):
+        return timestamp
+    try:
+        time = datetime.fromisoformat(timestamp)
+    except ValueError:
+        raise InvalidRequest(
+            f"{timestamp!r} is no time; write Unix milliseconds or ISO 8601 (2026-11-20T09:30:00Z)"
+        ) from None
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return round(aware.timestamp() * 1000)
+
+
+def _happened(record: Record) -> int:
+    event = record.event
+    own = event.edit.timestamp if isinstance(event, ContextEdited) else 0
+    own = event.timestamp if isinstance(event, EditReverted) else own
+    return own or record.timestamp
+
+
+def _places(records: Collection[Record]) -> dict[int, int]:
+    """For the record of each edit the position at which its whole action was done."""
+    edits = {record.position: record.event.edit for record in records if isinstance(record.event, ContextEdited)}
+    last = {edit.id: position for position, edit in edits.items()}
+    return {position: last.get(edit.part_of or edit.id, position) for position, edit in edits.items()}
+
+
+def _position_of_edit(records: Collection[Record], edit_id: str) -> int:
+    places = _places(records)
+    for record in records:
+        if isinstance(record.event, ContextEdited) and record.event.edit.id == edit_id:
+            return places[record.position]
+    raise EditNotFound(f"no edit {edit_id!r} was ever made in this session; context/history lists them")
+
+
+def _position_of_message(store: SessionStore, session_id: str, message_id: str) -> int:
+    found = store.find_message(session_id, message_id)
+    if found is not None:
+        return found.position
+    for record in store.read_edits(session_id):
+        if isinstance(record.event, ContextEdited) and _inserted(record.event.edit) == message_id:
+            return record.position
+    raise MessageNotFound(f"no message {message_id!r} in this session; context/messages lists their ids")
+
+
+def _inserted(edit: Edit) -> str | None:
+    """The id of the marker or notice that an edit puts into the context."""
+    match edit:
+        case CompactionEdit(marker=message) | DropEdit(notice=message):
+            return message.id
+        case _:
+            return None

@@ -1,0 +1,23 @@
+"""All ports together, as the composition root hands them in."""
+
+from msgspec import Struct
+
+from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
+from ullage.service.ports.store import SessionStore
+from ullage.service.ports.world import Clock, CommandRunner, Ids, ProjectFiles
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """What the composition root puts in."""
+
+    store: SessionStore
+    catalog: Catalog
+    clock: Clock
+    ids: Ids
+    summarizer: Summarizer
+    providers: Providers
+    toolbox: Toolbox
+    prices: Prices
+    prompts: SummaryPrompts
+    commands: CommandRunner
+    project_files: ProjectFiles

@@ -1,0 +1,1 @@
+"""Who writes a summary, and how it is prepared ahead."""

@@ -1,0 +1,80 @@
+"""The tool calls of an answer: announced, permitted, made, and their results appended, whatever becomes of them."""
+
+import asyncio
+from collections.abc import Sequence
+
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolStatus
+from ullage.service.ports.models import ToolOutcome
+from ullage.service.sessions import append
+from ullage.service.turns.permission import permitted
+from ullage.service.turns.turn import Turn
+from ullage.transcript.answer import PartialAnswer
+
+_CANCELLED = "[Cancelled before the tool returned.]"
+_REFUSED = "[The person did not permit this tool call.]"
+_UNREADABLE = "The tool call's input could not be read: "
+
+
+async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
+    """Runs the calls one after another and appends their results as one message, cancelled ones included."""
+    uses = tuple(answer.tool_uses)
+    results: list[ToolResultBlock] = []
+    try:
+        for use in uses:
+            result = await _use_tool(turn, use, answer)
+            results.append(result)
+    finally:
+        results += unmade(uses[len(results) :])
+        await append(turn.workspace, turn.session_id, [results_message(turn, results)], None)
+
+
+def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
+    """What stands for the results of calls that are not made: no request may leave a call without one."""
+    return [_result(use, ToolOutcome(text=_CANCELLED, is_error=True)) for use in uses]
+
+
+def results_message(turn: Turn, results: Sequence[ToolResultBlock]) -> Message:
+    """The results as the message that follows the answer."""
+    ids, clock = turn.workspace.ports.ids, turn.workspace.ports.clock
+    return Message(id=ids.new("m"), role=Role.USER, content=tuple(results), timestamp=clock.now())
+
+
+async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> ToolResultBlock:
+    about = turn.workspace.ports.toolbox.describe(use)
+    call = ToolCall(
+        tool_call_id=use.id,
+        title=about.title,
+        kind=about.kind,
+        status=ToolStatus.PENDING,
+        locations=about.locations,
+        raw_input=use.input,
+    )
+    turn.tell(call)
+    try:
+        result = answer.results.get(use.id) or _result(use, await _outcome(turn, use, call, answer))
+    except asyncio.CancelledError:
+        turn.tell(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.FAILED))
+        raise
+    status = ToolStatus.FAILED if result.is_error else ToolStatus.COMPLETED
+    text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
+    content = (ToolContent(content=TextContent(text=text)),)
+    turn.tell(ToolCallUpdate(tool_call_id=use.id, status=status, content=content))
+    return result
+
+
+async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: PartialAnswer) -> ToolOutcome:
+    toolbox = turn.workspace.ports.toolbox
+    if use.id in answer.faults:
+        return ToolOutcome(text=_UNREADABLE + answer.faults[use.id], is_error=True)
+    if toolbox.describe(use).needs_permission and not await permitted(turn.workspace, turn.session_id, use, call):
+        return ToolOutcome(text=_REFUSED, is_error=True)
+    turn.tell(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
+    return await toolbox.run(turn.session_id, turn.session.transcript.cwd, use)
+
+
+def _result(use: ToolUseBlock, outcome: ToolOutcome) -> ToolResultBlock:
+    return ToolResultBlock(
+        tool_use_id=use.id, content=(TextBlock(text=outcome.text),) if outcome.text else (), is_error=outcome.is_error
+    )

@@ -1,0 +1,1 @@
+"""Chooses what a summary says."""

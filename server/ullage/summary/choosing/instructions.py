@@ -1,0 +1,53 @@
+"""Standing instructions: what a project or a person told the agent once and for all, outside the conversation."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ullage.agents.calls import ToolCall
+from ullage.model.blocks import TextBlock
+from ullage.model.message import Message, Role
+from ullage.redaction.clean import clean
+from ullage.summary.choosing.items import Item, Section
+from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.excerpts import head_and_tail, prose
+
+# The files that agents read them from.
+_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONVENTIONS.md", ".cursorrules", "copilot-instructions.md")
+_NAMES = "|".join(re.escape(name) for name in _FILES)
+_INSERTED = re.compile(
+    rf"<user_instructions>(.{{0,20000}}?)</user_instructions>"
+    rf"|<system-reminder>(?=.{{0,2000}}?(?:claudeMd|{_NAMES}))(.{{0,20000}}?)</system-reminder>",
+    re.DOTALL,
+)
+_LIMIT = 24_000
+# Shorter ones are headings.
+_SHORTEST = 20
+
+
+def instructions_of(
+    messages: Sequence[Message], indices: Sequence[int], kept: frozenset[str], calls: Sequence[ToolCall]
+) -> Iterator[Item]:
+    """Their sentences, as inserted into archived messages or as read last from their files."""
+    for message, index in zip(messages, indices, strict=True):
+        if message.role is Role.USER and message.id not in kept:
+            for block in message.content:
+                if isinstance(block, TextBlock) and "</" in block.text:
+                    for match in _INSERTED.finditer(head_and_tail(block.text, _LIMIT)):
+                        yield from _items(match[1] or match[2], index)
+    newest = {call.path: call for call in calls if call.path.endswith(_FILES) and call.result and not call.failed}
+    for call in newest.values():
+        yield from _items(call.result, call.result_index)
+
+
+def _items(text: str, index: int) -> Iterator[Item]:
+    for order, piece in enumerate(prose(clean(head_and_tail(text, _LIMIT)))):
+        if len(piece) >= _SHORTEST:
+            yield Item(
+                section=Section.INSTRUCTIONS,
+                text=piece,
+                index=index,
+                order=order,
+                anchors=find_anchors(piece),
+                value=1.0,
+                scale=0.2,
+            )

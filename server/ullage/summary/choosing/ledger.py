@@ -1,0 +1,198 @@
+"""The artifact ledger: collected from tool calls, merged over compactions, fitted to a budget."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from ullage.model.artifacts import (
+    ArtifactLedger,
+    CommandArtifact,
+    FileAction,
+    FileArtifact,
+    IdentifierArtifact,
+    Outcome,
+)
+from ullage.model.marker import render_ledger
+from ullage.model.message import Message
+from ullage.summary.checks import MANY, Check, checked, go_on
+from ullage.summary.choosing.weights import Mention, count_mentions, weigh
+from ullage.summary.reading.anchors import is_path
+from ullage.summary.reading.excerpts import clip
+from ullage.summary.reading.history import Excerpt, History, Source, read_history
+from ullage.summary.reading.reader import Reader
+from ullage.tokens.counter import TokenCounter
+
+# More than these no budget has room for; they bound what is merged and ranked.
+MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
+_CONTEXT_LIMIT = 150
+_STRENGTH = {action: rank for rank, action in enumerate(FileAction)}
+Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
+_A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
+
+
+def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
+    """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
+    history = read_history(messages, indices, Reader())
+    mentions = count_mentions(history.excerpts)
+    return collect_from(history, mentions, weigh(mentions))
+
+
+def collect_from(
+    history: History, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
+) -> ArtifactLedger:
+    """As `collect`, for a history that was read and weighed already."""
+    return _ranked(
+        _files(history, check),
+        _commands(history),
+        _identifiers(history, mentions, weights, check),
+    )
+
+
+def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
+    """Both together: what the newer one says of the same thing wins, counts add up."""
+    return _ranked(
+        (*old.files, *new.files),
+        (*old.commands, *new.commands),
+        (*old.identifiers, *new.identifiers),
+    )
+
+
+def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> ArtifactLedger:
+    """The most important part of `ledger` whose rendering counts at most `budget_tokens`."""
+    order = _interleaved(ledger)
+
+    def cost(chosen: int) -> int:
+        return counter.count(render_ledger(_only(order[:chosen])))
+
+    # More artifacts take more room but for their common folder, which the search may meet anywhere.
+    chosen = bisect_right(range(min(len(order), budget_tokens)), budget_tokens, key=lambda last: cost(last + 1))
+    while chosen and cost(chosen) > budget_tokens:
+        chosen -= max(1, chosen // 16)
+    return _only(order[:chosen])
+
+
+def _interleaved(ledger: ArtifactLedger) -> list[Artifact]:
+    """Best first: two files to each command, and identifiers last, since the summary quotes them, too."""
+    files = zip_longest(ledger.files[::2], ledger.files[1::2])
+    rows = zip_longest(files, ledger.commands, fillvalue=None)
+    flat = (entry for pair, command in rows for entry in (*(pair or ()), command))
+    return [*(artifact for artifact in flat if artifact is not None), *ledger.identifiers]
+
+
+def _only(artifacts: Sequence[Artifact]) -> ArtifactLedger:
+    return ArtifactLedger(
+        files=tuple(entry for entry in artifacts if isinstance(entry, FileArtifact)),
+        commands=tuple(entry for entry in artifacts if isinstance(entry, CommandArtifact)),
+        identifiers=tuple(entry for entry in artifacts if isinstance(entry, IdentifierArtifact)),
+    )
+
+
+def _ranked(
+    files: Iterable[FileArtifact], commands: Iterable[CommandArtifact], identifiers: Iterable[IdentifierArtifact]
+) -> ArtifactLedger:
+    """Each list without repetitions (later entries win), most important first."""
+    names = _fold(identifiers, lambda item: item.name, _join_identifiers)
+    newest = max((item.last_index for item in names), default=0) or 1
+    return ArtifactLedger(
+        files=_best(_fold(files, lambda file: file.path, _join_files), _file_rank, MAX_FILES),
+        commands=_best(_fold(commands, lambda item: item.command, _join_commands), _command_rank, MAX_COMMANDS),
+        identifiers=_best(
+            names, lambda item: math.log2(1 + item.times) + 2 * item.last_index / newest, MAX_IDENTIFIERS
+        ),
+    )
+
+
+def _best(entries: Iterable[_A], rank: Callable[[_A], float], most: int) -> tuple[_A, ...]:
+    return tuple(sorted(entries, key=rank, reverse=True)[:most])
+
+
+def _file_rank(file: FileArtifact) -> float:
+    # One change outweighs any reading; within either, the latest first.
+    return file.last_index + (0.0 if file.action is FileAction.READ else 1e9)
+
+
+def _command_rank(command: CommandArtifact) -> float:
+    return command.last_index + 1e9 * (command.is_test + (command.outcome is Outcome.FAILED))
+
+
+def _fold(entries: Iterable[_A], key: Callable[[_A], str], join: Callable[[_A, _A], _A]) -> list[_A]:
+    folded: dict[str, _A] = {}
+    for entry in entries:
+        name = key(entry)
+        folded[name] = join(folded[name], entry) if name in folded else entry
+    return list(folded.values())
+
+
+def _join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
+    created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
+    stays = old.action if new.action is FileAction.READ or created else new.action
+    return replace(new, action=stays, times=old.times + new.times)
+
+
+def _join_commands(old: CommandArtifact, new: CommandArtifact) -> CommandArtifact:
+    return replace(new, times=old.times + new.times)
+
+
+def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> IdentifierArtifact:
+    return replace(new, times=old.times + new.times, context=new.context or old.context)
+
+
+def _files(history: History, check: Check) -> Iterator[FileArtifact]:
+    for call, touches in checked(zip(history.calls, history.touches, strict=True), check):
+        for path, action in touches:
+            shown = path.removeprefix("./")
+            yield FileArtifact(path=shown, action=action, last_index=call.index)
+
+
+def _commands(history: History) -> Iterator[CommandArtifact]:
+    for run in history.runs:
+        if not run.looks:
+            yield CommandArtifact(
+                command=run.command,
+                outcome=run.outcome,
+                is_test=run.is_test,
+                detail=run.detail,
+                last_index=run.index,
+            )
+
+
+def _identifiers(
+    history: History, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check
+) -> list[IdentifierArtifact]:
+    spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
+    best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
+    contexts = _contexts(history.excerpts, frozenset(best), check)
+    return [
+        IdentifierArtifact(
+            name=name,
+            context=contexts.get(name, ""),
+            times=mentions[name].said + mentions[name].called + mentions[name].seen,
+            last_index=mentions[name].last_index,
+        )
+        for name in best
+    ]
+
+
+def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
+    """For each name the words it stood in last, prose before code."""
+    contexts: dict[str, str] = {}
+    missing = set(names)
+    order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))
+    for excerpt in checked(order, check, MANY):
+        if not missing.isdisjoint(excerpt.anchors):
+            for name in missing.intersection(excerpt.anchors):
+                contexts[name] = _around(excerpt.text, name)
+            missing.difference_update(excerpt.anchors)
+    return contexts
+
+
+def _around(text: str, name: str) -> str:
+    flat = " ".join(text.split())
+    at = max(flat.find(name), 0)
+    start = max(0, at - _CONTEXT_LIMIT // 2)
+    start = flat.find(" ", start, at) + 1 or start if start else 0
+    return clip(flat[start : start + _CONTEXT_LIMIT], _CONTEXT_LIMIT)

@@ -1,0 +1,69 @@
+"""What old messages are worth verbatim, between the summary and the tail."""
+
+from collections.abc import Iterator, Sequence
+
+from ullage.agents.calls import result_text
+from ullage.agents.commands import fenced_command
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import encode_json
+from ullage.model.message import Message, Role
+from ullage.summary.checks import Check
+from ullage.summary.reading.excerpts import head_and_tail
+from ullage.summary.reading.history import typed_text
+from ullage.summary.reading.reader import Reader
+
+# A person's own words are few and not to be had again; what tools returned can be asked for.
+_PROMPT, _REFERRED = 3.0, 2.0
+# With as many names that the tail still uses, a result is worth half of what it can be.
+_HALF = 3
+_READ_AT_MOST = 8_000
+
+
+class Judge:
+    """Judges messages before a `tail`: a person's own words, and results whose names the agent's messages of the tail
+    still use. What holds a secret may not stay: nobody asked for it to, and a summary would leave the secret out."""
+
+    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
+        self._reader = reader
+        self._check = check
+        self._messages = messages
+        said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
+        self._used = frozenset(name for message in said for name in _names(reader, message))
+
+    def worth(self, group: range) -> float:
+        """From 0 (a summary says it as well) to 5."""
+        self._check()
+        prompts = any(_is_prompt(self._messages, place) for place in group)
+        names = (name for place in group for name in _names(self._reader, self._messages[place]))
+        shared = len(self._used.intersection(names))
+        return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
+
+    def may_stay(self, group: range) -> bool:
+        """Whether no secret is in it."""
+        self._check()
+        return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
+
+
+def _names(reader: Reader, message: Message) -> tuple[str, ...]:
+    return reader.names(head_and_tail("\n".join(_texts(message)), _READ_AT_MOST))
+
+
+def _is_prompt(messages: Sequence[Message], place: int) -> bool:
+    message = messages[place]
+    if message.role is not Role.USER or message.compaction or not typed_text(message):
+        return False
+    return place == 0 or not fenced_command(messages, place - 1)
+
+
+def _holds_secret(reader: Reader, message: Message) -> bool:
+    text = "\n".join(_texts(message))
+    return reader.redact(text) != text
+
+
+def _texts(message: Message) -> Iterator[str]:
+    yield message.text
+    for block in message.content:
+        if isinstance(block, ToolResultBlock):
+            yield result_text(block)
+        elif isinstance(block, ToolUseBlock):
+            yield encode_json(block.input).decode()

@@ -1,0 +1,107 @@
+"""Where the work stands: the newest plan, the last test run and commit, the files changed last, what is next."""
+
+import re
+from collections.abc import Iterator
+
+from ullage.agents.calls import ToolCall
+from ullage.model.artifacts import FileAction
+from ullage.model.json_values import JsonObject, as_objects, as_text
+from ullage.redaction.clean import clean
+from ullage.summary.choosing.items import Item, Section
+from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.excerpts import clip, lines
+from ullage.summary.reading.history import History, Source
+
+_DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
+_ENTRY_LIMIT = 240
+# A list in Markdown; in what is written into files only with its mark, since "[x]" stands in code, too.
+_SAID_ENTRY = re.compile(r"^(?:[-*] )?\[([ xX])\] (\S.*)$", re.MULTILINE)
+_WRITTEN_ENTRY = re.compile(r"^[-*] \[([ xX])\] (\S.*)$", re.MULTILINE)
+_FEWEST_ENTRIES = 2
+# As many files as other products read again after a compaction.
+RECENT_FILES = 5
+_TOUCHED_KEYS = ("new_string", "new_str", "content", "file_text", "insert_text", "new_text", "patch", "input", "diff")
+_TOUCHED_LINES, _TOUCHED_LIMIT = 3, 200
+
+
+def plan_of(history: History) -> list[Item]:
+    """The newest list of things to do, from a to-do tool or a checklist in Markdown."""
+    index, entries = _checklist(history)
+    for call in reversed(history.calls):
+        if call.index < index:
+            break
+        if todos := _todos(call):
+            index, entries = call.index, todos
+            break
+    return [_item(Section.PLAN, f"{status}: {text}", index) for status, text in entries]
+
+
+def state_of(history: History) -> Iterator[Item]:
+    """The last test run and the last commit."""
+    tests = commits = None
+    for run in history.runs:
+        if run.is_test:
+            tests = run
+        elif run.command.startswith("git commit"):
+            commits = run
+    for run, what in ((tests, "Last test run"), (commits, "Last commit")):
+        if run:
+            detail = f": {run.detail}" if run.detail else ""
+            yield _item(Section.STATE, f"{what}: `{run.command}` {run.outcome.value}{detail}", run.index)
+
+
+def recent_of(history: History) -> Iterator[Item]:
+    """The files that were changed last, each with the lines that were written into it last."""
+    seen: set[str] = set()
+    for call, touches in zip(reversed(history.calls), reversed(history.touches), strict=True):
+        for path, action in touches:
+            if action in (FileAction.CREATED, FileAction.MODIFIED) and path not in seen:
+                if len(seen) == RECENT_FILES:
+                    return
+                seen.add(path)
+                yield _item(Section.RECENT, _touched(path, call), call.index)
+
+
+def next_of(history: History) -> Iterator[Item]:
+    """What the agent said last."""
+    said = [piece for piece in history.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
+    for piece in said[-3:]:
+        if piece.index == said[-1].index:
+            yield _item(Section.NEXT, piece.text, piece.index)
+
+
+def _touched(path: str, call: ToolCall) -> str:
+    written = next((text for key in _TOUCHED_KEYS if isinstance(text := call.input.get(key), str) and text), "")
+    shown = lines(clean(written or call.command), 4_000)[:_TOUCHED_LINES]
+    quoted = clip(" ".join(shown), _TOUCHED_LIMIT).replace("`", "'")
+    return f"{path}: `{quoted}`" if quoted else path
+
+
+def _checklist(history: History) -> tuple[int, list[tuple[str, str]]]:
+    """The newest message's checklist, and that message's index (-1: there is none)."""
+    index, found = -1, list[tuple[str, str]]()
+    for excerpt in reversed(history.excerpts):
+        if excerpt.index != index:
+            if len(found) >= _FEWEST_ENTRIES:
+                break
+            index, found = excerpt.index, []
+        if excerpt.source is not Source.RESULT and "[" in excerpt.text:
+            pattern = _SAID_ENTRY if excerpt.source is Source.AGENT else _WRITTEN_ENTRY
+            entries = [("open" if match[1] == " " else "done", match[2]) for match in pattern.finditer(excerpt.text)]
+            found[:0] = entries
+    return (index, found) if len(found) >= _FEWEST_ENTRIES else (-1, [])
+
+
+def _todos(call: ToolCall) -> list[tuple[str, str]]:
+    """Status and text of each entry, from Claude Code's, trae's and Codex's to-do tools."""
+    entries = as_objects(call.input.get("todos") or call.input.get("plan") or call.input.get("items"))
+    texts = [(as_text(entry.get("status")) or "pending", _todo_text(entry)) for entry in entries]
+    return [(_DONE.get(status, status), clip(clean(text), _ENTRY_LIMIT)) for status, text in texts if text]
+
+
+def _todo_text(entry: JsonObject) -> str:
+    return as_text(entry.get("content") or entry.get("step") or entry.get("text") or entry.get("title"))
+
+
+def _item(section: Section, text: str, index: int) -> Item:
+    return Item(section=section, text=text, index=index, anchors=find_anchors(text))

@@ -1,0 +1,1 @@
+"""Reads archived messages into excerpts, runs and names."""

@@ -1,0 +1,212 @@
+"""A stretch of conversation, read once: who said what, in pieces short enough to quote, and the tool calls."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Any, cast
+
+from msgspec import Struct
+
+from ullage.agents.calls import ToolCall, tool_calls
+from ullage.agents.commands import fenced_command
+from ullage.agents.shell import Touch, without_cd
+from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
+from ullage.model.json_values import as_list, as_object
+from ullage.model.message import Message, Role
+from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.reading.excerpts import GAP
+from ullage.summary.reading.reader import CALL_LIMIT, Piece, Reader
+from ullage.summary.reading.runs import Run, runs_of
+from ullage.summary.reading.touches import touches_of
+
+_CONTINUED = "This session is being continued from a previous conversation"
+_SYNTHETIC = re.compile(
+    r"\s*(?:<(?:local-command|command-(?:name|message|args)|task-notification|ide_\w+|bash-(?:input|stdout|stderr))"
+    r"|\[Request interrupted|Caveat:)"
+)
+_INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
+_REQUEST_LIMIT = 24_000
+# Shorter inputs are switches and single words.
+_SHORTEST = 16
+_SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
+# Inputs that say how rather than what; paths are the group's name already.
+_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command", "todos", "plan")
+# What an edit takes out of a file no longer stands there.
+_REPLACED = ("old_string", "old_str", "old_text")
+# Between the pieces of two texts of one message: they are no neighbours.
+_APART = 10
+
+
+class Source(StrEnum):
+    """Who an excerpt comes from."""
+
+    AGENT = "agent"
+    THINKING = "thinking"
+    CALL = "call"
+    RESULT = "result"
+
+
+class Excerpt(Struct, frozen=True, kw_only=True):
+    """A piece of a message. `order` is its place among the message's pieces, `group` says where it stood
+    (a file, a command), empty for what was said."""
+
+    text: str
+    index: int
+    order: int = 0
+    source: Source
+    anchors: tuple[str, ...]
+    group: str = ""
+
+
+class UserRequest(Struct, frozen=True, kw_only=True):
+    """What the user wrote, verbatim but for secrets; `kept` when the message stays in the context anyway."""
+
+    text: str
+    index: int
+    kept: bool
+
+
+class History(Struct, frozen=True, kw_only=True):
+    """All of a stretch: indexes are those of the transcript. `kept` are the pieces of messages that stay verbatim,
+    `excerpts` those of the others; `touches` says of each of the `calls` what it does to which files."""
+
+    first_index: int
+    end_index: int
+    requests: tuple[UserRequest, ...]
+    excerpts: tuple[Excerpt, ...]
+    kept: tuple[Excerpt, ...]
+    calls: tuple[ToolCall, ...]
+    touches: tuple[tuple[Touch, ...], ...]
+    runs: tuple[Run, ...]
+
+
+def read_history(
+    messages: Sequence[Message],
+    indices: Sequence[int],
+    reader: Reader,
+    kept: Sequence[str] = (),
+    check: Check = go_on,
+) -> History:
+    """Reads messages in one pass; texts are cleaned of secrets. Raises what `check` raises, asked at every text."""
+    calls = tool_calls(messages, indices)
+    stays = frozenset(kept)
+    spoken = _spoken(checked(messages, check), indices, reader)
+    called = [piece for number, call in enumerate(calls) for piece in _of_call(call, number, reader, check)]
+    pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
+    staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
+    return History(
+        first_index=indices[0] if indices else 0,
+        end_index=indices[-1] + 1 if indices else 0,
+        requests=tuple(_requests(messages, indices, stays, reader, check)),
+        excerpts=tuple(piece for piece in pieces if piece.index not in staying),
+        kept=tuple(piece for piece in pieces if piece.index in staying),
+        calls=tuple(calls),
+        touches=tuple(_touches(call, reader) for call in checked(calls, check)),
+        runs=tuple(runs_of(checked(calls, check), reader)),
+    )
+
+
+def _requests(
+    messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str], reader: Reader, check: Check
+) -> Iterator[UserRequest]:
+    for position, message in enumerate(checked(messages, check)):
+        if message.role is not Role.USER or message.compaction or _is_output(messages, position):
+            continue
+        text = typed_text(message)
+        if text and not text.startswith(_CONTINUED):
+            yield UserRequest(text=reader.clean(_bounded(text)), index=indices[position], kept=message.id in stays)
+
+
+def typed_text(message: Message) -> str:
+    """What the person typed: without what editors and agents put in; empty for what only they wrote."""
+    texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
+    linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
+    return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
+
+
+def _without_inserted(text: str) -> str:
+    bounded = _bounded(text)
+    return _INSERTED.sub("", bounded) if "</" in bounded else bounded
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= _REQUEST_LIMIT:
+        return text
+    return text[: _REQUEST_LIMIT // 2] + GAP + text[-_REQUEST_LIMIT // 2 :]
+
+
+def _is_output(messages: Sequence[Message], position: int) -> bool:
+    return position > 0 and bool(fenced_command(messages, position - 1))
+
+
+def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader) -> Iterator[Excerpt]:
+    for position, message in enumerate(messages):
+        index = indices[position]
+        if message.role is Role.ASSISTANT:
+            for block in message.content:
+                if isinstance(block, TextBlock):
+                    yield from _numbered(reader.said(block.text), index, Source.AGENT)
+                elif isinstance(block, ThinkingBlock):
+                    yield from _numbered(reader.said(block.thinking), index, Source.THINKING)
+        elif message.role is Role.USER and message.text.startswith(_CONTINUED):
+            yield from _numbered(reader.said(message.text), index, Source.AGENT)
+
+
+def _of_call(call: ToolCall, number: int, reader: Reader, check: Check) -> Iterator[Excerpt]:
+    """The pieces of the call of this number among all, and those of its result. Their order tells calls apart."""
+    group = reader.clean(group_of(call, reader))
+    first = order = number * CALL_LIMIT
+    for text in checked(_written(call), check):
+        pieces = reader.called(text)
+        for piece in _numbered(pieces, call.index, Source.CALL, group, order + 1):
+            if len(piece.text) >= _SHORTEST and piece.text not in group:
+                yield piece
+        order += len(pieces) + _APART
+    check()
+    if call.result:
+        yield from _numbered(reader.shown(call.result), call.result_index, Source.RESULT, group, first)
+
+
+def _numbered(
+    pieces: Iterable[Piece], index: int, source: Source, group: str = "", first: int = 0
+) -> Iterator[Excerpt]:
+    for order, piece in enumerate(pieces, start=first):
+        yield Excerpt(text=piece.text, index=index, order=order, source=source, group=group, anchors=piece.anchors)
+
+
+def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
+    return tuple((reader.clean(path), action) for path, action in touches_of(call, reader))
+
+
+def _written(call: ToolCall) -> Iterator[str]:
+    """The texts an agent wrote as a call's input."""
+    if call.command:
+        yield without_cd(call.command)[0]
+        return
+    for key, value in call.input.items():
+        if key not in _NOT_QUOTED and key not in _REPLACED:
+            yield from _strings(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in as_object(cast("Any", value)).values():
+            yield from _strings(inner)
+    else:
+        for inner in as_list(value):
+            yield from _strings(inner)
+
+
+def group_of(call: ToolCall, reader: Reader) -> str:
+    """What a call is about, in a few words: its file, or its command's first line."""
+    if call.command:
+        return "$ " + reader.command(call.command).first
+    return call.path or f"{call.name} {_subject(call, reader)}".strip()
+
+
+def _subject(call: ToolCall, reader: Reader) -> str:
+    """What a call without a file is about: the address, query or pattern it was given."""
+    values = (call.input.get(key) for key in _SUBJECT_KEYS)
+    return next((reader.clean(value.split("\n", 1)[0])[:80] for value in values if isinstance(value, str)), "")

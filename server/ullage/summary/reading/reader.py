@@ -1,0 +1,70 @@
+"""Reads the texts of a conversation for summaries, and remembers what it made of them.
+
+Most of a history is read more than once: by the next try at a budget, by the compaction after a preview or a cancelled
+one, and wherever an agent was shown a file again. What is remembered depends on the text alone, so nothing ever has to
+be taken back.
+"""
+
+from functools import partial
+
+from msgspec import Struct
+
+from ullage.agents.commands import FENCE
+from ullage.model.artifacts import Outcome
+from ullage.redaction.clean import clean, redact
+from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.commands import read_command
+from ullage.summary.reading.excerpts import RESULT_LIMIT, blocks, head_and_tail, prose
+from ullage.summary.reading.outcomes import judge, telling
+from ullage.summary.reading.remembered import ROOM, Remembered
+
+# An agent's inputs are its own words; it is shown more than it writes.
+CALL_LIMIT = 12_000
+
+
+class Piece(Struct, frozen=True, kw_only=True):
+    """Text short enough to quote, clean of secrets, with its anchors."""
+
+    text: str
+    anchors: tuple[str, ...]
+
+
+class Reader:
+    """One for all sessions, bounded by `room` characters of each kind of text. Any thread may use it."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.clean = Remembered(clean, room)
+        self.redact = Remembered(redact, room)
+        self.command = Remembered(read_command, room)
+        self.names = Remembered(find_anchors, room)
+        self.said = Remembered(self._read_prose, room)
+        self._called = Remembered(partial(self._read_lines, CALL_LIMIT), room)
+        self._shown = Remembered(partial(self._read_lines, RESULT_LIMIT), room)
+        self._ends = {failed: Remembered(partial(_read_end, failed), room) for failed in (None, False, True)}
+
+    def called(self, text: str) -> tuple[Piece, ...]:
+        """The pieces of what an agent wrote as a call's input."""
+        return self._called(head_and_tail(text, CALL_LIMIT))
+
+    def shown(self, text: str) -> tuple[Piece, ...]:
+        """The pieces of what a tool returned."""
+        return self._shown(head_and_tail(text, RESULT_LIMIT))
+
+    def end(self, output: str, failed: bool | None) -> tuple[Outcome, str]:
+        """How a command ended and the line of its output that tells most; `failed` is what its tool reported."""
+        return self._ends[failed](telling(output))
+
+    def _read_prose(self, text: str) -> tuple[Piece, ...]:
+        cleaned = clean(text)
+        return self._pieces(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned))
+
+    def _read_lines(self, limit: int, text: str) -> tuple[Piece, ...]:
+        return self._pieces(blocks(clean(text), limit))
+
+    def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
+        return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
+
+
+def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
+    outcome, detail = judge(output, failed)
+    return outcome, clean(detail)
