@@ -82,6 +82,7 @@ def test_inspecting_an_unknown_session_is_an_error_in_one_line(tmp_path: Path) -
 
 
 def _handshake() -> bytes:
-    initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+    capabilities: dict[str, str] = {}
+    initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": capabilities}}
     shutdown = {"jsonrpc": "2.0", "id": 2, "method": "shutdown"}
     return frame(initialize) + frame(shutdown) + frame({"jsonrpc": "2.0", "method": "exit"})
