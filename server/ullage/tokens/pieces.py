@@ -1,8 +1,8 @@
-"""Cutting text where a tokenizer never joins tokens, so that the pieces' counts sum to the count of the whole.
+r"""Cutting text where a tokenizer never joins tokens, so that the pieces' counts sum to the count of the whole.
 
 Byte-level BPE first splits text by a pattern; the patterns of cl100k and o200k (and of llama3, qwen3, glm4, kimi,
 deepseek, mistral_v3, gemma) never match across a newline that is followed by neither whitespace nor `/` (o200k lets
-punctuation take following `\\r`, `\\n` and `/` with it).
+punctuation take following `\r`, `\n` and `/` with it).
 """
 
 import re
