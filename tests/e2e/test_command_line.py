@@ -1,4 +1,4 @@
-"""The command line as programs and people use it, through the real process."""
+"""The command line as programs and users use it, run as a real process."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from support.provider_rules import anthropic_violations, openai_violations
 
 KEYS = {"messages", "used", "size", "source", "edits", "compaction"}
 RULES = {"anthropic": anthropic_violations, "openai": openai_violations}
-# Port 9 is for discarding, and nobody listens there.
+# Port 9 is the discard port. No program listens there.
 NOWHERE = "http://127.0.0.1:9"
 NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 

@@ -1,4 +1,4 @@
-"""Sessions that an agent behind the proxy keeps: its window counts, and nothing here edits what it holds."""
+"""Sessions that an agent behind the proxy holds: the agent's window counts, and Ullage makes no edit in them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from ullage.model.events import AgentAttached
 
 
 def attach(client: TestClient, session_id: str, window: int | None) -> None:
-    """An agent says that it keeps the session from here on."""
+    """Marks the session as one that an agent holds from now on."""
     told = AgentAttached(agent="toy", session_id="a-1", window=window)
     client.workspace.record(client.workspace.session(session_id), told)
 

@@ -1,4 +1,4 @@
-"""What a session has cost: told where every price is known, and the same after a restart."""
+"""The cost of a session is given if every price is known, and is the same after a restart."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from support.workspace import LARGE_MODEL, SMALL_MODEL, CountingIds, TestClient,
 from ullage.model.settings import Settings, SummarySettings
 
 USAGE = {"input_tokens": 1_000, "cache_read_input_tokens": 2_000, "output_tokens": 100}
-# 1,000 at 2 dollars a million, 2,000 at half a dollar, 100 at 10 dollars.
+# Dollars: 1,000 tokens at 2 dollars a million, 2,000 at half a dollar, 100 at 10 dollars.
 ONCE = 0.004
 
 

@@ -1,4 +1,4 @@
-"""Two processes on one store: what one does to a session that the other has open, the other tells a moment later."""
+"""Two processes on one store: if one changes a session that the other has open, the other soon publishes the change."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ SETTINGS = Settings(model="gpt-4o", summary=SummarySettings(writer="offline"))
 
 
 class Two:
-    """The one who writes, and the one who looks, with what its listener was told."""
+    """A writing process and a reading process, with the events that the reader's listener got."""
 
     def __init__(self, writer: Workspace, looker: Workspace) -> None:
         self.writer = writer

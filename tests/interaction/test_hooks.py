@@ -1,4 +1,4 @@
-"""A person's own programs around a compaction: they may stop it or add to it, and never break it."""
+"""Hooks, a user's own programs around a compaction, may stop it or add instructions, and never break it."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ HOOKS = HookSettings(pre_compact=("pre",), post_compact=("post",))
 
 
 class Listening(OfflineSummarizer):
-    """The offline summariser, remembering what it was asked to keep."""
+    """The offline summarizer, which records the focus it was given."""
 
     def __init__(self) -> None:
         self.focuses: list[str] = []
@@ -45,7 +45,7 @@ def answer(**said: Any) -> CommandOutcome:
 
 
 async def all_told(client: TestClient) -> None:
-    """Waits for the hooks that run behind compactions."""
+    """Waits for the hooks that run after compactions."""
     await asyncio.wait_for(asyncio.gather(*client.workspace.background), PATIENCE)
 
 

@@ -1,4 +1,4 @@
-"""Summaries by a model that plays a script: what it is asked, what is told, and what becomes of a bad answer."""
+"""Summaries by a model that plays a script: the request, the published updates, and the result of a bad answer."""
 
 import asyncio
 from typing import Any
@@ -20,7 +20,7 @@ LIMIT = 5_529
 
 
 def meet(text: str, summary: SummarySettings = LATE, **settings: Any) -> tuple[TestClient, Listening]:
-    """A client whose sessions talk to a model that plays this script."""
+    """Returns a client whose sessions use a model that plays this script, and the provider."""
     provider = Listening(text)
     return build_test_client(settings=Settings(summary=summary, **settings), live=provider.live()), provider
 
@@ -31,7 +31,7 @@ def notices(client: TestClient) -> list[tuple[str, str]]:
 
 
 async def compacted(client: TestClient) -> Any:
-    """The marker of a session that was filled until it compacted by itself."""
+    """Fills a session until it is compacted automatically, and returns the marker."""
     session_id = await fill(client, exchanges=UNTIL_DUE - 1)
     await exchange(client, session_id, UNTIL_DUE)
     entries = await client.entries(session_id)
@@ -41,7 +41,7 @@ async def compacted(client: TestClient) -> Any:
 
 
 def wrote(marker: Any) -> str:
-    """Who wrote a summary; what is the default is not sent."""
+    """Returns the summarizer of a marker. The default is not sent, so it is filled in here."""
     return marker.get("summarizer", "offline")
 
 

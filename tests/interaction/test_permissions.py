@@ -1,4 +1,4 @@
-"""Tool calls that need a permission: asked once, always, or never where nobody can be asked."""
+"""Tool calls that need a permission are asked about once, allowed always, or refused if the client cannot be asked."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ CALLS_TWICE = 'tool: look {"at": 1}\n---\ntool: look {"at": 2}\n---\nsay: Done.\
 
 
 class Looker(NoTools):
-    """One tool of a kind that needs a permission."""
+    """A toolbox with one tool that needs a permission."""
 
     def __init__(self, kind: ToolKind = ToolKind.READ) -> None:
         self.calls = 0
@@ -30,7 +30,7 @@ class Looker(NoTools):
 
 
 class Person:
-    """Answers the same every time; None thinks for ever."""
+    """A user who always gives the same answer. With None the user never answers."""
 
     def __init__(self, answer: PermissionAnswer | None) -> None:
         self.asked: list[ToolCall] = []

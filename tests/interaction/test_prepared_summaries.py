@@ -1,4 +1,5 @@
-"""Summaries that are written ahead: from when, until when they hold, and that nobody ever waits for one in vain."""
+"""Preparations: when a summary is prepared, how long it can be used, and that a compaction never waits for a useless
+one."""
 
 import asyncio
 from typing import Any
@@ -24,7 +25,7 @@ def meet(text: str, **summary: Any) -> tuple[TestClient, Listening]:
 
 
 async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
-    """A session whose summary has been prepared, well or not."""
+    """Makes a session whose preparation has ended, with or without a summary."""
     session_id = await fill(client, exchanges)
     await settled(client.workspace, session_id)
     await asyncio.wait([client.workspace.preparations[session_id].task], timeout=5)
@@ -32,7 +33,7 @@ async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
 
 
 async def overfill(client: TestClient, session_id: str) -> Any:
-    """The marker of the compaction that the next exchanges cause, and the summary in it."""
+    """Appends exchanges until a compaction, and returns its marker with the summary in it."""
     for number in range(PREPARED, PREPARED + 2):
         await exchange(client, session_id, number)
         await settled(client.workspace, session_id)
@@ -71,7 +72,7 @@ async def test_a_prepared_summary_is_swapped_in_without_another_request() -> Non
 
 
 async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> None:
-    """A tail is 20,000 tokens at most, but between 75 % and 90 % of 292,000 come 44,000."""
+    """A tail is 20,000 tokens at most, but 44,000 tokens fit between 75 % and 90 % of 292,000."""
     provider = Listening(script(says(say(GOOD)), says(say(LATER))))
     settings = Settings(models={SMALL_MODEL: ModelSettings(window=300_000)})
     client = build_test_client(settings=settings, live=provider.live())

@@ -1,4 +1,4 @@
-"""Prompt turns with a model that plays a script: what is streamed, what is kept, how turns end."""
+"""Prompt turns with a model that plays a script: what is streamed, what is kept, and how turns end."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from ullage.service.ports.models import ToolOutcome
 
 
 class Echo(NoTools):
-    """One tool that returns what it is given; `hold` makes it wait until it is cancelled."""
+    """A toolbox with one tool, which returns its input. With `hold` the tool waits until it is cancelled."""
 
     def __init__(self, hold: bool = False) -> None:
         self.called = asyncio.Event()

@@ -1,4 +1,4 @@
-"""A provider whose compactions nobody else can read: a compaction of ours to the person, sealed to the provider."""
+"""A provider with encrypted compactions: the user sees a compaction of Ullage, the provider gets its own sealed one."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ async def meet(wire: CompactingResponsesWire) -> AsyncGenerator[tuple[TestClient
 
 
 async def compacted(client: TestClient) -> tuple[str, Any]:
-    """A session that was compacted by hand, and its marker."""
+    """Returns a session that was compacted by hand, and its marker."""
     session = await client.call("session/new", model=MODEL, system="Be brief.")
     for number in range(6):
         words = f"The parser reads one token too many at line {number}. " * 30

@@ -1,4 +1,4 @@
-"""Context settings of a session's own: what they change, and that they last."""
+"""A session's own context settings: what they change, and that they outlive a restart."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Compaction of what a person points at: from a message on, up to one, or between two."""
+"""Compaction of a stretch that the user chooses: from a message on, up to a message, or between two."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ async def test_up_to_a_message_archives_all_before_it_and_itself() -> None:
     before = await ids(client, session_id)
     compacted = await compact(client, session_id, upTo=before[6])
     marker = f"{compacted['editId']}-marker"
-    # The system prompt and the first thing the user asked stay before the marker.
+    # The system prompt and the first user message stay before the marker.
     assert await ids(client, session_id) == [*before[:2], marker, *before[7:]]
     assert (compacted["messagesArchived"], compacted["note"]) == (5, "")
 

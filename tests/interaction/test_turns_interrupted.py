@@ -1,4 +1,4 @@
-"""Prompt turns among everything else that may happen to their session."""
+"""Prompt turns together with everything else that may happen to their session."""
 
 import asyncio
 from typing import Any
@@ -61,7 +61,7 @@ async def seen(client: TestClient, kind: str) -> None:
 
 
 async def writing(client: TestClient, session_id: str, text: str = "Count") -> "asyncio.Task[Any]":
-    """A turn whose answer is under way."""
+    """Starts a turn and returns once its answer is being written."""
     turn = begin(client, session_id, text)
     await seen(client, "agent_message_chunk")
     return turn

@@ -1,4 +1,4 @@
-"""Taking edits back: exactly, one by one, or to a checkpoint; and looking before an edit is made."""
+"""Undoing edits exactly, one by one or to a checkpoint, and previewing an edit."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ullage.model.errors import InvalidRequest, NothingToUndo, PreviewExpired
 
 
 async def compact(client: TestClient, session_id: str) -> str:
-    """A compaction by hand, a minute after whatever came before; its edit's id."""
+    """Compacts by hand, one minute after the last event, and returns the edit's id."""
     client.clock.advance(seconds=60)
     return (await client.call("context/compact", sessionId=session_id))["editId"]
 

@@ -1,4 +1,4 @@
-"""What a client is told while a session grows, and when it is warned."""
+"""The figures and warnings that a client gets while a session grows."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def warnings(updates: list[Any]) -> list[str]:
 
 
 def usage_of(client: TestClient) -> Any:
-    """The last figure told."""
+    """Returns the last figures that were sent."""
     return [update for update in client.recorder.take() if "used" in update][-1]
 
 

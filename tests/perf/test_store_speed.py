@@ -1,4 +1,4 @@
-"""Costs of the store that must not grow with the session; `-s` prints the figures."""
+"""Times of the store that must not grow with the session; `-s` prints the figures."""
 
 import statistics
 import time
@@ -28,7 +28,7 @@ def report(what: str, value: float) -> None:
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Seconds."""
+    """Returns the seconds that a call takes."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
@@ -37,7 +37,7 @@ def timed(call: Callable[[], object]) -> float:
 def test_appending_to_a_large_session_costs_what_appending_to_a_small_one_does(tmp_path: Path) -> None:
     stores = {size: filled_store(tmp_path / f"{size}.db", size) for size in (SMALL, LARGE)}
     times: dict[int, list[float]] = {SMALL: [], LARGE: []}
-    # In turns, so that whatever else the machine does meets both.
+    # In turn, so that other load on the machine slows both equally.
     for number in range(2_000):
         for size, store in stores.items():
             batch = records(message(f"n{number}", _TEXT), start=size + 1 + number)

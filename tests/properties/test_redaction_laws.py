@@ -1,4 +1,4 @@
-"""What holds of redaction and of neutralising for every text."""
+"""What holds for the redaction of secrets and imitations in every text."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tool calls in a stream: every way of cutting it gives the same text and the same calls, in all three syntaxes."""
+"""Tool calls in a stream: wherever it is cut, the text and the calls are the same, in all three syntaxes."""
 
 import itertools
 import json
@@ -40,13 +40,13 @@ SYNTAXES = {"xml": (XmlTags(), XML), "caret": (CaretFences(), CARET)}
 
 
 def cut(text: str, places: Sequence[int]) -> list[str]:
-    """The text in pieces."""
+    """Returns the text in pieces."""
     marks = [0, *sorted({place % (len(text) + 1) for place in places}), len(text)]
     return [text[start:stop] for start, stop in itertools.pairwise(marks)]
 
 
 def read(syntax: Syntax, pieces: Sequence[str]) -> tuple[str, list[ToolUseEnd]]:
-    """The text beside the calls, and the calls."""
+    """Returns the text outside the calls, and the calls."""
     reader = CallsInText(syntax, TOOLS, "call_")
     fragments = [fragment for piece in pieces for fragment in reader.feed(piece)] + reader.end()
     return said(fragments), calls(fragments)

@@ -1,4 +1,4 @@
-"""A person's own instructions for summaries, from files."""
+"""A user's own instructions for summaries, read from files."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from ullage.model.errors import InvalidRequest
 
 
 def project(folder: Path, text: str = "Name the tickets.") -> Path:
-    """A project with instructions of its own."""
+    """Returns a project folder with its own instructions."""
     (folder / ".ullage").mkdir()
     (folder / ".ullage" / "summary.md").write_text(text)
     return folder

@@ -1,4 +1,4 @@
-"""Which limits a model's name leads to."""
+"""The limits that the catalog has for a model's name."""
 
 import pytest
 

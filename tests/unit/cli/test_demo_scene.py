@@ -1,4 +1,4 @@
-"""What the demo shows for what is said and told."""
+"""What the demo draws for messages and updates."""
 
 from msgspec.structs import replace
 

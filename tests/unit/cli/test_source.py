@@ -1,4 +1,4 @@
-"""The first messages of a conversation, as if it stood there."""
+"""The first messages of a conversation, as if it ended after them."""
 
 from ullage.cli.source import first_messages
 from ullage.model.blocks import CompactionBlock, TextBlock

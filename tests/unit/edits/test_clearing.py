@@ -1,4 +1,4 @@
-"""Clearing, in the meaning of Anthropic's context editing."""
+"""Clearing, as Anthropic's context editing defines it."""
 
 from support.build import STAMP, assistant, counted, results, thinking, user, uses, words
 from ullage.edits.clear_thinking import clear_thinking

@@ -1,4 +1,4 @@
-"""Repeated file reads give way to notices, and only the repetition goes."""
+"""Repeated file reads are replaced by notices, and everything that is not repeated stays."""
 
 from support.build import STAMP, counted, results, user, uses
 from ullage.edits.duplicate_reads import dedupe_reads
@@ -19,7 +19,7 @@ def read(number: int, text: str, path: str = "/a.py") -> list[Message]:
 
 
 def texts_after(*messages: Message, untouched: tuple[str, ...] = ()) -> dict[str, str]:
-    """What the edit puts in place of what, by message."""
+    """Returns the texts that the edit puts into messages, by message."""
     edit = dedupe_reads(counted(*messages), STAMP, untouched)
     return {each.message_id: each.text or "" for each in edit.replacements} if edit else {}
 

@@ -1,4 +1,4 @@
-"""Long outputs keep what tells most; what is far too large is cut wherever it stands."""
+"""Long outputs keep their most useful lines, and a block far too large is shortened wherever it is."""
 
 from support.build import STAMP, assistant, counted, results, user, uses, words
 from ullage.edits.counted import CountedView

@@ -1,4 +1,4 @@
-"""One message per line: what is a line, what is too long for one, and what is left at the end."""
+"""One message per line: the end of a line, the longest line, and what is left at the end of the input."""
 
 import pytest
 

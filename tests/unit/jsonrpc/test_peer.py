@@ -1,4 +1,4 @@
-"""What a message means to a peer, and what the peer owes."""
+"""How a peer reads a message, and which answers it owes."""
 
 from typing import Any
 

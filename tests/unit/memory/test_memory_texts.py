@@ -1,4 +1,4 @@
-"""What view, str_replace and insert make of a file's text."""
+"""What view, str_replace and insert do with a file's text."""
 
 import pytest
 

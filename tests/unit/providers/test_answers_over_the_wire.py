@@ -1,4 +1,4 @@
-"""The official SDKs against servers that speak the providers' formats: what an answer becomes."""
+"""How an answer of the official SDKs is read, with servers that speak the providers' formats."""
 
 import pytest
 from msgspec.structs import replace

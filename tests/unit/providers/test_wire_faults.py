@@ -1,4 +1,4 @@
-"""The official SDKs against servers that fail: each fault becomes the error that says what to do about it."""
+"""The official SDKs with servers that fail: each fault becomes an error that says what to do."""
 
 import asyncio
 import logging
@@ -40,7 +40,7 @@ EXPECTED: dict[Fault, type[ProviderError]] = {
     Fault.MALFORMED: AnswerBroken,
     Fault.ERROR_EVENT: ProviderUnavailable,
 }
-# These raise nothing: the answer is slow, empty or ends without saying why, which its reader judges.
+# These raise nothing: the answer is slow, empty, or ends without a reason, which its reader handles.
 QUIET = {Fault.SLOW, Fault.CUT_OFF, Fault.EMPTY}
 
 

@@ -1,4 +1,4 @@
-"""The servers speak what the SDKs' typed models describe; these come from the providers' own specifications."""
+"""The servers send what the SDKs' typed models describe; those are generated from the providers' specifications."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the generators make of a struct: when a member may be missing, when it may be null, what stands in its place."""
+"""How the generators write a struct: members that may be missing, members that may be null, and their defaults."""
 
 import re
 
@@ -14,14 +14,14 @@ LUA = lua.types()
 
 
 def members(name: str) -> dict[str, str]:
-    """A TypeScript interface's members by name, `?` included."""
+    """Returns a TypeScript interface's members by name, `?` included."""
     body = re.search(rf"^export interface {name} {{\n(.*?)^}}", TYPESCRIPT, re.MULTILINE | re.DOTALL)
     assert body, name
     return dict(re.findall(r"^  readonly (\S+): (.+);$", body[1], re.MULTILINE))
 
 
 def fields(name: str) -> dict[str, str]:
-    """A Lua class's fields by name, `?` included."""
+    """Returns a Lua class's fields by name, `?` included."""
     body = re.search(rf"^---@class \(exact\) ullage\.{name}\n((?:---@field .*\n)*)", LUA, re.MULTILINE)
     assert body, name
     return dict(re.findall(r"^---@field (\S+) (.+)$", body[1], re.MULTILINE))

@@ -1,4 +1,4 @@
-"""The probe of the quality bench: what counts as carried, found and grounded, on conversations made by hand."""
+"""Which anchors the quality bench's probe counts as carried, found and grounded, on hand-made conversations."""
 
 import pytest
 

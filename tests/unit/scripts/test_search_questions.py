@@ -1,4 +1,4 @@
-"""The rule by which the search bench makes questions, and what it counts as an answer."""
+"""The rule by which the search bench makes questions, and which messages count as an answer."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ LETTERS = ("alpha", "bravo", "delta", "gamma", "kappa", "lambda", "omega", "sigm
 
 
 def talk(length: int = 100) -> list[Message]:
-    """Every name is told in the first half and spoken of again, in other words, in the second."""
+    """Returns a conversation that names everything in the first half, and mentions it in other words in the second."""
     told = [
         assistant(f"t{n}", f"The retry_{word}_limit keeps {word} requests below the ceiling of the {word} gateway")
         for n, word in enumerate(LETTERS)

@@ -1,4 +1,4 @@
-"""Both stores, so that one suite states the contract of `SessionStore` for the real one and its twin."""
+"""Both stores, so that the same tests check `SessionStore`'s contract for the real one and its twin."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A memory on disk: what is written, what is refused, and that nothing leads out of it."""
+"""A memory on disk: what is written, what is refused, and that no path leads out of it."""
 
 import os
 import stat
@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
 
 
 def every_command(files: FolderMemory, path: str) -> list[MemoryAnswer]:
-    """What each command answers for a path."""
+    """Returns each command's answer for a path."""
     commands: list[dict[str, Any]] = [
         {"command": "view", "path": path},
         {"command": "create", "path": path, "file_text": "x"},

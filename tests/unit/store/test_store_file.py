@@ -1,4 +1,4 @@
-"""Opening the store's file: made private, brought up to date, and left alone when it is not ours."""
+"""Opening the store's file: made private, migrated, and left alone if it is not Ullage's."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from ullage.store.search_index import STEP_BYTES
 
 
 def written_store(path: Path) -> Path:
-    """A store with one session, closed."""
+    """Writes a store with one session and closes it."""
     with open_store(path) as store:
         store.create("s", conversation("one"))
     return path

@@ -1,4 +1,4 @@
-"""Real programs, run as hooks are: bounded in time, alone with what they are given."""
+"""Real programs, run as hooks are: bounded in time, with only the given input and environment."""
 
 import asyncio
 import fcntl
@@ -12,7 +12,7 @@ import pytest
 from ullage.system.commands import SubprocessRunner
 
 PATIENCE = 10.0
-# Takes a lock that only its own death gives back, says so, and waits for ever.
+# Takes a lock that only the process's end releases, prints that, and waits for ever.
 HOLD_AND_WAIT = (
     "import fcntl,sys,time; f=open(sys.argv[1],'w'); fcntl.flock(f,2);"
     "say=open(sys.argv[2],'w'); say.write('held'); say.close(); time.sleep(3600)"
@@ -25,7 +25,7 @@ def python(code: str, *arguments: object) -> list[str]:
 
 
 async def wait_for_lock(path: Path) -> None:
-    """Returns once nobody holds the lock any more."""
+    """Waits until no process holds the lock."""
 
     def take() -> None:
         with path.open("a") as file:
@@ -77,7 +77,7 @@ async def test_cancelling_stops_the_program_too(tmp_path: Path) -> None:
 
 
 async def test_a_child_left_behind_does_not_hold_us(tmp_path: Path) -> None:
-    # The child has the parent's output open and outlives it.
+    # The child keeps the parent's output open and outlives the parent.
     code = "import subprocess,sys; subprocess.Popen([sys.executable,'-c','import time; time.sleep(2)']); print('ready')"
     outcome = await SubprocessRunner().run(python(code), b"", 1.5)
     assert (outcome.status, outcome.out) == (0, "ready\n")

@@ -1,4 +1,4 @@
-"""Instruction files on a real disk: names for anyone, contents for trusted folders, nothing from elsewhere."""
+"""Instruction files on a real disk: names for all folders, contents for trusted ones, and no file from elsewhere."""
 
 from pathlib import Path
 

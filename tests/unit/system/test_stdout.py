@@ -1,4 +1,4 @@
-"""Messages on their way to a client that reads slowly, late, or not at all."""
+"""Messages to a client that reads slowly, late, or not at all."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ Pipe = tuple[int, int]
 
 @pytest.fixture
 def pipe() -> Generator[Pipe]:
-    """A pipe's reading and writing end; the test may close either."""
+    """Returns a pipe's reading and writing end. The test may close either."""
     ends = os.pipe()
     yield ends
     for end in ends:
@@ -37,7 +37,7 @@ def read_exactly(descriptor: int, count: int) -> bytes:
 
 
 class Told:
-    """What the writer told its owner."""
+    """Records what the writer reported to its owner."""
 
     def __init__(self) -> None:
         self.held: list[bool] = []
@@ -138,7 +138,7 @@ async def test_a_server_whose_client_does_not_read_stays_responsive_and_stops_re
     sending = asyncio.ensure_future(
         asyncio.to_thread(write_all, to_server, request(1, "initialize", capabilities={}) + b"".join(echoes))
     )
-    # The loop is ours too: were the server to wait for us to read, this would not come to its end.
+    # Server and test share the event loop. If the server waited for the test to read, this would never end.
     done, _ = await asyncio.wait((serving, sending), timeout=0.5)
     assert not done
     received = asyncio.ensure_future(asyncio.to_thread(read_all, from_server))

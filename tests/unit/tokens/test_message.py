@@ -1,4 +1,4 @@
-"""What messages cost beside their text, and where it counts."""
+"""The tokens that a message has besides its text, and the blocks they come from."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The tools of a prompt turn: what they show, what they refuse, that they stay inside the session's folder."""
+"""The tools of a prompt turn: what they return, what they refuse, and that they stay inside the session's folder."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a conversation shows a file: the shapes of the agents whose transcripts are known."""
+"""The places where a conversation shows a file, in the shapes of the known agents' transcripts."""
 
 import pytest
 
