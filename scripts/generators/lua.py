@@ -43,9 +43,9 @@ def values() -> str:
             f"{_HEAD}\nlocal M = {{}}\n",
             f"--- Names of the methods.\nM.methods = {_table(methods)}\n",
             f"--- The code of every error by its `data.kind`.\nM.errors = {_table(_codes())}\n",
-            "--- What each setting is when nobody sets it; one that is not named here is unset.\n"
+            "--- The settings' defaults. A setting that is not in the table is unset.\n"
             f"---@type ullage.Settings\nM.defaults = {_table(to_builtins(Settings()))}\n",
-            "--- What is allowed in each setting, as JSON Schema.\n"
+            "--- The JSON Schema of each setting.\n"
             f"---@type table<string, table>\nM.settings = {_table(settings_schema()['properties'])}\n",
             "return M\n",
         )

@@ -65,7 +65,7 @@ M.errors = {
   Cancelled = -32800,
 }
 
---- What each setting is when nobody sets it; one that is not named here is unset.
+--- The settings' defaults. A setting that is not in the table is unset.
 ---@type ullage.Settings
 M.defaults = {
   model = '',
@@ -105,7 +105,7 @@ M.defaults = {
   },
 }
 
---- What is allowed in each setting, as JSON Schema.
+--- The JSON Schema of each setting.
 ---@type table<string, table>
 M.settings = {
   model = {
