@@ -237,6 +237,18 @@ def test_doctor_checks_a_provider_described_on_the_command_line(store: Path, tmp
     assert "--base-url" in ran.err
 
 
+def test_doctor_names_the_package_that_a_provider_with_a_key_lacks(store: Path, tmp_path: Path) -> None:
+    hide = "import sys; sys.modules['anthropic'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(hide)
+    env = {**NO_KEYS, "ANTHROPIC_API_KEY": "very-secret", "PYTHONPATH": str(tmp_path)}
+    ran = ullage("doctor", "--store", store, "--json", env=env)
+    assert ran.status == 1
+    checks = {check["what"]: check for check in ran.json["checks"]}
+    assert "not installed: anthropic" in checks["extras"]["found"]
+    assert not checks["extras"]["remedy"]
+    assert "pip install 'ullage[anthropic]'" in checks["anthropic"]["remedy"]
+
+
 def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
     broken = tmp_path / "sessions.db"
     broken.write_bytes(b"this is no database " * 100)

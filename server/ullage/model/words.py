@@ -143,7 +143,20 @@ def no_model() -> str:
 
 def how_to_give_key(variable: str) -> str:
     """What to do about a missing key."""
-    return f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}`."
+    return (
+        f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}` "
+        f"(after {how_to_install('keyring')})."
+    )
+
+
+def sdk_missing(provider: str, extra: str) -> str:
+    """A provider's Python package is not installed."""
+    return f"{provider} needs the Python package {extra}, which is not installed; run {how_to_install(extra)}."
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs one of Ullage's extras."""
+    return f"`pip install 'ullage[{extra}]'`"
 
 
 def _full(used: int, usable: int) -> str:

@@ -1,9 +1,13 @@
-"""Where keys come from: the environment, else the operating system's keyring. Never logged, never stored."""
+"""Where keys come from: the environment, else the operating system's keyring. Never logged, never stored.
+
+The keyring is asked if the extra `keyring` is installed."""
 
 import os
 from functools import cache
 
+from ullage.model import words
 from ullage.model.settings import ProviderSettings
+from ullage.providers.extras import is_installed
 
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
 KEYRING_SERVICE = "ullage"
@@ -37,11 +41,14 @@ def key_source(settings: ProviderSettings) -> str:
         return f"key from {variable}"
     if _from_keyring(variable):
         return f"key from the system's keyring ({KEYRING_SERVICE}, {variable})"
-    return f"no key: set {variable}, or run `keyring set {KEYRING_SERVICE} {variable}`"
+    return f"no key: {words.how_to_give_key(variable)}"
 
 
 @cache
 def _from_keyring(variable: str) -> str:
+    """The key in the keyring; empty if there is none, or no keyring that can be asked."""
+    if not is_installed("keyring"):
+        return ""
     # The keyring's backends take long to import, and most people have the variable.
     import keyring  # noqa: PLC0415
     from keyring.errors import KeyringError  # noqa: PLC0415

@@ -6,6 +6,7 @@ from importlib import import_module
 from ullage.model import words
 from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
+from ullage.providers.extras import require_sdk
 from ullage.providers.keys import find_key, key_variable
 from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.ports.models import Provider
@@ -52,7 +53,14 @@ class ProviderRegistry:
 
 
 def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
-    """The provider's name, its settings and its key."""
+    """The provider's name, its settings and its key. Raises `NoModelConfigured` if there is none, `SdkMissing` if the
+    package that it needs isn't installed."""
+    name, provider, key = _find(model, settings)
+    require_sdk(name, provider.kind)
+    return name, provider, key
+
+
+def _find(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
     providers = {**KNOWN, **settings.providers}
     if settings.provider:
         if settings.provider not in providers:

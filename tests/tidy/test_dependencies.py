@@ -1,0 +1,31 @@
+"""What installing Ullage brings along, and that its version is written down in one place."""
+
+from importlib.metadata import requires
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+# Of `pip install ullage` without extras, Ullage itself left out. The SDKs and the keyring make it three times as many.
+MOST_PACKAGES = 20
+
+
+def needed_by(package: str, found: set[str], extras: frozenset[str] = frozenset()) -> None:
+    """Adds every package that is installed with this one and these extras of it, on this system."""
+    for line in requires(package) or ():
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras or {""}):
+            name = canonicalize_name(requirement.name)
+            if name not in found:
+                found.add(name)
+                needed_by(name, found, frozenset(requirement.extras))
+
+
+def test_no_more_than_20_packages_are_installed_without_extras() -> None:
+    found: set[str] = set()
+    needed_by("ullage", found)
+    assert len(found) <= MOST_PACKAGES, sorted(found)
+    assert {"pygls", "tiktoken", "msgspec"} <= found
+    assert not found & {"anthropic", "openai", "keyring", "pydantic"}
