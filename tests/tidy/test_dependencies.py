@@ -1,10 +1,14 @@
 """What installing Ullage brings along, and that its version is written down in one place."""
 
+import json
+import tomllib
 from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from ullage import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 # Of `pip install ullage` without extras, Ullage itself left out. The SDKs and the keyring make it three times as many.
@@ -29,3 +33,11 @@ def test_no_more_than_20_packages_are_installed_without_extras() -> None:
     assert len(found) <= MOST_PACKAGES, sorted(found)
     assert {"pygls", "tiktoken", "msgspec"} <= found
     assert not found & {"anthropic", "openai", "keyring", "pydantic"}
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "server/ullage/__init__.py"
+    manifest = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())
+    assert manifest["version"] == __version__
