@@ -1,4 +1,5 @@
-# Sourced by the scripts beside it: prepares the checkout's .venv once, and again when pyproject.toml changes.
+# Sourced by the scripts beside it: prepares the checkout's .venv once, and again when pyproject.toml or the
+# pinned versions change.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
@@ -62,16 +63,17 @@ make_venv() {
   "$python" -m venv "$venv"
 }
 
-# prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench").
+# prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench", "lock"), each at the
+# version that scripts/lock pinned.
 prepare() {
   local group=${1:-} stamp want
   stamp=$venv/.prepared-${group:-run}
-  want=$(cat "$root/pyproject.toml" | sha256sum)
+  want=$(cat "$root/pyproject.toml" "$root/scripts/constraints.txt" | sha256sum)
   [ -x "$venv/bin/python" ] || make_venv || return 1
   if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     say "Preparing .venv..."
     "$venv/bin/python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
-    "$venv/bin/python" -m pip install -q -e "$root" ${group:+--group "$root/pyproject.toml:$group"} >&2 || return 1
+    "$venv/bin/python" -m pip install -q -c "$root/scripts/constraints.txt" -e "$root" ${group:+--group "$root/pyproject.toml:$group"} >&2 || return 1
     printf '%s' "$want" >"$stamp"
   fi
   export PATH=$venv/bin:$PATH

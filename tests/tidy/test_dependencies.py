@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -41,3 +42,26 @@ def test_the_version_is_written_in_one_place() -> None:
     assert project["tool"]["hatch"]["version"]["path"] == "server/ullage/__init__.py"
     manifest = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())
     assert manifest["version"] == __version__
+
+
+def test_every_declared_dependency_is_pinned_to_a_version_that_is_allowed() -> None:
+    pins: dict[str, set[str]] = {}
+    for line in (ROOT / "scripts" / "constraints.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            pin = Requirement(line)
+            pins.setdefault(canonicalize_name(pin.name), set()).add(str(pin.specifier).removeprefix("=="))
+    for requirement in declared():
+        name = canonicalize_name(requirement.name)
+        allowed = [
+            version for version in pins.get(name, ()) if requirement.specifier.contains(version, prereleases=True)
+        ]
+        assert allowed, f"{requirement} has no pin; run ./scripts/lock"
+
+
+def declared() -> Iterator[Requirement]:
+    """Every dependency in pyproject.toml, but for Ullage's own extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    tables = (project["project"]["optional-dependencies"], project["dependency-groups"])
+    lists = [project["project"]["dependencies"], *(lines for table in tables for lines in table.values())]
+    lines = (line for lines in lists for line in lines if isinstance(line, str))
+    return (found for line in lines if (found := Requirement(line)).name != "ullage")
