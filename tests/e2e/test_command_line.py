@@ -103,7 +103,7 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["context", str(SAMPLE), "--window", "-3"], "--window"),
         (["compact", str(SAMPLE), "--budget", "0"], "--budget"),
         (["compact", str(SAMPLE), "--budget", "30"], "too small"),
-        (["compact", str(SAMPLE), "--summarizer", "gpt-4o"], "not there yet"),
+        (["compact", str(SAMPLE), "--summarizer", "gpt-4o"], "unrecognized arguments: --summarizer"),
         (["import", "no-such-file"], "cannot read"),
         (["export", "no-such-session"], "no-such-session"),
         (["search", "..."], "word"),

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from ullage.cli.health import checks
 from ullage.cli.options import read_options
+from ullage.cli.output import print_lines
 from ullage.cli.provider_health import Check, GivenProvider
-from ullage.cli.terminal import print_lines
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN

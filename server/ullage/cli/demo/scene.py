@@ -1,0 +1,154 @@
+"""What is on the screen: a feed of lines, the status, and a summary while it is being written. No terminal here."""
+
+from msgspec import UNSET, Struct
+
+from ullage.api.values import UsageResult
+from ullage.cli.draw.glyphs import Glyphs
+from ullage.cli.draw.text import percent, plain
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.message import Message, Role
+from ullage.model.updates import (
+    CompactionMeta,
+    CompactionStatus,
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    Notice,
+    Severity,
+    Update,
+    UsageUpdate,
+)
+from ullage.model.usage import UsageSource
+from ullage.model.words import short, shrinking
+
+# Of a finished summary, enough to see what it is like.
+_SUMMARY_LINES = 6
+_SEVERITY_STYLE = {Severity.INFO: "cyan", Severity.WARNING: "bold yellow", Severity.ERROR: "bold red"}
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A line of the feed and its style."""
+
+    text: str
+    style: str = ""
+
+
+class Scene:
+    """Takes in what is said and what the server tells."""
+
+    def __init__(self, title: str, model: str, glyphs: Glyphs) -> None:
+        self.title = title
+        self.model = model
+        self.glyphs = glyphs
+        self.feed: list[Line] = []
+        self.writing: list[str] = []
+        self.usage: UsageResult | None = None
+        self.notice = Line(text="")
+        self.status = ""
+        self.edit_id: str | None = None
+
+    def say(self, message: Message) -> None:
+        """A message joins the conversation."""
+        for block in message.content:
+            match block:
+                case TextBlock(text=text) if message.role is Role.USER:
+                    self._add(f"{self.glyphs.user} {_first_line(text)}", "bold")
+                case TextBlock(text=text) if message.role is Role.ASSISTANT:
+                    self._add(f"  {_first_line(text)}")
+                case ToolUseBlock(name=name, input=arguments):
+                    self._add(f"  {self.glyphs.tool} {name} {_main_argument(arguments)}", "dim")
+                case ToolResultBlock(is_error=True, content=parts):
+                    texts = [part.text for part in parts if isinstance(part, TextBlock)]
+                    self._add(f"    failed: {_last_line(texts[0] if texts else '')}", "red")
+                case _:
+                    pass
+
+    def told(self, update: Update) -> None:
+        """The server tells."""
+        match update:
+            case UsageUpdate(used=used, size=size, meta=meta) if meta is not UNSET:
+                self.usage = UsageResult(used=used, size=size, meta=meta)
+                self.status = status_line(self.usage, self.glyphs)
+            case Notice(severity=severity, title=title):
+                sign = self.glyphs.marker if severity is Severity.INFO else self.glyphs.warning
+                self.notice = Line(text=f"{sign} {plain(title, self.glyphs)}", style=_SEVERITY_STYLE[severity])
+            case CompactionSummaryChunk(content=content):
+                self.writing.extend(line for line in content.text.splitlines() if line.strip())
+            case CompactionUpdate(meta=meta) if meta is not UNSET:
+                self._compaction(update.status, meta.ullage)
+            case _:
+                pass
+
+    def remark(self, text: str) -> None:
+        """What the person at the keyboard does."""
+        self._add(f"{self.glyphs.user} {plain(text, self.glyphs)}", "bold magenta")
+
+    def report(self, text: str) -> None:
+        """What came of it."""
+        self._add(f"  {plain(text, self.glyphs)}", "bold green")
+
+    def _compaction(self, status: CompactionStatus, meta: CompactionMeta) -> None:
+        if status is CompactionStatus.IN_PROGRESS:
+            total = self.usage.meta.ullage.messages_active if self.usage else meta.messages_archived
+            self.status = compacting_line(meta.messages_archived, total, self.glyphs)
+            return
+        written, self.writing = self.writing, []
+        if status is not CompactionStatus.COMPLETED:
+            return
+        before, after = meta.context_size_before, meta.context_size_after
+        self.status = compacted_line(before, after, self.glyphs)
+        self.edit_id = meta.edit_id
+        head = (
+            f"{self.glyphs.marker} Compacted #{meta.compaction_number} · {meta.messages_archived} messages · "
+            f"{shrinking(before, after)} · {'by hand' if meta.trigger == 'manual' else 'automatic'}"
+        )
+        self._add(plain(head, self.glyphs), "bold green")
+        for text in written[:_SUMMARY_LINES]:
+            self._add(f"    {text}", "green")
+        if len(written) > _SUMMARY_LINES:
+            self._add(f"    and {len(written) - _SUMMARY_LINES} more lines", "dim green")
+
+    def _add(self, text: str, style: str = "") -> None:
+        self.feed.append(Line(text=text, style=style))
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _last_line(text: str) -> str:
+    return _first_line("\n".join(reversed(text.splitlines())))
+
+
+def _main_argument(arguments: dict[str, object]) -> str:
+    """The argument that tells what a call is about: the first one that is a text."""
+    return _first_line(next((value for value in arguments.values() if isinstance(value, str)), ""))
+
+
+def status_line(usage: UsageResult, glyphs: Glyphs) -> str:
+    """How full, in one glance: `◔ 45% · 58K/128K`, from the warning on `◕ 82% · compacts at 162K`."""
+    meta = usage.meta.ullage
+    if usage.size is None:
+        return f"{short(usage.used)} {glyphs.dot} limit unknown"
+    about = glyphs.about if meta.source is UsageSource.ESTIMATED else ""
+    head = f"{level_glyph(usage.used, usage.size, glyphs)}{about}{percent(usage.used, usage.size)}%"
+    if meta.warn_at is not None and meta.compact_at is not None and usage.used >= meta.warn_at:
+        return f"{head} {glyphs.dot} compacts at {short(meta.compact_at)}"
+    return f"{head} {glyphs.dot} {short(usage.used)}/{short(usage.size)}"
+
+
+def compacting_line(messages: int, total: int, glyphs: Glyphs) -> str:
+    """While a summary is being written."""
+    return f"Compacting{glyphs.ellipsis * (3 if glyphs.ascii else 1)} {messages} of {total} messages"
+
+
+def compacted_line(before: int, after: int, glyphs: Glyphs) -> str:
+    """Just after a compaction."""
+    return f"{glyphs.check} {short(before)} {glyphs.arrow} {short(after)}"
+
+
+def level_glyph(used: int, size: int, glyphs: Glyphs) -> str:
+    """A circle filled by quarters, with the space after it; nothing where the glyphs have none."""
+    if not glyphs.levels:
+        return ""
+    last = len(glyphs.levels) - 1
+    return glyphs.levels[min(last, round(used / size * last) if size > 0 else 0)] + " "
