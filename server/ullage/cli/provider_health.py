@@ -10,7 +10,7 @@ from ullage.model import words
 from ullage.model.errors import AuthenticationFailed, InputError, ProviderUnavailable, SdkMissing, UllageError
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.extras import EXTRAS, is_installed
-from ullage.providers.keys import find_key, key_source, key_variable
+from ullage.providers.keys import find_key, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
 
 # Seconds. Longer than a slow network takes to connect; people wait for this.
@@ -57,8 +57,7 @@ def extras_check() -> Check:
 def _check(given: GivenProvider) -> Check:
     source = key_source(given.settings)
     if find_key(given.settings) is None:
-        remedy = words.how_to_give_key(key_variable(given.settings))
-        return Check(what=given.name, found="has no key", remedy=remedy)
+        return Check(what=given.name, found="has no key", remedy=key_remedy(given.settings))
     try:
         found = asyncio.run(_ask(given))
     except TimeoutError:
@@ -83,7 +82,7 @@ async def _ask(given: GivenProvider) -> str:
 def _remedy(given: GivenProvider, error: UllageError) -> str:
     match error:
         case AuthenticationFailed():
-            return f"the key is not accepted; make a new one, and {words.how_to_give_key(key_variable(given.settings))}"
+            return f"the key is not accepted; make a new one, and {key_remedy(given.settings)}"
         case ProviderUnavailable():
             return _reach(given.settings)
         case InputError():

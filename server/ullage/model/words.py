@@ -141,12 +141,10 @@ def no_model() -> str:
     )
 
 
-def how_to_give_key(variable: str) -> str:
-    """How to provide the missing key."""
-    return (
-        f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}` "
-        f"(after {how_to_install('keyring')})."
-    )
+def how_to_give_key(variable: str, *, keyring: bool) -> str:
+    """How to provide the missing key; `keyring` if that extra is installed."""
+    before = "" if keyring else f"{how_to_install('keyring')} and "
+    return f"set {variable}, or keep it in the system's keyring with {before}`keyring set ullage {variable}`."
 
 
 def sdk_missing(provider: str, extra: str) -> str:

@@ -41,7 +41,12 @@ def key_source(settings: ProviderSettings) -> str:
         return f"key from {variable}"
     if _from_keyring(variable):
         return f"key from the system's keyring ({KEYRING_SERVICE}, {variable})"
-    return f"no key: {words.how_to_give_key(variable)}"
+    return f"no key: {key_remedy(settings)}"
+
+
+def key_remedy(settings: ProviderSettings) -> str:
+    """What to do about the provider's missing key."""
+    return words.how_to_give_key(key_variable(settings), keyring=is_installed("keyring"))
 
 
 @cache

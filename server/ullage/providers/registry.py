@@ -7,7 +7,7 @@ from ullage.model import words
 from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.extras import require_sdk
-from ullage.providers.keys import find_key, key_variable
+from ullage.providers.keys import find_key, key_remedy
 from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.ports.models import Provider
 
@@ -70,8 +70,7 @@ def _find(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
             )
         named = providers[settings.provider]
         if (key := find_key(named)) is None:
-            remedy = words.how_to_give_key(key_variable(named))
-            raise NoModelConfigured(f"{settings.provider} has no key: {remedy}")
+            raise NoModelConfigured(f"{settings.provider} has no key: {key_remedy(named)}")
         return settings.provider, named, key
     # The person's own come first: they may serve a model of the same name.
     for name, known in (*settings.providers.items(), *KNOWN.items()):
