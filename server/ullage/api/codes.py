@@ -41,6 +41,7 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.RequestRefused: 1406,
     errors.AnswerBroken: 1407,
     errors.AgentError: 1408,
+    errors.SdkMissing: 1409,
     errors.Cancelled: REQUEST_CANCELLED,
 }
 
