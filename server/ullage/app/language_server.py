@@ -6,20 +6,22 @@ from ullage import __version__
 from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
+from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
-from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
+from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import configure
+from ullage.system.stdio import serve_stdio
 
 
 def serve_language_server(store_path: Path | None) -> int:
     """Serves one client until it is done; the exit status."""
     share_the_interpreter()
-    return serve(make_language_server(store_path))
+    return serve_stdio(make_language_server(store_path).connection)
 
 
-def make_language_server(store_path: Path | None) -> UllageServer:
+def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
     """The server, not yet connected."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
@@ -35,4 +37,4 @@ def make_language_server(store_path: Path | None) -> UllageServer:
     hooks = WorkspaceHooks(
         open=open_workspace, warm_up=warm_up, configure=configure, cancel_compaction=Workspace.cancel
     )
-    return build_server(hooks, METHODS, COMMANDS, __version__)
+    return LspServer(hooks, METHODS, COMMANDS, __version__, max_body)
