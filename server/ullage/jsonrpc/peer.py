@@ -190,7 +190,7 @@ class Peer:
         return Called(request_id, method, params)
 
     def _take_notification(self, method: str, params: Raw) -> Event:
-        if method == self._dialect.exit:
+        if self._dialect.exit and method == self._dialect.exit:
             return Exited(orderly=self._closing)
         if self._closing or not self._opened:
             return Ignored()

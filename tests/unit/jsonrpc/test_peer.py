@@ -243,3 +243,7 @@ def test_each_protocol_cancels_in_its_own_words() -> None:
     assert isinstance(receive(peer, method="$/cancelRequest", params={"id": True}), Ignored)
     taken_back = peer.take_back(peer.ask("y", {}).id)
     assert (taken_back.method, taken_back.params) == ("$/cancelRequest", {"id": "1"})
+
+
+def test_a_method_without_a_name_ends_no_connection() -> None:
+    assert receive(Peer(PLAIN), method="") == Notified("", Raw(b""))
