@@ -1,24 +1,31 @@
 """The Language Server, put together and served on standard input and output."""
 
+from contextlib import closing
 from pathlib import Path
 
 from ullage import __version__
 from ullage.api.methods import METHODS
+from ullage.app.debugging import unix_milliseconds
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import LspServer, WorkspaceHooks
+from ullage.lsp.trace import TracedConnection, open_trace
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import configure
 from ullage.system.stdio import serve_stdio
 
 
-def serve_language_server(store_path: Path | None) -> int:
-    """Serves one client until it is done; the exit status."""
+def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
+    """Serves one client until it is done; returns the exit status. Raises `InvalidRequest` for an unwritable trace."""
     share_the_interpreter()
-    return serve_stdio(make_language_server(store_path).connection)
+    connection = make_language_server(store_path).connection
+    if trace_path is None:
+        return serve_stdio(connection)
+    with closing(open_trace(trace_path, unix_milliseconds)) as trace:
+        return serve_stdio(TracedConnection(connection, trace))
 
 
 def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
