@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.request_content import join_texts
+from ullage.formats.requests.legal_blocks import join_texts
 from ullage.formats.tool_calls.in_text import CallsInText
 from ullage.formats.tool_calls.xml import XmlTags
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
