@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from ullage.proxy.occupancy import Occupancy, from_response, from_update
+from ullage.agents.acp import occupancy_of_answer, occupancy_of_update
+from ullage.agents.agent import Occupancy
 
 USAGE: dict[str, Any] = {"sessionUpdate": "usage_update", "used": 53_000, "size": 200_000}
 CHUNK: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}}
@@ -24,13 +25,13 @@ CHUNK: dict[str, Any] = {"sessionUpdate": "agent_message_chunk", "content": {"ty
     ],
 )
 def test_an_update(update: dict[str, Any], told: Occupancy | None) -> None:
-    assert from_update(update) == told
+    assert occupancy_of_update(update) == told
 
 
 def test_a_quota_beside_an_answer_is_a_sum_and_names_the_model() -> None:
     quota = {"token_count": {"input_tokens": 900, "output_tokens": 10}, "model_usage": [{"model": "gemini-x"}]}
-    assert from_response({"_meta": {"quota": quota}}) == Occupancy(used=910, model="gemini-x", summed=True)
+    assert occupancy_of_answer({"_meta": {"quota": quota}}) == Occupancy(used=910, model="gemini-x", summed=True)
 
 
 def test_the_usage_of_an_answer_is_no_occupancy() -> None:
-    assert from_response({"stopReason": "end_turn", "usage": {"totalTokens": 9}}) is None
+    assert occupancy_of_answer({"stopReason": "end_turn", "usage": {"totalTokens": 9}}) is None
