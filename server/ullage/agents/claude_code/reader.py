@@ -13,7 +13,7 @@ from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
 from ullage.formats.usage import convert_usage
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import as_object, as_text
 from ullage.model.message import Role
 
@@ -162,7 +162,7 @@ class _Conversation:
         boundary = before[-1].value if before else {}
         metadata = as_object(boundary.get("compactMetadata"))
         self._builder.compact(
-            "\n".join(block.text for block in _read_content(entry) if isinstance(block, TextBlock)),
+            join_texts(_read_content(entry)),
             edit_id=_uuid(entry),
             timestamp=_timestamp(entry),
             before=as_count(metadata.get("preTokens")),

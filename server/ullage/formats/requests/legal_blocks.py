@@ -53,11 +53,6 @@ def legal_name(name: str) -> str:
     return _ILLEGAL.sub("_", name)[:_LONGEST_NAME] or "tool"
 
 
-def join_texts(blocks: Iterable[Block]) -> str:
-    """What the text blocks say, joined by newlines."""
-    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-
-
 def image_url(block: ImageBlock) -> str:
     """A picture as OpenAI takes it: its URL, or one that holds its data."""
     return block.url if block.url is not None else f"data:{block.media_type};base64,{block.data}"

@@ -6,9 +6,17 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.formats.parsing import to_json
-from ullage.formats.requests.legal_blocks import image_url, join_texts, legal_name
+from ullage.formats.requests.legal_blocks import image_url, legal_name
 from ullage.formats.requests.turns import Turn, arrange_turns
-from ullage.model.blocks import Block, ImageBlock, SealedCompaction, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import (
+    Block,
+    ImageBlock,
+    SealedCompaction,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
 from ullage.model.message import Message, Role, ToolDefinition
 
 

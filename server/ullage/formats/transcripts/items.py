@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ullage.formats.parsing import to_json
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_text
 from ullage.model.message import Role
 
@@ -92,5 +92,5 @@ def _read_output(item: JsonObject) -> ToolResultBlock:
 def _read_reasoning(item: JsonObject) -> list[Block]:
     """The readable part of reasoning; what is encrypted serves OpenAI alone."""
     parts = [*read_parts(item.get("summary")), *read_parts(item.get("content"))]
-    text = "\n".join(part.text for part in parts if isinstance(part, TextBlock))
+    text = join_texts(parts)
     return [ThinkingBlock(thinking=text)] if text else []

@@ -11,7 +11,7 @@ from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
 from ullage.formats.usage import convert_usage, exclude_cache
-from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 from ullage.model.usage import Usage
@@ -75,7 +75,7 @@ def _read_result(result: JsonObject) -> ToolResultBlock:
 
 
 def _as_text(value: Any) -> str:
-    return "\n".join(block.text for block in read_parts(value) if isinstance(block, TextBlock))
+    return join_texts(read_parts(value))
 
 
 def _read_response(builder: TranscriptBuilder, interaction: JsonObject) -> None:

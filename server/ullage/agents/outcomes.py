@@ -3,11 +3,9 @@
 import re
 
 from ullage.model.artifacts import Outcome
-from ullage.summary.reading.excerpts import clip
 
 # Runners report at the end; the head is looked at for exit codes that wrappers print first.
 _HEAD, _TAIL = 1_500, 5_000
-_DETAIL_LIMIT = 180
 _EXIT_CODE = re.compile(
     r"<returncode>\s*(-?\d+)|\bexit(?:ed)?[ _](?:with )?(?:code|status)[\"']?[:= ]{1,3}(-?\d+)"
     r"|return ?code[:= ]{1,3}(-?\d+)",
@@ -41,9 +39,9 @@ def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
     summary = _last_summary(looked_at)
     outcome = _outcome(looked_at, summary, failed)
     if summary and not (outcome is Outcome.FAILED and not _FAILURE.search(summary)):
-        return outcome, clip(summary, _DETAIL_LIMIT)
+        return outcome, summary
     if outcome is Outcome.FAILED:
-        return outcome, clip(_error_line(looked_at), _DETAIL_LIMIT)
+        return outcome, _error_line(looked_at)
     return outcome, ""
 
 
