@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from msgspec import Struct
 
 from ullage.agents.results import FENCED, fenced_command
 from ullage.agents.shell import Touch, touched_files
-from ullage.agents.tools import FILE_ACTIONS, action_of, command_of, path_of, paths_of
+from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, action_of, command_of, path_of, paths_of, text_of
 from ullage.model.artifacts import FileAction
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import as_object
@@ -68,6 +69,11 @@ def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = to
     return touches
 
 
+def text_put_into(call: ToolCall, path: str) -> str:
+    """The text that a call puts into a file: what an edit writes, the lines that a patch adds, or a shell command."""
+    return _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS) or call.command
+
+
 def _by_name(call: ToolCall) -> Iterator[Touch]:
     action = action_of(call.name, call.input)
     if action and action in FILE_ACTIONS:
@@ -76,15 +82,27 @@ def _by_name(call: ToolCall) -> Iterator[Touch]:
 
 def _by_patch(call: ToolCall) -> Iterator[Touch]:
     """Files of a patch in Codex's notation, or of the list of changes its events carry."""
-    texts = [value for value in call.input.values() if isinstance(value, str)]
-    for text in dict.fromkeys([*texts, call.command]):
-        if "*** " in text:
-            for match in _PATCH_LINE.finditer(text):
-                yield (match[2] or match[3]).strip(), _PATCH_ACTIONS[(match[1] or "add").lower()]
+    for path, action, _ in _patched(call):
+        yield path, action
     for path, change in as_object(call.input.get("changes")).items():
         kinds = [kind for kind in _PATCH_ACTIONS if kind in as_object(change)]
         if kinds:
             yield path, _PATCH_ACTIONS[kinds[0]]
+
+
+def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
+    """Each file of a call's patches: its path, what becomes of it, and its part of the patch."""
+    texts = [value for value in call.input.values() if isinstance(value, str)]
+    for text in dict.fromkeys([*texts, call.command]):
+        heads = list(_PATCH_LINE.finditer(text)) if "*** " in text else []
+        for head, following in zip_longest(heads, heads[1:]):
+            body = text[head.end() : following.start() if following else len(text)]
+            yield (head[2] or head[3]).strip(), _PATCH_ACTIONS[(head[1] or "add").lower()], body
+
+
+def _added_by_patch(call: ToolCall, path: str) -> str:
+    bodies = (body for patched, _, body in _patched(call) if patched == path)
+    return "\n".join(line[1:] for body in bodies for line in body.split("\n") if line.startswith("+"))
 
 
 def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, tuple[int, ToolResultBlock]]:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ullage.agents.calls import ToolCall
-from ullage.agents.tools import NEW_TEXT_KEYS, PLAN_KEYS, text_of, value_of
+from ullage.agents.calls import ToolCall, text_put_into
+from ullage.agents.tools import PLAN_KEYS, value_of
 from ullage.model.artifacts import FileAction
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
@@ -71,8 +71,7 @@ def next_of(history: History) -> Iterator[Item]:
 
 
 def _touched(path: str, call: ToolCall) -> str:
-    written = text_of(call.input, NEW_TEXT_KEYS)
-    shown = lines(clean(written or call.command), 4_000)[:_TOUCHED_LINES]
+    shown = lines(clean(text_put_into(call, path)), 4_000)[:_TOUCHED_LINES]
     quoted = clip(" ".join(shown), _TOUCHED_LIMIT).replace("`", "'")
     return f"{path}: `{quoted}`" if quoted else path
 
