@@ -64,14 +64,35 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     tool_in_call: Callable[[Mapping[str, Any]], str] = _no_text
 
 
+class Inserted(Struct, frozen=True, kw_only=True):
+    """What an agent puts into the user's messages. Tags and patterns are regular expressions.
+
+    - `summary_openings`: how the message begins with which it goes on after a compaction of its own.
+    - `not_typed`: beginnings of texts that the user has not typed.
+    - `tags`: tags around what it inserts into a text.
+    - `instruction_tags`: tags around standing instructions.
+    - `reminder_tags`: tags that hold standing instructions if one of `instruction_marks`, or the name of an instruction
+      file, stands within.
+    """
+
+    summary_openings: tuple[str, ...] = ()
+    not_typed: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    instruction_tags: tuple[str, ...] = ()
+    reminder_tags: tuple[str, ...] = ()
+    instruction_marks: tuple[str, ...] = ()
+
+
 class Agent(Struct, frozen=True, kw_only=True):
     """A coding agent.
 
     - `name`: what its users call it.
     - `formats`: the transcript formats that it writes, the more particular first.
     - `acp`: what it does behind the proxy.
+    - `inserted`: what it puts into the user's messages.
     """
 
     name: str
     formats: tuple[Format, ...] = ()
     acp: AcpAgent = AcpAgent()
+    inserted: Inserted = Inserted()

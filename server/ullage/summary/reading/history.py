@@ -1,12 +1,12 @@
 """A stretch of conversation, read once: who said what, in pieces short enough to quote, and the tool calls."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from ullage.agents.calls import ToolCall, tool_calls, touches_of
+from ullage.agents.inserted import is_summary, is_typed, without_inserted
 from ullage.agents.results import fenced_command
 from ullage.agents.shell import Touch, without_cd
 from ullage.agents.tools import (
@@ -26,12 +26,6 @@ from ullage.summary.reading.excerpts import GAP
 from ullage.summary.reading.reader import CALL_LIMIT, Piece, Reader
 from ullage.summary.reading.runs import Run, runs_of
 
-_CONTINUED = "This session is being continued from a previous conversation"
-_SYNTHETIC = re.compile(
-    r"\s*(?:<(?:local-command|command-(?:name|message|args)|task-notification|ide_\w+|bash-(?:input|stdout|stderr))"
-    r"|\[Request interrupted|Caveat:)"
-)
-_INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 # Shorter inputs are switches and single words.
 _SHORTEST = 16
@@ -119,20 +113,15 @@ def _requests(
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = typed_text(message)
-        if text and not text.startswith(_CONTINUED):
+        if text and not is_summary(text):
             yield UserRequest(text=reader.clean(_bounded(text)), index=indices[position], kept=message.id in stays)
 
 
 def typed_text(message: Message) -> str:
     """What the person typed: without what editors and agents put in; empty for what only they wrote."""
-    texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
+    texts = [without_inserted(_bounded(block.text)) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
-    return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
-
-
-def _without_inserted(text: str) -> str:
-    bounded = _bounded(text)
-    return _INSERTED.sub("", bounded) if "</" in bounded else bounded
+    return "\n".join([text.strip() for text in texts if text.strip() and is_typed(text)] + linked)
 
 
 def _bounded(text: str) -> str:
@@ -154,7 +143,7 @@ def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader)
                     yield from _numbered(reader.said(block.text), index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
                     yield from _numbered(reader.said(block.thinking), index, Source.THINKING)
-        elif message.role is Role.USER and message.text.startswith(_CONTINUED):
+        elif message.role is Role.USER and is_summary(message.text):
             yield from _numbered(reader.said(message.text), index, Source.AGENT)
 
 
