@@ -1,8 +1,8 @@
-"""Cuts text where a tokenizer never joins tokens, so that the counts of the pieces sum to the count of the whole.
+r"""Cuts text where a tokenizer never joins tokens, so that the counts of the pieces sum to the count of the whole.
 
 Byte-level BPE first splits text by a pattern. The patterns of cl100k and o200k (and of llama3, qwen3, glm4, kimi,
 deepseek, mistral_v3, gemma) never match across a newline that is followed by neither whitespace nor `/` (in o200k,
-punctuation may take following `\\r`, `\\n` and `/` with it).
+punctuation may take following `\r`, `\n` and `/` with it).
 """
 
 import re

@@ -233,7 +233,7 @@ def _count_active(items: Sequence[Item]) -> int:
 
 
 def edit_kind(edit: Edit) -> str:
-    """Returns the edit's name as stored and listed: `compaction`, `clear_tool_uses`, …"""
+    """Returns the edit's name as stored and listed, for example `clear_tool_uses`."""
     return str(edit.__struct_config__.tag)
 
 
