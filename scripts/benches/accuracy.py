@@ -12,8 +12,8 @@ from statistics import mean, median
 from typing import Any
 
 from benches.report import Report, at_most, percentile, transcript_files
-from ullage.formats import read
-from ullage.formats.imported import ImportedTranscript
+from ullage.agents.transcripts import read
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource

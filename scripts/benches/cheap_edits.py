@@ -13,8 +13,8 @@ from typing import Any
 
 from benches.report import Report, at_most, transcript_files
 from ullage.agents.file_lines import file_lines
+from ullage.agents.transcripts import read
 from ullage.edits.counted import CountedView, Stamp
-from ullage.formats import read
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, Record
 from ullage.model.message import Message

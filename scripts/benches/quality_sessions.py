@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from benches.report import transcript_files
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.app.compose import build_workspace
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit
@@ -70,7 +70,7 @@ def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
 
 
 def _recorded(path: Path) -> Recorded:
-    transcript = formats.read(path.read_bytes(), str(path))
+    transcript = transcripts.read(path.read_bytes(), str(path))
     messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
     return Recorded(
         name=f"{path.parent.name}/{path.name}",

@@ -12,9 +12,9 @@ from typing import Any
 
 from benches import protocol, speed_fitting, speed_growth
 from benches.report import Aim, Report, at_most, median, transcript_files
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.app.compose import build_workspace
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
@@ -143,4 +143,4 @@ def _characters(transcript: ImportedTranscript) -> int:
 
 
 def _read(path: Path) -> ImportedTranscript:
-    return formats.read(path.read_bytes(), str(path))
+    return transcripts.read(path.read_bytes(), str(path))

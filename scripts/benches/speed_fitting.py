@@ -16,7 +16,7 @@ from ullage.edits.counted import CountedView
 from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message
 from ullage.service.compact.run import new_stamp

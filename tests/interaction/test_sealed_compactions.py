@@ -12,7 +12,7 @@ from support.wire.replies import say
 from support.wire.responses_compact import SEALED, CompactingResponsesWire, sealed_items
 from support.wire.server import WireServer, replies
 from support.workspace import Live, OneProvider, TestClient, build_test_client
-from ullage.formats.anthropic_request import write_anthropic
+from ullage.formats.requests.anthropic import write_anthropic
 from ullage.model.settings import Settings, SummarySettings
 from ullage.providers.openai_client import make_client
 from ullage.providers.openai_responses import OpenAIResponsesProvider

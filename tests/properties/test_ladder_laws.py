@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.build import assistant, results, system, thinking, user, uses, words
 from support.provider_rules import anthropic_violations, openai_violations
 from support.workspace import SMALL_MODEL, PacedSummarizer, TestClient, build_test_client
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.openai_request import write_openai
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
 from ullage.model.blocks import ImageBlock, ThinkingBlock
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, MessagePinned, SessionCreated, ToolsDeclared

@@ -26,6 +26,7 @@ from ullage.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    join_texts,
 )
 from ullage.model.message import Message, Role
 from ullage.model.updates import (
@@ -99,7 +100,7 @@ def _call(block: ToolUseBlock, about: ToolAbout) -> ToolCall:
 
 
 def _result(block: ToolResultBlock) -> ToolCallUpdate:
-    text = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+    text = join_texts(block.content)
     return ToolCallUpdate(
         tool_call_id=block.tool_use_id,
         status=ToolStatus.FAILED if block.is_error else ToolStatus.COMPLETED,

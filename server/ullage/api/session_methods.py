@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.api.prompt_content import read_prompt
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
-from ullage.formats.imported import SkippedLine
+from ullage.formats.transcripts.imported import SkippedLine
 from ullage.formats.usage import convert_usage
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest
@@ -233,7 +233,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
 
 async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
     data, name = await _import_data(params)
-    transcript = await asyncio.to_thread(formats.read, data, name, params.format, params.run)
+    transcript = await asyncio.to_thread(transcripts.read, data, name, params.format, params.run)
     session = await sessions.import_transcript(workspace, transcript, params.cwd)
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.api.values import usage_result
 from ullage.app.compose import open_workspace
 from ullage.cli.options import ReadingOptions
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.errors import InputError, SessionNotFound
 from ullage.model.events import (
@@ -69,7 +69,7 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
 
 def read_transcript(path: Path, format_name: str | None, run: int | None) -> ImportedTranscript:
     """A transcript file as events. Raises `InputError`."""
-    return formats.read(_read_bytes(path), str(path), format_name, run)
+    return transcripts.read(_read_bytes(path), str(path), format_name, run)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from ullage.agents.acp import occupancy_of_answer
 from ullage.api.notification import UPDATE
 from ullage.jsonrpc.codes import METHOD_NOT_FOUND
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
@@ -13,7 +14,6 @@ from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.json_values import as_object, as_text
 from ullage.proxy import native, opening
 from ullage.proxy.connection import Connection, Pending
-from ullage.proxy.occupancy import from_response
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.learning import learn_config, learn_occupancy, learn_update, record_messages, record_occupancy
@@ -95,7 +95,7 @@ async def _end_turn(
     """Before the answer to a prompt goes out: records the rest, and tells what the agent has not told."""
     session.prompts.discard(known)
     await record_messages(connection, session, tuple(session.turn.end()))
-    told = None if session.tells_usage else from_response(result)
+    told = None if session.tells_usage else occupancy_of_answer(result)
     if told is not None:
         learn_occupancy(session, told)
     await record_occupancy(connection, session)

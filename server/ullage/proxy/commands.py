@@ -4,15 +4,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.acp import COMPACT_COMMANDS, unlisted_compact_command
 from ullage.model.json_values import as_objects, as_text
 from ullage.proxy.connection import Connection
 from ullage.proxy.session import ProxiedSession
 from ullage.proxy.telling import tell
 
-# Commands that compact, by the names agents have for them.
-_COMPACTING = ("compact", "compress")
-# Agents that have such a command before they say so, or without ever saying so, by the names they give themselves.
-_UNSAID = {"OpenCode": "compact", "qwen-code": "compress"}
 _OWN = (
     {"name": "context", "description": "Show how full the context is"},
     {"name": "compact", "description": "Make room in the context", "input": {"hint": "what to keep above all"}},
@@ -40,8 +37,8 @@ def compacting_command(connection: Connection, session: ProxiedSession) -> str |
     if connection.options.hand_over:
         return None
     offered = _names(session)
-    known = next((name for name in _COMPACTING if name in offered), None)
-    return known or _UNSAID.get(connection.agent_name)
+    known = next((name for name in COMPACT_COMMANDS if name in offered), None)
+    return known or unlisted_compact_command(connection.agent_name)
 
 
 def is_ours(session: ProxiedSession, command: Command) -> bool:

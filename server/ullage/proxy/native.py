@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ullage.agents.acp import compaction_done
 from ullage.edits.compaction import Summary
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.edits import EditTrigger
@@ -35,8 +36,7 @@ def watch(session: ProxiedSession, update: dict[str, Any]) -> None:
         native.completed = native.completed or update.get("status") == "completed"
     elif kind == "compaction_summary_chunk":
         _watched(session).summary += as_text(as_object(update.get("content")).get("text"))
-    elif as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done":
-        # Qwen Code's word for it.
+    elif compaction_done(update):
         _watched(session).completed = True
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.agents.agent import Occupancy
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.edits import EditTrigger
 from ullage.model.message import Message
-from ullage.proxy.occupancy import Occupancy
 from ullage.proxy.record.turn import Turn
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest

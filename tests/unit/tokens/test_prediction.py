@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from support.transcripts import conversation
-from ullage.formats import read
+from ullage.agents.transcripts import read
 from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Role
 from ullage.service.conversation.session import Session

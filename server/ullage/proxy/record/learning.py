@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ullage.agents.acp import occupancy_of_update, window_of_model
+from ullage.agents.agent import Occupancy
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
 from ullage.model.message import Message, Role
 from ullage.proxy import native
 from ullage.proxy.commands import tell_commands
 from ullage.proxy.connection import Connection
-from ullage.proxy.occupancy import Occupancy, from_update
 from ullage.proxy.record.recorder import add_messages, attach, change_model, report, report_sum
 from ullage.proxy.session import NativeCompaction, ProxiedSession
 from ullage.service.conversation.workspace import Workspace
@@ -20,7 +21,7 @@ async def learn_update(connection: Connection, session: ProxiedSession, update: 
     if (unasked := native.take_unasked(session)) is not None:
         await _record_compaction(connection, session, unasked)
     _learn_offers(connection, session, update)
-    told = from_update(update)
+    told = occupancy_of_update(update)
     if told is not None:
         session.tells_usage = session.tells_usage or update.get("sessionUpdate") == "usage_update"
         known = session.model
@@ -45,10 +46,8 @@ def learn_opened(session: ProxiedSession, result: dict[str, Any]) -> None:
     if current and not session.model:
         session.model = current
     for model in as_objects(models.get("availableModels")):
-        limit = as_object(model.get("_meta")).get("contextLimit")
-        if model.get("modelId") == current and isinstance(limit, int) and session.window is None:
-            # Qwen Code's word for the window.
-            session.window = limit
+        if model.get("modelId") == current and session.window is None:
+            session.window = window_of_model(model)
 
 
 def learn_config(session: ProxiedSession, result: dict[str, Any]) -> None:

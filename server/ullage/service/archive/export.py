@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from ullage.formats.provider import write_request
-from ullage.formats.ullage_jsonl import Header
-from ullage.formats.ullage_jsonl import write as write_ullage
+from ullage.formats.transcripts.ullage_jsonl import Header
+from ullage.formats.transcripts.ullage_jsonl import write as write_ullage
 from ullage.service.compact.automatic import settled
 from ullage.service.conversation.workspace import Workspace
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import BroughtBack, TextBlock
+from ullage.model.instruction_files import INSTRUCTION_FILES
 from ullage.model.marker import render_brought_back
 from ullage.model.message import Message, Role
 from ullage.redaction.clean import clean
@@ -20,8 +21,6 @@ from ullage.service.conversation.session import Planned, Session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.world import ProjectFile
 
-# Files that coding agents read as their instructions, by the names that each vendor documents.
-_NAMES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", "GEMINI.md", ".cursorrules")
 # About 5,000 tokens; other products bring back as much of a file.
 _MOST_CHARS = 20_000
 # Of the summary's room, what the files may take at most: the summary is what the compaction is for.
@@ -36,7 +35,7 @@ async def look_up(workspace: Workspace, session: Session) -> tuple[ProjectFile, 
     if settings.bring_back == "off" or not cwd:
         return ()
     trusted = settings.trusted_folders if settings.bring_back == "contents" else ()
-    return await asyncio.to_thread(workspace.ports.project_files.find, cwd, _NAMES, trusted, _MOST_CHARS)
+    return await asyncio.to_thread(workspace.ports.project_files.find, cwd, INSTRUCTION_FILES, trusted, _MOST_CHARS)
 
 
 def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolStatus
 from ullage.service.ports.models import ToolOutcome
@@ -58,7 +58,7 @@ async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> Too
         turn.tell(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.FAILED))
         raise
     status = ToolStatus.FAILED if result.is_error else ToolStatus.COMPLETED
-    text = "\n".join(part.text for part in result.content if isinstance(part, TextBlock))
+    text = join_texts(result.content)
     content = (ToolContent(content=TextContent(text=text)),)
     turn.tell(ToolCallUpdate(tool_call_id=use.id, status=status, content=content))
     return result
