@@ -92,3 +92,5 @@ async def playing(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: bool
     monkeypatch.setattr(session_module, "after", recorded)
     async with puppet(folder) as (agent, command), running(command, folder, ProxyOptions(**options)) as client:
         yield Play(client, agent, steps)
+    answered = [message["id"] for message in client.messages if "method" not in message]
+    assert len(answered) == len(set(answered)), "a request got two answers"

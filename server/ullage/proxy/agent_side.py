@@ -16,7 +16,7 @@ from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.record.follow import follow_update
-from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.session import Sessions
 from ullage.proxy.slash_commands import offer_commands
 
 _NOT_NOW = ErrorObject(code=METHOD_NOT_FOUND, message="The context is being compacted; use no tools.")
@@ -77,13 +77,9 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
         connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
     if update:
         await follow_update(session, update)
-        _offer_anew(session, update)
-
-
-def _offer_anew(session: ProxiedSession, update: dict[str, Any]) -> None:
-    """The agent's list of commands replaces the one that the client has, so ours are added to it."""
-    if update.get("sessionUpdate") == "available_commands_update":
-        offer_commands(session)
+        if update.get("sessionUpdate") == "available_commands_update":
+            # The agent's list of commands replaces the one that the client has.
+            offer_commands(session)
 
 
 def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:

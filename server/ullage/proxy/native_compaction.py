@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from ullage.model.edits import EditTrigger
 from ullage.model.json_values import as_object, as_objects, as_text
 
+_KINDS = ("compaction_update", "compaction_summary_chunk")
+
 
 class NativeCompaction(Struct, frozen=True, kw_only=True):
     """`used_before`: tokens in the context before it. `asked`: the agent's command was given. `copy`: the id of a copy
@@ -24,17 +26,16 @@ class NativeCompaction(Struct, frozen=True, kw_only=True):
 def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
     """The compaction after a session update, whoever asked for it. An update that reports one begins it if none is
     under way, with `used` tokens before it; any other update changes nothing."""
-    begun = compaction or NativeCompaction(used_before=used)
     kind = update.get("sessionUpdate")
-    if kind == "compaction_update":
-        completed = begun.completed or update.get("status") == "completed"
-        summary = begun.summary
-        if "summary" in update:
-            summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
-        return replace(begun, completed=completed, summary=summary)
+    # Qwen Code says so beside another update.
+    done = as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done"
+    if kind not in _KINDS and not done:
+        return compaction
+    begun = compaction or NativeCompaction(used_before=used)
     if kind == "compaction_summary_chunk":
         return replace(begun, summary=begun.summary + as_text(as_object(update.get("content")).get("text")))
-    if as_object(as_object(update.get("_meta")).get("contextCompression")).get("phase") == "done":
-        # Qwen Code's way to say it.
-        return replace(begun, completed=True)
-    return compaction
+    summary = begun.summary
+    if kind == "compaction_update" and "summary" in update:
+        summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+    completed = begun.completed or done or (kind == "compaction_update" and update.get("status") == "completed")
+    return replace(begun, completed=completed, summary=summary)

@@ -22,7 +22,9 @@ async def follow_update(session: ProxiedSession, update: dict[str, Any]) -> None
     """Learns from a session update that the client has been sent, and records it."""
     if session.state is not State.OPENING:
         # A compaction in a replay is one of before.
-        await _follow_compaction(session, update)
+        session.watch_compaction(update)
+        if (unasked := session.take_unasked_compaction()) is not None:
+            await _record_unasked(session, unasked)
     session.facts.take_update(update)
     occupancy = from_update(update)
     if occupancy is not None:
@@ -78,16 +80,11 @@ def record_compaction(session: ProxiedSession, record: SessionRecord) -> None:
         _archive(session, record, made)
 
 
-async def _follow_compaction(session: ProxiedSession, update: dict[str, Any]) -> None:
-    """Records a compaction that the agent makes unasked where it happened, in the middle of a turn."""
-    session.watch_compaction(update)
-    made = session.take_unasked_compaction()
-    if made is None:
-        return
-    unasked = made
+async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> None:
+    """Records a compaction that the agent made unasked where it happened, in the middle of a turn."""
 
     async def job(record: SessionRecord) -> None:
-        _archive(session, record, unasked)
+        _archive(session, record, made)
 
     await record_messages(session, session.rest())
     await session.put(job)
