@@ -134,7 +134,7 @@ async def closed_while_prompting(play: Play) -> None:
 
 
 async def handed_over(play: Play) -> None:
-    """A hand-over: the summary is muted, the fresh session gets it, and the next prompt passes behind it."""
+    """A handover: the summary is muted, the fresh session gets it, and the next prompt passes behind it."""
     await play.greet()
     await play.turn()
     asked, request = await play.hand_over()
@@ -150,7 +150,7 @@ async def handed_over(play: Play) -> None:
 
 
 async def died_while_summarizing(play: Play) -> None:
-    """The hand-over ends with one clear error, and is not tried on the dead agent any further."""
+    """The handover ends with one clear error, and is not tried on the dead agent any further."""
     await play.greet()
     await play.turn()
     asked, _ = await play.hand_over()

@@ -71,7 +71,7 @@ class Play:
         return request
 
     async def hand_over(self) -> tuple[int, Json]:
-        """A hand-over as far as the summary; the client's prompt and the agent's request."""
+        """A handover as far as the summary; the client's prompt and the agent's request."""
         asked = self.prompts("/compact")
         return asked, await self.agent.gets("session/prompt")
 

@@ -15,7 +15,7 @@ from ullage.proxy.opening import early_session
 from ullage.proxy.pipe.agent import Agent
 from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
 from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.follow import follow_update
+from ullage.proxy.record.recording import record_update
 from ullage.proxy.session import Sessions
 from ullage.proxy.slash_commands import offer_commands
 
@@ -76,7 +76,7 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     elif not _is_title(update):
         connection.client.pass_on(Piece(with_params(piece.data, {"sessionId": session.id})))
     if update:
-        await follow_update(session, update)
+        await record_update(session, update)
         if update.get("sessionUpdate") == "available_commands_update":
             # The agent's list of commands replaces the one that the client has.
             offer_commands(session)
@@ -93,7 +93,7 @@ def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
 
 
 def _is_title(update: dict[str, Any]) -> bool:
-    """A title that an agent finds for a fresh session or a copy is one for the hand-over, not for the conversation."""
+    """A title that an agent finds for a fresh session or a copy is one for the handover, not for the conversation."""
     return update.get("sessionUpdate") == "session_info_update" and "title" in update
 
 

@@ -15,7 +15,7 @@ from ullage.proxy.opening import load, pending_new
 from ullage.proxy.pipe.frames import Frame, fields, line, peek
 from ullage.proxy.pipe.lines import Piece
 from ullage.proxy.prompts import take_prompt
-from ullage.proxy.record.follow import record_messages
+from ullage.proxy.record.recording import record_messages
 from ullage.proxy.recovery import reopen_lost, revive
 from ullage.proxy.session import ProxiedSession, Sessions
 

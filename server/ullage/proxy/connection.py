@@ -18,7 +18,7 @@ from ullage.proxy.record.recorder import Recorder
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
-    """The command line's options. `window`: tokens, for an agent that reports none. `hand_over`: compact by a hand-over
+    """The command line's options. `window`: tokens, for an agent that reports none. `hand_over`: compact by a handover
     although the agent has a command of its own."""
 
     window: int | None = None
@@ -36,7 +36,7 @@ class Pending(Struct, frozen=True, kw_only=True):
 
 class Aside(Struct):
     """A session that the present agent process has open and that is not the client's: a copy, a fresh one before a
-    hand-over is complete, or the one that was left. `text` is what the agent has answered in it."""
+    handover is complete, or the one that was left. `text` is what the agent has answered in it."""
 
     text: str = ""
 

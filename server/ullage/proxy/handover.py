@@ -1,5 +1,5 @@
-"""Compaction by hand-over: the agent writes a summary, a fresh session of it begins with that and our ledger, and the
-client goes on under the id it knows. The agent's former session stays as it was, so the hand-over can be undone."""
+"""Compaction by handover: the agent writes a summary, a fresh session of it begins with that and our ledger, and the
+client goes on under the id it knows. The agent's former session stays as it was, so the handover can be undone."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 
 async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
-    """Compacts a held session by a hand-over; what it did, in words. `focus`: what the summary must keep. Raises
+    """Compacts a held session by a handover; what it did, in words. `focus`: what the summary must keep. Raises
     `AgentError`, `NothingToCompact`, `StoreUnavailable`; the context is then as it was."""
     record = await session.record()
     if not has_messages(record):

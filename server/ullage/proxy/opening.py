@@ -16,7 +16,7 @@ from ullage.model.json_values import as_list, as_text
 from ullage.proxy.connection import Pending
 from ullage.proxy.pipe.frames import Frame, fields
 from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.follow import record_messages, record_occupancy
+from ullage.proxy.record.recording import record_messages, record_occupancy
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.recovery import reopen_recorded, revive
 from ullage.proxy.session import ProxiedSession, Sessions

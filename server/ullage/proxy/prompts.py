@@ -18,7 +18,7 @@ from ullage.proxy.handover import hand_over, undo
 from ullage.proxy.occupancy import from_response
 from ullage.proxy.pipe.frames import Frame, fields, line, with_params
 from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.follow import record_compaction, record_messages, record_occupancy
+from ullage.proxy.record.recording import record_compaction, record_messages, record_occupancy
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.record.turn import prompt_message
 from ullage.proxy.recovery import reopen_held

@@ -12,7 +12,7 @@ from ullage.proxy.handover import move, seed_of
 from ullage.proxy.pipe.agent import FailPending
 from ullage.proxy.pipe.frames import line
 from ullage.proxy.record.compactions import last_block, offline_summary
-from ullage.proxy.record.follow import record_messages
+from ullage.proxy.record.recording import record_messages
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.session import ProxiedSession, Sessions
 from ullage.proxy.slash_commands import offer_commands

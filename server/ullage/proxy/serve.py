@@ -10,8 +10,8 @@ from ullage.proxy.connection import Connection, ProxyOptions
 from ullage.proxy.pipe.agent import Agent, FailPending
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
-from ullage.proxy.record.follow import record_messages
 from ullage.proxy.record.recorder import Recorder, Store
+from ullage.proxy.record.recording import record_messages
 from ullage.proxy.recovery import agent_ended
 from ullage.proxy.session import Sessions
 from ullage.proxy.to_client import NoticeListener, send_unrecorded

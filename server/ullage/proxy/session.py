@@ -25,7 +25,7 @@ _TRY_AGAIN = 1.05
 
 
 class ProxiedSession:
-    """A session by the client's id. `agent_id` is the agent's own, which differs after a hand-over. `seed` precedes the
+    """A session by the client's id. `agent_id` is the agent's own, which differs after a handover. `seed` precedes the
     next prompt, so that the agent knows what was said in another session of its own. `rounds` counts the answers of the
     present turn: each was a request to the model. `acts` are the tasks of prompts that are held back."""
 

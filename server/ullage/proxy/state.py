@@ -14,7 +14,7 @@ The client and the proxy never have the agent work in one session at the same ti
 and `LOST`, so a command that needs the agent is refused with `SessionBusy` in the middle of a turn. In `LOST` and
 `CLOSED` there is nothing to belong to anybody: the agent's process does not have the session, or the client has closed
 it. Only what happens in the session itself changes its state: a copy that writes a summary, or the fresh session that a
-hand-over opens, is an `Aside` of the connection until the conversation moves there (`MOVED`).
+handover opens, is an `Aside` of the connection until the conversation moves there (`MOVED`).
 
 Events are of two kinds. `PROMPTED`, `HELD`, `COMPACT`, `SUMMARIZE` and `MOVED` are decisions of the proxy: where the
 table has no entry, the decision is refused with an error and the state stays. The others are facts, which come when

@@ -27,7 +27,8 @@ class Store(Struct, frozen=True):
 
 
 class Recorder:
-    """Runs jobs on the workspace one after another. `failed` is called with the reason if the store fails, once."""
+    """Runs jobs on the workspace one after another. `failed` is called with the reason if the store fails, once.
+    `workspace` is None before the first job and after a failure."""
 
     def __init__(self, store: Store, failed: Callable[[str], object]) -> None:
         self._store = store
@@ -64,7 +65,7 @@ class Recorder:
                     await job(await self._open())
             except UllageError as error:
                 log.warning("The conversation is no longer recorded: %s", error)
-                self._broken = True
+                self._broken, self.workspace = True, None
                 self._failed(str(error))
             except Exception:
                 # A message that cannot be recorded must stop neither the conversation nor the messages after it.

@@ -18,7 +18,7 @@ from ullage.proxy.state import State
 _NO_SUMMARY = "The agent compacted its context and kept the summary to itself."
 
 
-async def follow_update(session: ProxiedSession, update: dict[str, Any]) -> None:
+async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None:
     """Learns from a session update that the client has been sent, and records it."""
     if session.state is not State.OPENING:
         # A compaction in a replay is one of before.
