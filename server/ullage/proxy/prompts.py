@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.model import words
 from ullage.model.edits import EditTrigger

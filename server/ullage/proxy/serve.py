@@ -16,7 +16,8 @@ from ullage.proxy.recovery import agent_ended
 from ullage.proxy.session import Sessions
 from ullage.proxy.to_client import NoticeListener, send_unrecorded
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.pipes import CHUNK, Source, open_sink, open_source
+from ullage.system.source import Source, open_source
+from ullage.system.writer import DescriptorWriter
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
     """Serves a client on these descriptors, in front of the agent that the command starts, until the client closes its
     end. Returns the exit status. Raises `InvalidRequest` if the agent cannot be started."""
-    proxy = Proxy(command, store, options, Outlet(await open_sink(stdout)))
+    proxy = Proxy(command, store, options, Outlet(DescriptorWriter(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
     return 0
@@ -43,7 +44,7 @@ class Proxy:
     async def run(self, source: Source) -> None:
         """Passes the client's lines on until they end, then ends the agent."""
         cutter = LineCutter()
-        while data := await source.read(CHUNK):
+        while data := await source.read():
             for piece in cutter.feed(data):
                 await self._from_client(piece)
         for piece in cutter.end():
@@ -52,7 +53,7 @@ class Proxy:
         for session in self.sessions:
             await record_messages(session, self.sessions.drop(session))
         await self.connection.recorder.close()
-        self.connection.client.close()
+        await self.connection.client.close()
 
     async def _from_client(self, piece: Piece) -> None:
         await self._guarded(from_client(self.sessions, piece))

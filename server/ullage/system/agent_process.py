@@ -1,9 +1,7 @@
 """An agent as a child process: its streams, the last it said on standard error, and its end."""
 
 import asyncio
-import contextlib
 import os
-import signal
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -11,7 +9,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.pipes import CHUNK, Sink, Source, open_sink, open_source
+from ullage.system.commands import end_process
+from ullage.system.source import CHUNK, Source, open_source
+from ullage.system.writer import DescriptorWriter
 
 # How long an agent may take to end once its input is closed, and again once it is asked to, seconds.
 GRACE = 3.0
@@ -26,7 +26,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
     process: asyncio.subprocess.Process
     source: Source
-    sink: Sink
+    sink: DescriptorWriter
     errors: "asyncio.Task[None]"
     said: deque[str]
 
@@ -40,10 +40,10 @@ class AgentProcess(Struct, frozen=True, eq=False):
     async def stop(self) -> None:
         """Ends it: closes its input, then asks, then forces."""
         self.sink.close()
-        for step in (signal.SIGTERM, signal.SIGKILL):
+        for force in (False, True):
             if await self._gone_within(GRACE):
                 break
-            self._signal(step)
+            end_process(self.process, force=force)
         await self.process.wait()
         self.errors.cancel()
 
@@ -53,11 +53,6 @@ class AgentProcess(Struct, frozen=True, eq=False):
         except TimeoutError:
             return False
         return True
-
-    def _signal(self, number: signal.Signals) -> None:
-        # The agent leads a group of its own: what it started goes with it.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, number)
 
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
@@ -78,7 +73,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     return AgentProcess(
         process=process,
         source=await open_source(from_agent),
-        sink=await open_sink(to_agent),
+        sink=DescriptorWriter(to_agent),
         errors=asyncio.ensure_future(_pass_errors(process.stderr, said)),
         said=said,
     )

@@ -59,17 +59,20 @@ async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | No
         return None
     finally:
         if process.returncode is None:
-            _kill(process)
+            end_process(process, force=True)
             await process.wait()
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """Ends the program with all that it has started."""
+def end_process(process: asyncio.subprocess.Process, *, force: bool) -> None:
+    """Asks a program that leads a process group, and all that it has started, to end, or forces them to. On Windows,
+    which has no such groups, only the program itself is ended."""
     with suppress(ProcessLookupError):
         if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
+            os.killpg(process.pid, signal.SIGKILL if force else signal.SIGTERM)
+        elif force:
             process.kill()
+        else:
+            process.terminate()
 
 
 def _find(name: str) -> str | None:

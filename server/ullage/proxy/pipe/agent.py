@@ -11,7 +11,6 @@ from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.system.agent_process import GRACE, AgentProcess, start_agent
-from ullage.system.pipes import CHUNK
 
 # Ids of the proxy's own requests begin so. No client's id does: clients count in numbers or use UUIDs.
 _PREFIX = "ullage-proxy-"
@@ -111,7 +110,7 @@ class Agent:
 
     async def _read(self, process: AgentProcess) -> None:
         cutter = LineCutter()
-        while data := await process.source.read(CHUNK):
+        while data := await process.source.read():
             for piece in cutter.feed(data):
                 await self._receive(piece)
         for piece in cutter.end():

@@ -1,7 +1,10 @@
 """The way out to the client or the agent: lines of the other side's, and lines of the proxy's own between them."""
 
 from ullage.proxy.pipe.lines import Piece
-from ullage.system.pipes import Sink
+from ullage.system.writer import Sink
+
+# How long the end waits for a reader that takes nothing, seconds.
+PATIENCE = 2.0
 
 
 class Outlet:
@@ -31,6 +34,8 @@ class Outlet:
         """Waits for room. Each pump calls it after each piece, so that it reads no faster than the other side does."""
         await self._sink.drain()
 
-    def close(self) -> None:
-        """Closes the way; nothing may be written after it."""
+    async def close(self) -> None:
+        """Closes the way; nothing may be written after it. Waits until what came is written, unless the other side
+        stops reading."""
+        await self._sink.flush(PATIENCE)
         self._sink.close()
