@@ -3,7 +3,7 @@
 Names are an allow-list rather than a list of tricks. What is left can be a file's name on every system, means the
 same in each Unicode form, hides nothing from a reader, and is no syntax anywhere: not for a shell, not in a URL. That
 nothing leads out of the base folder does not rest on this alone: the store never follows a link
-(`store/memory_walk.py`).
+(`store/memory_descriptors.py`).
 """
 
 import unicodedata
