@@ -25,7 +25,7 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
 
 
 def imported_packages(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = (
             [alias.name for alias in node.names]
             if isinstance(node, ast.Import)

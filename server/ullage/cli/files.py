@@ -1,4 +1,4 @@
-"""Files that a person names."""
+"""Files that a user names."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file. Raises `InputError`."""
+    """Writes a file in UTF-8 with the line ends that `text` has. Raises `InputError`."""
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from ullage.cli.arguments import build_parser
 from ullage.model.errors import UllageError
@@ -17,6 +18,7 @@ _BAD_INPUT = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; 0 if it did its work, 1 if it found something wrong, 2 for input that cannot be used."""
     args = build_parser().parse_args(argv)
+    _write_utf8()
     try:
         status = _run(args)
         sys.stdout.flush()
@@ -29,6 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     return status
+
+
+def _write_utf8() -> None:
+    """Makes redirected output UTF-8 with plain line ends on Windows, where it would be in the system's code page."""
+    if sys.platform == "win32" and isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
 
 
 def _run(args: Namespace) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ullage.store.memory_by_path import PathFolder
 from ullage.store.memory_descriptors import DescriptorFolder, is_supported
-from ullage.store.memory_walk import FILE_MODE, FOLDER_MODE, Folder
+from ullage.store.memory_walk import FOLDER_MODE, Folder
 
 Open = Callable[[Path], AbstractContextManager[Folder]]
 # Hidden, and no name that a path of a memory may hold: a file half written, or a folder half deleted.
@@ -36,7 +36,7 @@ def locked(base: Path, open_base: Open) -> Generator[Folder]:
 
     with opened(base, open_base) as folder:
         real = base.resolve()
-        with FileLock(real.with_name(f"{real.name}.lock"), mode=FILE_MODE, poll_interval=_POLL):
+        with FileLock(real.with_name(f"{real.name}.lock"), poll_interval=_POLL):
             # No change is running, so unfinished names were left by a process that died.
             for name in folder.names():
                 if name.startswith(_UNFINISHED):
