@@ -35,8 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _write_utf8() -> None:
     """Makes redirected output UTF-8 with plain line ends on Windows, where it would be in the system's code page."""
-    if sys.platform == "win32" and isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    if sys.platform == "win32":
+        out = sys.stdout
+        if isinstance(out, TextIOWrapper) and not out.isatty():
+            out.reconfigure(encoding="utf-8", newline="\n")
 
 
 def _run(args: Namespace) -> int:

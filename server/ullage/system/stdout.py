@@ -6,6 +6,7 @@ reading stopped, so that what is kept for a client is bounded by the answers to 
 
 import os
 import select
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -70,7 +71,7 @@ class StdoutWriter:
         return written
 
     def _is_ready(self) -> bool:
-        if not _AT_ONCE:
+        if sys.platform == "win32" or not _AT_ONCE:
             return False
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
