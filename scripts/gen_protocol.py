@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from generators import lua
-from generators.manifest import with_settings
+from generators.manifest import with_settings, with_version
 from generators.typescript import typescript
+from ullage import __version__
 from ullage.api.schema import methods_document, schema_document, settings_schema
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +23,7 @@ PROTOCOL = ROOT / "protocol"
 README = PROTOCOL / "README.md"
 VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
+LOCK = VSCODE / "package-lock.json"
 NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
 
 
@@ -97,7 +99,9 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
     README: readme,
     VSCODE / "src" / "protocol.gen.ts": typescript,
-    MANIFEST: lambda: with_settings(MANIFEST),
+    MANIFEST: lambda: with_version(with_settings(MANIFEST), __version__),
+    # npm writes the package's own version twice: at the top, and in the list of packages.
+    LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
     NVIM / "types.gen.lua": lua.types,
     NVIM / "generated.lua": lua.values,
 }

@@ -1,6 +1,7 @@
 """Summaries by a model that plays a script: what it is asked, what is told, and what becomes of a bad answer."""
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from support.corpus import cases
 from support.fill import exchange, fill
 from support.leaks import leaks, line_of
 from support.summaries import GOOD, TOLD, Listening, say, says, script
-from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from support.workspace import SMALL_MODEL, Live, TestClient, build_test_client
 from ullage.model.errors import AnswerBroken, NoModelConfigured
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
+from ullage.providers.registry import ProviderRegistry
 from ullage.service.compact.automatic import settled
 
 LATE = SummarySettings(prepare_at=0.99)
@@ -138,6 +140,22 @@ async def test_what_no_other_try_mends_goes_offline_at_once(fault: str, reason: 
     told = dict(notices(client))
     assert f"The model's summary failed ({reason}). Used the offline summary instead: " in told["offline_summary_used"]
     assert "compaction_retried" not in told
+
+
+async def test_a_key_whose_sdk_is_not_installed_gets_the_offline_summary_and_the_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    monkeypatch.setitem(sys.modules, "openai", None)
+    settings = Settings(provider="openai", summary=LATE)
+    client = build_test_client(settings=settings, live=Live(providers=ProviderRegistry()))
+    assert wrote(await compacted(client)) == "offline"
+    told = dict(notices(client))
+    assert "pip install 'ullage[openai]'" in told["offline_summary_used"]
+    assert "compaction_retried" not in told
+    prompting = (await client.call("session/load", sessionId="s_1"))["prompting"]
+    assert prompting["provider"] is None
+    assert "pip install 'ullage[openai]'" in prompting["remedy"]
 
 
 async def test_a_busy_provider_is_waited_for_and_the_person_told() -> None:

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from ullage.acp.announce import Announcer
 from ullage.acp.commands import available_commands
-from ullage.acp.connection import Reply
 from ullage.acp.options import config_options, set_option
 from ullage.acp.replay import replay
 from ullage.acp.updates import ConfigOption
 from ullage.api import session_methods as api
+from ullage.api.engine import Reply
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.service import sessions

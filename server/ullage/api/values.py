@@ -5,7 +5,7 @@ import asyncio
 from msgspec import UNSET, Struct, UnsetType, field
 
 from ullage.model.blocks import Block, TextBlock
-from ullage.model.errors import NoModelConfigured
+from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.message import Message, Role
 from ullage.model.updates import Cost, Meta, UsageMeta
 from ullage.service.conversation.session import Session
@@ -87,5 +87,5 @@ async def session_result(workspace: Workspace, session: Session) -> SessionResul
 async def _prompting(workspace: Workspace, model: str) -> Prompting:
     try:
         return Prompting(provider=await asyncio.to_thread(workspace.ports.providers.name, model, workspace.settings))
-    except NoModelConfigured as error:
+    except (NoModelConfigured, SdkMissing) as error:
         return Prompting(provider=None, remedy=str(error))

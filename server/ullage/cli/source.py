@@ -1,19 +1,22 @@
-"""What a command looks at: a transcript file, always through a throw-away store, or a stored session."""
+"""What a command looks at: a transcript file, always through a throw-away store, or a stored session; and the JSON
+object that it prints of it."""
 
 import tempfile
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage import formats
+from ullage.api.values import usage_result
 from ullage.app.compose import open_workspace
-from ullage.cli.files import read_bytes
 from ullage.cli.options import ReadingOptions
 from ullage.formats.imported import ImportedTranscript
+from ullage.model.blocks import CompactionBlock
 from ullage.model.errors import InputError, SessionNotFound
 from ullage.model.events import (
     ContextEdited,
@@ -26,6 +29,7 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
+from ullage.service.archive.export import provider_request
 from ullage.service.conversation.session import Session
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import import_transcript
@@ -65,7 +69,7 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
 
 def read_transcript(path: Path, format_name: str | None, run: int | None) -> ImportedTranscript:
     """A transcript file as events. Raises `InputError`."""
-    return formats.read(read_bytes(path), str(path), format_name, run)
+    return formats.read(_read_bytes(path), str(path), format_name, run)
 
 
 @contextmanager
@@ -83,6 +87,25 @@ def reading_settings(model: str, window: int | None) -> Settings:
     models = {model: ModelSettings(window=window)} if window else {}
     context = ContextSettings(enabled=False, bring_back="off")
     return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
+
+
+async def result_object(source: Source, provider: str, compaction: CompactionBlock | None) -> dict[str, Any]:
+    """The object that `--json` prints; other programs read it, so its keys stay: `messages` (request-ready, with
+    `system` beside them if the provider wants it there), `used`, `size`, `source`, the `edits` in force and the
+    `compaction`, null without one."""
+    workspace = source.workspace
+    session = workspace.session(source.session.id)
+    request = await provider_request(workspace, session.id, provider)
+    usage = usage_result(workspace, session)
+    beside = {"system": request["system"]} if request.get("system") else {}
+    return beside | {
+        "messages": request["messages"],
+        "used": usage.used,
+        "size": usage.size,
+        "source": usage.meta.ullage.source.value,
+        "edits": msgspec.to_builtins(session.transcript.edits_in_force),
+        "compaction": msgspec.to_builtins(compaction),
+    }
 
 
 def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
@@ -123,3 +146,11 @@ def _without_reports(workspace: Workspace, session: Session) -> Session:
     first, *rest = (record.event for record in workspace.ports.store.read(session.id))
     copy = workspace.adopt(workspace.ports.ids.new("s"), [first])
     return workspace.record(copy, *(event for event in rest if not isinstance(event, UsageReported)))
+
+
+def _read_bytes(path: Path) -> bytes:
+    """A file's contents. Raises `InputError`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error

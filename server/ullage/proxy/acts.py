@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.acp.context_text import context_text
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.api.values import usage_result
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.model import words

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.errors import UllageError
 from ullage.proxy.acts import begin, passes, read_prompt, start

@@ -3,7 +3,7 @@ were handed over, opened under the agent's id, with the history as it was record
 
 from msgspec import UNSET
 
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
 from ullage.model.errors import UllageError
 from ullage.model.json_values import as_list, as_text

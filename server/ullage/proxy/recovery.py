@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import AgentError

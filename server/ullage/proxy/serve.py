@@ -15,7 +15,8 @@ from ullage.proxy.record.recorder import Recorder, Store
 from ullage.proxy.recovery import lose
 from ullage.proxy.telling import ClientListener, tell_unrecorded
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.pipes import CHUNK, Source, open_sink, open_source
+from ullage.system.source import Source, open_source
+from ullage.system.writer import DescriptorWriter
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
     """Stands between a client on these descriptors and the agent that the command starts, until the client goes. The
     exit status. Raises `InvalidRequest` where the agent cannot be started."""
-    proxy = Proxy(command, store, options, Outlet(await open_sink(stdout)))
+    proxy = Proxy(command, store, options, Outlet(DescriptorWriter(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
     return 0
@@ -41,7 +42,7 @@ class Proxy:
     async def run(self, source: Source) -> None:
         """Passes on what the client says until it ends, then ends the agent."""
         cutter = LineCutter()
-        while data := await source.read(CHUNK):
+        while data := await source.read():
             for piece in cutter.feed(data):
                 await self._take(piece)
         for piece in cutter.end():
@@ -50,7 +51,7 @@ class Proxy:
         for session in self.connection.sessions.values():
             await record_messages(self.connection, session, tuple(session.turn.end()))
         await self.connection.recorder.close()
-        self.connection.client.close()
+        await self.connection.client.close()
 
     async def _take(self, piece: Piece) -> None:
         await self._guarded(from_client(self.connection, piece))

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.pipes import CHUNK, Sink, Source, open_sink, open_source
 from ullage.system.process_groups import ask_to_end, kill_group, own_group
+from ullage.system.source import CHUNK, Source, open_source
+from ullage.system.writer import DescriptorWriter
 
 # How long an agent may take to end once its input is closed, and again once it is asked to, seconds.
 GRACE = 3.0
@@ -25,7 +26,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
     process: asyncio.subprocess.Process
     source: Source
-    sink: Sink
+    sink: DescriptorWriter
     errors: "asyncio.Task[None]"
     said: deque[str]
 
@@ -71,7 +72,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     return AgentProcess(
         process=process,
         source=await open_source(from_agent),
-        sink=await open_sink(to_agent),
+        sink=DescriptorWriter(to_agent),
         errors=asyncio.ensure_future(_pass_errors(process.stderr, said)),
         said=said,
     )

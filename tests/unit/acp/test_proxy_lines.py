@@ -13,7 +13,14 @@ class Kept:
     def write(self, data: bytes) -> None:
         self.data += data
 
+    @property
+    def has_room(self) -> bool:
+        return True
+
     async def drain(self) -> None:
+        pass
+
+    async def flush(self, patience: float) -> None:
         pass
 
     def close(self) -> None:

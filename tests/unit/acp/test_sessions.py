@@ -202,11 +202,12 @@ async def test_a_client_that_does_not_read_is_not_sent_a_whole_transcript(rig: A
     session_id = await rig.new_session()
     await rig.say(session_id, *(f"message {number}" for number in range(50)))
     rig.sent.clear()
-    rig.connection.hold(True)
+    rig.stops_reading_at = "user_message_chunk"
     request_id = rig.start("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
     await rig.update(session_id, "user_message_chunk")
     assert len(rig.updates()) == 1
-    rig.connection.hold(False)
+    rig.stops_reading_at = ""
+    rig.reads.set()
     await rig.answer(request_id)
     assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == 50
 

@@ -7,13 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from ullage.api.values import UsageResult, usage_result
-from ullage.cli.draw.compaction_box import compaction_box
-from ullage.cli.draw.context_box import context_box
-from ullage.cli.files import write_text
+from ullage.cli.draw.boxes import compaction_box, context_box
 from ullage.cli.options import CompactOptions, read_options
-from ullage.cli.result import result_object
-from ullage.cli.source import Source, open_source
-from ullage.cli.terminal import print_json, print_lines, terminal_glyphs, to_json, working
+from ullage.cli.output import print_json, print_lines, terminal_glyphs, to_json, working, write_text
+from ullage.cli.source import Source, open_source, result_object
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
@@ -48,8 +45,6 @@ def run(args: Namespace) -> int:
 
 
 def _check(options: CompactOptions) -> None:
-    if options.summarizer != "offline":
-        raise InputError(f"summarizer {options.summarizer!r} is not there yet; the only one now is: offline")
     if options.budget is not None and (options.first or options.last):
         raise InputError("--budget chooses what goes by itself; leave it out, or --from and --up-to")
     source = Path(options.target)

@@ -6,11 +6,10 @@ from argparse import Namespace
 import msgspec
 
 from ullage.api.values import usage_result
-from ullage.cli.draw.context_box import context_box
+from ullage.cli.draw.boxes import context_box
 from ullage.cli.options import ContextOptions, read_options
-from ullage.cli.result import result_object
-from ullage.cli.source import Source, open_source
-from ullage.cli.terminal import print_json, print_lines, terminal_glyphs, working
+from ullage.cli.output import print_json, print_lines, terminal_glyphs, working
+from ullage.cli.source import Source, open_source, result_object
 
 
 def run(args: Namespace) -> int:

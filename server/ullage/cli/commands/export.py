@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 
 from ullage.app.compose import open_workspace
-from ullage.cli.files import write_text
+from ullage.cli.output import write_text
 from ullage.service.archive.export import export_session
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ullage.api.session_methods import ImportParams, ImportResult, import_session
 from ullage.app.compose import open_workspace
-from ullage.cli.draw.words import plural
-from ullage.cli.terminal import print_json, print_lines, working
+from ullage.cli.draw.text import plural
+from ullage.cli.output import print_json, print_lines, working
 from ullage.model.words import context_line
 from ullage.service.compact.automatic import settled
 from ullage.service.conversation.workspace import Workspace

@@ -6,7 +6,7 @@ from argparse import Namespace
 from rich.text import Text
 
 from ullage.app.compose import open_workspace
-from ullage.cli.terminal import print_json, print_lines, working
+from ullage.cli.output import print_json, print_lines, working
 from ullage.model.errors import InvalidRequest
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import find_entry, search

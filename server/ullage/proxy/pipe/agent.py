@@ -11,7 +11,6 @@ from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.system.agent_process import GRACE, AgentProcess, start_agent
-from ullage.system.pipes import CHUNK
 
 # Ids of the proxy's own requests begin so; no client's does, and a text is told from a client's numbers at sight.
 _PREFIX = "ullage-proxy-"
@@ -108,7 +107,7 @@ class Agent:
 
     async def _read(self, process: AgentProcess) -> None:
         cutter = LineCutter()
-        while data := await process.source.read(CHUNK):
+        while data := await process.source.read():
             for piece in cutter.feed(data):
                 await self._hear(piece)
         for piece in cutter.end():

@@ -1,7 +1,10 @@
 """The way out to the client or the agent: what came from the other side, and between its lines what is our own."""
 
 from ullage.proxy.pipe.lines import Piece
-from ullage.system.pipes import Sink
+from ullage.system.writer import Sink
+
+# How long a reader that takes nothing is waited for at the end, seconds.
+PATIENCE = 2.0
 
 
 class Outlet:
@@ -31,6 +34,7 @@ class Outlet:
         """Waits for room: who passes on calls it after each piece, so that nobody is read faster than others read."""
         await self._sink.drain()
 
-    def close(self) -> None:
-        """Nothing more comes."""
+    async def close(self) -> None:
+        """Nothing more comes. Waits until what came is written, unless the other side stops reading."""
+        await self._sink.flush(PATIENCE)
         self._sink.close()

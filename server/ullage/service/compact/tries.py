@@ -13,6 +13,7 @@ from ullage.model.errors import (
     NoModelConfigured,
     ProviderError,
     ProviderUnavailable,
+    SdkMissing,
     UllageError,
 )
 from ullage.service.compact.hooks import Heard
@@ -26,7 +27,7 @@ from ullage.summary.request import SummaryRequest
 
 # No other way of asking the model mends these: a provider that is busy was waited for, one that finds the conversation
 # too long was given less and less of it.
-_FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigured, ProviderUnavailable)
+_FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigured, ProviderUnavailable, SdkMissing)
 
 
 async def compact_somehow(

@@ -138,7 +138,7 @@ class Workspace:
         return session.model or self.settings.model
 
     def provider(self, session: Session) -> Provider:
-        """Who answers in a session. Raises `NoModelConfigured`."""
+        """Who answers in a session. Raises `NoModelConfigured` or `SdkMissing`."""
         return self.ports.providers(self.model(session), self.settings)
 
     def max_output(self, session: Session) -> int | None:

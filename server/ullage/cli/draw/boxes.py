@@ -1,13 +1,12 @@
-"""`/context`: the box that says how full a context is, and of what."""
+"""The boxes of `ullage context` and `ullage compact`: how full a context is and of what, and what a compaction did."""
 
 from rich.text import Text
 
 from ullage.api.values import UsageResult
-from ullage.cli.draw.bar import bar, level_style
-from ullage.cli.draw.box import Box
-from ullage.cli.draw.fit import fit
 from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.draw.words import ago, percent, source_words
+from ullage.cli.draw.shapes import Box, bar, level_style
+from ullage.cli.draw.text import ago, fit, percent, plural, source_words
+from ullage.model.blocks import CompactionBlock
 from ullage.model.updates import UsageMeta
 from ullage.model.words import short
 
@@ -85,3 +84,20 @@ def _figure(label: str, tokens: int, width: int, glyphs: Glyphs) -> str:
     if len(figure) > width - 5:
         figure = short(tokens)
     return fit(label, max(0, width - len(figure) - 1), glyphs) + " " + fit(figure, min(len(figure), width), glyphs)
+
+
+def compaction_box(block: CompactionBlock, glyphs: Glyphs) -> list[Text]:
+    """Removed, saved, before and after; the summary itself is printed below it."""
+    before, after = block.context_size_before, block.context_size_after
+    box = Box(glyphs)
+    box.title(f"Compacted #{block.compaction_number}", block.summarizer)
+    box.fact("Removed", f"{block.messages_archived:>9,} {_noun(block.messages_archived)}, kept in the archive")
+    box.fact("Saved", f"{before - after:>9,} tokens ({percent(before - after, before)}%)", "green")
+    box.fact("Context", f"{before:>9,} {glyphs.arrow} {after:,} tokens")
+    ledger = block.ledger
+    box.fact("Ledger", f"{len(ledger.files):>9,} files, {plural(len(ledger.commands), 'command')}")
+    return box.lines()
+
+
+def _noun(count: int) -> str:
+    return "message" if count == 1 else "messages"

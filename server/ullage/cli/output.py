@@ -1,9 +1,10 @@
-"""Standard output and error: results to the one, progress to the other."""
+"""What commands print and write: results to standard output or a file, progress to standard error."""
 
 import os
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ullage.cli.draw.glyphs import Glyphs, choose_glyphs
+from ullage.model.errors import InputError
 
 
 def terminal_glyphs(*, ascii_only: bool = False) -> Glyphs:
@@ -44,3 +46,11 @@ def working(what: str) -> Generator[None]:
         return
     with console.status(what):
         yield
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file. Raises `InputError`."""
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error

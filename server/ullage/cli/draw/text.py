@@ -1,10 +1,12 @@
-"""Text from anywhere, made to take a known number of terminal cells."""
+"""Text that takes a known number of terminal cells, and figures and times in words, the same in every drawing."""
 
 import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
 from ullage.cli.draw.glyphs import Glyphs
+from ullage.model.updates import UsageMeta
+from ullage.model.usage import UsageSource
 
 # Characters whose width terminals do not agree on, or that move what stands beside them: controls, zero-width
 # joiners and direction marks (Cf), lone surrogates, private use, unassigned; and what only modifies an emoji.
@@ -46,3 +48,44 @@ def _isolated(text: str) -> str:
     if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
         return f"{_ISOLATE}{text}{_END_ISOLATE}"
     return text
+
+
+_STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def ago(then: int, now: int) -> str:
+    """How long before `now`, both Unix milliseconds: `12 s ago`, `2 hours ago`."""
+    seconds = max(0, now - then) // 1000
+    for length, unit in _STEPS:
+        if seconds >= length:
+            count = seconds // length
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return f"{seconds} s ago"
+
+
+def percent(part: int, whole: int) -> int:
+    """A whole percentage; 0 of nothing is 0."""
+    return round(100 * part / whole) if whole > 0 else 0
+
+
+def source_words(meta: UsageMeta, now: int) -> str:
+    """How the figure is known: `reported, 12 s ago`, `estimated, about 4% off`, `stale: 3 messages since`."""
+    if meta.source is UsageSource.STALE:
+        return f"stale: {plural(meta.pending_messages, 'message')} since"
+    if meta.source is UsageSource.REPORTED:
+        return f"reported, {ago(meta.reported_at, now)}" if meta.reported_at else "reported"
+    if meta.error_share is None:
+        return "estimated"
+    return f"estimated, about {max(1, round(100 * meta.error_share))}% off"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def plain(text: str, glyphs: Glyphs) -> str:
+    """Ullage's own words with their few special characters in the glyphs' set."""
+    if not glyphs.ascii:
+        return text
+    return text.replace("→", glyphs.arrow).replace("…", "...").replace("·", glyphs.dot)
