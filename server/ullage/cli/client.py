@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from ullage.jsonrpc.envelope import RequestId
-from ullage.jsonrpc.peer import Answered, Called, Event, Notified, Peer
+from ullage.jsonrpc.envelope import Notification, RequestId
+from ullage.jsonrpc.peer import Answered, Called, Dialect, Event, Notified, Peer
 from ullage.lsp.framing import FrameParser
 from ullage.model.errors import UllageError
 
@@ -37,6 +37,9 @@ _CAPABILITIES = {"experimental": {"ullage": {"version": 1}}}
 
 Told = Callable[[str, Raw], None]
 
+# A server never opens the connection, so it may send at any time.
+_DIALECT = Dialect(cancel="$/cancelRequest", cancel_key="id")
+
 
 class LanguageClient:
     """One connection. Notifications go to `told(method, params)`, in order; the server's requests are answered null."""
@@ -48,7 +51,7 @@ class LanguageClient:
         self._input = process.stdin
         self._output = process.stdout
         self._told = told
-        self._peer = Peer()
+        self._peer = Peer(_DIALECT)
         self._waiting: dict[RequestId, asyncio.Future[Answered]] = {}
         self._reading = asyncio.create_task(self._read())
 
@@ -78,7 +81,7 @@ class LanguageClient:
 
     async def notify(self, method: str, params: Any) -> None:
         """A notification."""
-        await self._send(self._peer.tell(method, params))
+        await self._send(Notification(method=method, params=params))
 
     async def close(self) -> None:
         """Ends the server as the protocol wants it, unless it has ended, and waits for its end."""
