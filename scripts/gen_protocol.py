@@ -35,7 +35,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 def readme() -> str:
     """The hand-written README with its tables as they are now."""
     methods = methods_document()
-    text = README.read_text()
+    text = README.read_text(encoding="utf-8")
     text = with_region(text, "methods", methods_table(methods["methods"]))
     text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
@@ -109,7 +109,7 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
 
 def drifted() -> list[Path]:
     """The files that are not what would be written now."""
-    return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text() != text()]
+    return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text(encoding="utf-8") != text()]
 
 
 def main() -> int:
@@ -121,7 +121,7 @@ def main() -> int:
         if check:
             print(f"{path.relative_to(ROOT)} has drifted; run scripts/gen_protocol.py", file=sys.stderr)
         else:
-            path.write_text(OUTPUTS[path]())
+            path.write_text(OUTPUTS[path](), encoding="utf-8", newline="\n")
             print(f"wrote {path.relative_to(ROOT)}")
     return 1 if check and changed else 0
 

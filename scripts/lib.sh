@@ -3,13 +3,19 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
+# A virtual environment's programs; on Windows these scripts run in Git's bash.
+case $(uname -s) in
+  MINGW* | MSYS* | CYGWIN*) bin=$venv/Scripts python=$venv/Scripts/python.exe ;;
+  *) bin=$venv/bin python=$venv/bin/python ;;
+esac
 cd "$root" || exit 1
 
 say() { printf '%s\n' "$*" >&2; }
 
+# ULLAGE_PYTHON names the interpreter to use, of several that are installed.
 find_python() {
   local name
-  for name in python3.14 python3.13 python3.12 python3.11 python3; do
+  for name in ${ULLAGE_PYTHON:+"$ULLAGE_PYTHON"} python3.14 python3.13 python3.12 python3.11 python3 python; do
     if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       echo "$name"
       return
@@ -57,10 +63,10 @@ need_debian() {
 
 # Debian's python3 comes without ensurepip.
 make_venv() {
-  local python
-  python=$(find_python) || return 1
-  "$python" -c 'import ensurepip' 2>/dev/null || need_debian "Python's venv module is incomplete" python3-venv || return 1
-  "$python" -m venv "$venv"
+  local found
+  found=$(find_python) || return 1
+  "$found" -c 'import ensurepip' 2>/dev/null || need_debian "Python's venv module is incomplete" python3-venv || return 1
+  "$found" -m venv "$venv"
 }
 
 # prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench", "lock"), each at the
@@ -68,13 +74,13 @@ make_venv() {
 prepare() {
   local group=${1:-} stamp want
   stamp=$venv/.prepared-${group:-run}
-  want=$(cat "$root/pyproject.toml" "$root/scripts/constraints.txt" | sha256sum)
-  [ -x "$venv/bin/python" ] || make_venv || return 1
+  want=$(cat pyproject.toml scripts/constraints.txt | cksum)
+  [ -x "$python" ] || make_venv || return 1
   if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     say "Preparing .venv..."
-    "$venv/bin/python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
-    "$venv/bin/python" -m pip install -q -c "$root/scripts/constraints.txt" -e "$root" ${group:+--group "$root/pyproject.toml:$group"} >&2 || return 1
+    "$python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
+    "$python" -m pip install -q -c scripts/constraints.txt -e . ${group:+--group "$group"} >&2 || return 1
     printf '%s' "$want" >"$stamp"
   fi
-  export PATH=$venv/bin:$PATH
+  export PATH=$bin:$PATH
 }

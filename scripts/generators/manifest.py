@@ -38,7 +38,7 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
 
 def with_settings(manifest: Path) -> str:
     """The manifest's text with the settings as they are now."""
-    text = manifest.read_text()
+    text = manifest.read_text(encoding="utf-8")
     start, end, margin = _region(text, manifest)
     region = indent(json.dumps(configuration(), indent=2, ensure_ascii=False), margin).lstrip()
     return text[:start] + region + text[end:]

@@ -51,6 +51,6 @@ def working(what: str) -> Generator[None]:
 def write_text(path: Path, text: str) -> None:
     """Writes a file. Raises `InputError`."""
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.commands import end_process
+from ullage.system.process_groups import ask_to_end, kill_group, own_group
 from ullage.system.source import CHUNK, Source, open_source
 from ullage.system.writer import DescriptorWriter
 
@@ -40,11 +40,10 @@ class AgentProcess(Struct, frozen=True, eq=False):
     async def stop(self) -> None:
         """Ends it: closes its input, then asks, then forces."""
         self.sink.close()
-        for force in (False, True):
-            if await self._gone_within(GRACE):
-                break
-            end_process(self.process, force=force)
-        await self.process.wait()
+        if not await self._gone_within(GRACE):
+            ask_to_end(self.process)
+            if not await self._gone_within(GRACE):
+                await kill_group(self.process)
         self.errors.cancel()
 
     async def _gone_within(self, seconds: float) -> bool:
@@ -60,7 +59,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE, start_new_session=True
+            *command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE, **own_group()
         )
     except OSError as error:
         for descriptor in (to_agent, from_agent):

@@ -11,6 +11,7 @@ import contextlib
 import os
 import select
 import stat
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -62,7 +63,7 @@ class DescriptorWriter:
         self._descriptor = descriptor
         self._lost = lost
         self._loop = asyncio.get_running_loop()
-        self._poll = _poll_for(descriptor)
+        self._is_ready = _readiness_of(descriptor)
         self._room = asyncio.Event()
         self._room.set()
         self._waiting: deque[memoryview] = deque()
@@ -120,7 +121,7 @@ class DescriptorWriter:
     def _write_at_once(self, data: memoryview) -> int:
         written = 0
         try:
-            while written < len(data) and self._poll is not None and self._poll.poll(0):
+            while written < len(data) and self._is_ready is not None and self._is_ready():
                 written += os.write(self._descriptor, data[written : written + _AT_ONCE])
         except BlockingIOError:
             return written
@@ -189,17 +190,19 @@ class DescriptorWriter:
 
 
 def _wait_until_ready(descriptor: int) -> None:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLOUT)
-    poll.poll()
+    # On Windows a descriptor never refuses a write for now.
+    if sys.platform != "win32":
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        poll.poll()
 
 
-def _poll_for(descriptor: int) -> "select.poll | None":
-    """Tells whether a write would block; None where that cannot be known. A terminal that says it is ready may still
-    block in the middle of a write, and Windows has no way to ask."""
+def _readiness_of(descriptor: int) -> Callable[[], bool] | None:
+    """A function that says whether a write would return at once; None where that cannot be known. A terminal that says
+    it is ready may still block in the middle of a write, and Windows has no way to ask."""
     mode = os.fstat(descriptor).st_mode
-    if os.name != "posix" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode)):
+    if sys.platform == "win32" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode)):
         return None
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
-    return poll
+    return lambda: bool(poll.poll(0))

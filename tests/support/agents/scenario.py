@@ -186,7 +186,7 @@ async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -
 
 def _child(process: int) -> int:
     """The agent of a proxy."""
-    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
     return int(child)
 
 

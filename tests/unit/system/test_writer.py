@@ -31,7 +31,7 @@ def cannot_poll(_: int) -> None:
 @pytest.fixture(params=WAYS)
 def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[DescriptorWriter]:
     if request.param != WAYS[0]:
-        monkeypatch.setattr(writing, "_poll_for", cannot_poll)
+        monkeypatch.setattr(writing, "_readiness_of", cannot_poll)
     return DescriptorWriter
 
 
