@@ -10,7 +10,6 @@ from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.sessions import configure
 
 
 def serve_language_server(store_path: Path | None) -> int:
@@ -33,6 +32,6 @@ def make_language_server(store_path: Path | None) -> UllageServer:
         return workspace
 
     hooks = WorkspaceHooks(
-        open=open_workspace, warm_up=warm_up, configure=configure, cancel_compaction=Workspace.cancel
+        open=open_workspace, warm_up=warm_up, configure=Workspace.configure, cancel_compaction=Workspace.cancel
     )
     return build_server(hooks, METHODS, COMMANDS, __version__)

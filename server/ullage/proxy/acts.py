@@ -105,12 +105,12 @@ async def _carry_out(connection: Connection, session: ProxiedSession, command: C
             return await undo(connection, session)
         case _:
             workspace = await recorded(connection)
-            return context_text(usage_result(workspace, workspace.session(session.id)))
+            return context_text(usage_result(workspace.open(session.id)))
 
 
 async def _compact_first(connection: Connection, session: ProxiedSession) -> None:
     """Makes room before a prompt, by the agent's own command if it has one. If that fails, the prompt goes on."""
-    session.tried_at = (await recorded(connection)).session(session.id).used
+    session.tried_at = (await recorded(connection)).open(session.id).used
     try:
         if own := compacting_command(connection, session):
             await native.begin(connection, session, EditTrigger.AUTOMATIC)
@@ -150,10 +150,10 @@ def _is_full(connection: Connection, session: ProxiedSession) -> bool:
     """Whether the agent's context has reached the threshold, and making room has not just been tried in vain."""
     workspace = connection.recorder.workspace
     open_session = find_session(workspace, session.id) if workspace else None
-    if workspace is None or open_session is None or session.busy:
+    if open_session is None or session.busy:
         return False
-    budget = workspace.budget(open_session)
-    if budget is None or not workspace.settings_of(open_session).enabled:
+    budget = open_session.budget
+    if budget is None or not open_session.settings.enabled:
         return False
     return open_session.used >= budget.compact_at and open_session.used >= session.tried_at * _TRY_AGAIN
 

@@ -46,7 +46,7 @@ async def hand_over(connection: Connection, session: ProxiedSession, focus: str,
     """Compacts by a hand-over; what it did, in words. Raises `AgentError`, `NothingToCompact`, `SessionBusy`,
     `StoreUnavailable`, with the context as it was."""
     workspace = await recorded(connection)
-    open_session = workspace.session(session.id)
+    open_session = workspace.open(session.id)
     _require_rest(session)
     if not open_session.transcript.active:
         raise NothingToCompact(words.nothing_to_compact(0, open_session.used))
@@ -77,7 +77,7 @@ async def move(
     fresh, opened = await open_fresh(connection, session)
     attached = connection.attachment(session, fresh)
     archiving = archive.Archiving(summary=summary, trigger=trigger, behind=(attached,))
-    edit = archive.archive(workspace, workspace.session(session.id), archiving)
+    edit = archive.archive(workspace.open(session.id), archiving)
     _go_on(connection, session, fresh, seed_of(compaction_block(edit)))
     return Moved(edit=edit, opened=opened)
 
@@ -86,13 +86,14 @@ async def undo(connection: Connection, session: ProxiedSession) -> str:
     """Takes the last compaction back; what that did, in words. Raises `NothingToUndo`, `AgentError`, `SessionBusy`."""
     workspace = await recorded(connection)
     _require_rest(session)
-    found = archive.undoable(workspace, session.id)
-    before = workspace.session(session.id).used
+    conversation = workspace.open(session.id)
+    found = archive.undoable(conversation)
+    before = conversation.used
     await reopen(connection, session, found.before.session_id)
-    now = archive.take_back(workspace, session.id, found)
+    archive.take_back(conversation, found)
     _go_on(connection, session, found.before.session_id, since_of(found.since))
     tell_usage(connection, session, workspace)
-    return words.undone(before, now.used)
+    return words.undone(before, conversation.used)
 
 
 def _require_rest(session: ProxiedSession) -> None:
@@ -156,16 +157,16 @@ async def fork(connection: Connection, session: ProxiedSession) -> str:
 
 async def _summary(connection: Connection, session: ProxiedSession, workspace: Workspace, focus: str) -> Summary:
     """The agent's own summary with our ledger; one by code alone where the agent gives none."""
-    open_session = workspace.session(session.id)
+    open_session = workspace.open(session.id)
     try:
         text = await _ask(connection, session, focus)
     except AgentError as error:
         _log.warning("The agent gave no summary: %s", error)
         text = ""
     if not text.strip():
-        return await archive.offline_summary(workspace, open_session, focus)
+        return await archive.offline_summary(open_session, focus)
     summary = Summary(text=text.strip(), ledger=ArtifactLedger(), summarizer=connection.agent_name)
-    return replace(summary, ledger=archive.ledger_of(workspace, open_session))
+    return replace(summary, ledger=archive.ledger_of(open_session))
 
 
 async def _ask(connection: Connection, session: ProxiedSession, focus: str) -> str:

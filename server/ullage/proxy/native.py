@@ -20,7 +20,7 @@ _UNTOLD = "The agent compacted its context and kept the summary to itself."
 async def begin(connection: Connection, session: ProxiedSession, trigger: EditTrigger) -> None:
     """Gets ready for a compaction of the agent's: with a copy of the session, where it makes copies, to undo it by."""
     workspace = await recorded(connection)
-    used = session.occupancy.used if session.occupancy else workspace.session(session.id).used
+    used = session.occupancy.used if session.occupancy else workspace.open(session.id).used
     copy = await fork(connection, session)
     session.native = NativeCompaction(used_before=used, trigger=trigger, asked=True, fork=copy)
 
@@ -61,7 +61,7 @@ def record(connection: Connection, session: ProxiedSession, workspace: Workspace
     used = session.occupancy.used if session.occupancy else None
     if not native.completed and (used is None or used >= native.used_before):
         return
-    open_session = workspace.session(session.id)
+    open_session = workspace.open(session.id)
     if not open_session.transcript.active:
         # Some agents say twice that they are done.
         return
@@ -72,7 +72,7 @@ def record(connection: Connection, session: ProxiedSession, workspace: Workspace
     if native.fork:
         copied, attached = (connection.attachment(session, agent_id) for agent_id in (native.fork, session.agent_id))
         archiving = replace(archiving, before=(copied,), behind=(attached,))
-    archive.archive(workspace, open_session, archiving)
+    archive.archive(open_session, archiving)
 
 
 def _watched(session: ProxiedSession) -> NativeCompaction:

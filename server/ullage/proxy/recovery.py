@@ -24,7 +24,7 @@ async def bring_back(connection: Connection, session: ProxiedSession | None) -> 
     if session is None or session.agent_id in connection.live:
         return {}
     workspace = await recorded(connection)
-    block = archive.last_block(workspace, session.id)
+    block = archive.last_block(workspace.open(session.id))
     if block is not None:
         # Nothing was said in it yet, and few agents keep such a session.
         fresh, opened = await open_fresh(connection, session)
@@ -34,7 +34,7 @@ async def bring_back(connection: Connection, session: ProxiedSession | None) -> 
     try:
         return await reopen(connection, session, session.agent_id)
     except AgentError:
-        summary = await archive.offline_summary(workspace, workspace.session(session.id), "")
+        summary = await archive.offline_summary(workspace.open(session.id), "")
         return (await move(connection, session, workspace, summary, EditTrigger.AUTOMATIC)).opened
 
 

@@ -9,7 +9,7 @@ from ullage.model.updates import CompactionUpdate, Meta, Notice, NoticeMeta, Sev
 from ullage.proxy.connection import Connection
 from ullage.proxy.pipe.frames import line
 from ullage.proxy.session import ProxiedSession
-from ullage.service.compact.by_hand import transcript_page
+from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.usage import usage_update
 from ullage.service.conversation.workspace import Workspace
 
@@ -62,7 +62,7 @@ def tell_held(connection: Connection, session: ProxiedSession) -> None:
 
 def tell_usage(connection: Connection, session: ProxiedSession, workspace: Workspace) -> None:
     """How full the context is, with what is known of how that is known."""
-    tell(connection, session, usage_update(workspace, workspace.session(session.id)))
+    tell(connection, session, usage_update(workspace.open(session.id)))
 
 
 def tell_compaction(connection: Connection, session: ProxiedSession, update: CompactionUpdate) -> None:
@@ -81,10 +81,10 @@ def tell_unrecorded(connection: Connection, reason: str) -> None:
 
 async def tell_history(connection: Connection, session: ProxiedSession, workspace: Workspace) -> None:
     """Everything that was ever said in a session, as it was recorded, with the compactions where they cut."""
-    describe = workspace.ports.toolbox.describe
+    conversation, describe = workspace.open(session.id), workspace.ports.toolbox.describe
     start, total = 0, 1
     while start < total:
-        page = transcript_page(workspace, session.id, start, _PAGE)
+        page = transcript_page(conversation, start, _PAGE)
         for entry in page.entries:
             for update in message_updates(entry.message, describe):
                 if isinstance(update, CompactionUpdate):

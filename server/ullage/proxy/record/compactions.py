@@ -12,9 +12,7 @@ from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Even
 from ullage.model.message import Message, Role
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
-from ullage.service.compact.run import new_stamp
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.choosing.ledger import collect, fit, merge
 from ullage.summary.request import SummaryRequest
@@ -35,27 +33,27 @@ class Undoable(Struct, frozen=True, kw_only=True):
     since: tuple[Message, ...]
 
 
-def ledger_of(workspace: Workspace, session: Session) -> ArtifactLedger:
+def ledger_of(conversation: Conversation) -> ArtifactLedger:
     """The files and commands of everything that leaves the context, within a budget."""
-    messages, indices, previous = _going(session)
+    messages, indices, previous = _going(conversation)
     collected = collect(messages, indices)
     whole = merge(previous.ledger, collected) if previous else collected
-    return fit(whole, min(_LEDGER_CAP, int(_window(workspace, session) * _LEDGER_SHARE)), session.counter)
+    return fit(whole, min(_LEDGER_CAP, int(_window(conversation) * _LEDGER_SHARE)), conversation.projection.counter)
 
 
-async def offline_summary(workspace: Workspace, session: Session, focus: str) -> Summary:
+async def offline_summary(conversation: Conversation, focus: str) -> Summary:
     """A summary by code alone, for an agent that gives none."""
-    messages, indices, previous = _going(session)
+    messages, indices, previous = _going(conversation)
     request = SummaryRequest(
         messages=messages,
         indices=indices,
-        max_tokens=min(SUMMARY_CAP, int(_window(workspace, session) * _SUMMARY_SHARE)),
+        max_tokens=min(SUMMARY_CAP, int(_window(conversation) * _SUMMARY_SHARE)),
         previous=previous,
         focus=focus,
     )
     writer = OfflineSummarizer()
-    request = hide(request, workspace.settings_of(session).private_patterns)
-    stream = await writer.summarize(request, session.counter, workspace.reader)
+    request = hide(request, conversation.settings.private_patterns)
+    stream = await writer.summarize(request, conversation.projection.counter, conversation.workspace.reader)
     text = "".join([piece async for piece in stream.pieces])
     return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
 
@@ -72,23 +70,24 @@ class Archiving(Struct, frozen=True, kw_only=True):
     size_after: int | None = None
 
 
-def archive(workspace: Workspace, session: Session, archiving: Archiving) -> CompactionEdit:
+def archive(conversation: Conversation, archiving: Archiving) -> CompactionEdit:
     """Records that a summary stands for everything so far."""
-    edit = _edit(workspace, session, archiving)
-    workspace.record(session, *archiving.before, ContextEdited(edit=edit), *archiving.behind)
-    workspace.keep_snapshot(workspace.session(session.id))
+    edit = _edit(conversation, archiving)
+    with conversation.one_change():
+        conversation.record(*archiving.before, ContextEdited(edit=edit), *archiving.behind)
+        conversation.keep_snapshot()
     return edit
 
 
-def last_block(workspace: Workspace, session_id: str) -> CompactionBlock | None:
+def last_block(conversation: Conversation) -> CompactionBlock | None:
     """The marker that a session without a word since begins with; None where something was said since."""
-    items = workspace.session(session_id).transcript.items
+    items = conversation.transcript.items
     return items[-1].message.compaction if items else None
 
 
-def undoable(workspace: Workspace, session_id: str) -> Undoable:
+def undoable(conversation: Conversation) -> Undoable:
     """What an undo would take back. Raises `NothingToUndo`."""
-    records = workspace.ports.store.read(session_id)
+    records = conversation.workspace.ports.store.read(conversation.id)
     in_force = compaction_edits(records)
     if not in_force:
         raise NothingToUndo("no compaction of this session is in force")
@@ -100,11 +99,10 @@ def undoable(workspace: Workspace, session_id: str) -> Undoable:
     return Undoable(edit=edit, before=before, since=since)
 
 
-def take_back(workspace: Workspace, session_id: str, found: Undoable) -> Session:
+def take_back(conversation: Conversation, found: Undoable) -> None:
     """Records the undo: the messages count again, and the agent's former session is the one to go on with."""
-    session = workspace.session(session_id)
-    now = workspace.ports.clock.now()
-    return workspace.record(session, EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
+    now = conversation.workspace.ports.clock.now()
+    conversation.record(EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
 
 
 def _around(
@@ -127,23 +125,23 @@ def _around(
     return before, now, tuple(since)
 
 
-def _going(session: Session) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
-    items = session.transcript.items
+def _going(conversation: Conversation) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
+    items = conversation.transcript.items
     said = [item for item in items if not item.inserted]
     markers = [block for item in items if (block := item.message.compaction)]
     return tuple(item.message for item in said), tuple(item.index for item in said), joined(markers)
 
 
-def _window(workspace: Workspace, session: Session) -> int:
-    budget = workspace.budget(session)
+def _window(conversation: Conversation) -> int:
+    budget = conversation.budget
     return budget.window if budget else _SMALL_WINDOW
 
 
-def _edit(workspace: Workspace, session: Session, archiving: Archiving) -> CompactionEdit:
-    stamp, transcript = new_stamp(workspace, archiving.trigger), session.transcript
-    private = workspace.settings_of(session).private_patterns
+def _edit(conversation: Conversation, archiving: Archiving) -> CompactionEdit:
+    stamp, transcript = conversation.workspace.new_stamp(archiving.trigger), conversation.transcript
+    private, projection = conversation.settings.private_patterns, conversation.projection
     safe = hide(replace(archiving.summary, text=redact(archiving.summary.text)), private)
-    before = session.used if archiving.size_before is None else archiving.size_before
+    before = conversation.used if archiving.size_before is None else archiving.size_before
     block = CompactionBlock(
         compaction_number=transcript.compactions + 1,
         timestamp=stamp.timestamp,
@@ -154,7 +152,7 @@ def _edit(workspace: Workspace, session: Session, archiving: Archiving) -> Compa
         summarizer=safe.summarizer,
     )
     marker = Message(id=f"{stamp.id}-marker", role=Role.USER, content=(block,), timestamp=stamp.timestamp)
-    size = session.tracker.overhead + session.tracker.scale(session.counter.count_message(marker))
+    size = projection.tracker.overhead + projection.tracker.scale(projection.counter.count_message(marker))
     block = replace(block, context_size_after=size if archiving.size_after is None else archiving.size_after)
     return CompactionEdit(
         id=stamp.id,

@@ -14,8 +14,7 @@ from ullage.model.errors import SessionNotFound, UllageError
 from ullage.model.events import AgentAttached, ModelChanged, SessionCreated, SessionForked, UsageReported
 from ullage.model.message import Message, Role
 from ullage.model.usage import Usage, UsageSource
-from ullage.service.compact.automatic import look_after
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import append
 from ullage.transcript.view import Item
@@ -90,10 +89,10 @@ async def _nothing(_: Workspace) -> None:
     pass
 
 
-def find_session(workspace: Workspace, session_id: str) -> Session | None:
+def find_session(workspace: Workspace, session_id: str) -> Conversation | None:
     """The session as recorded, if it is."""
     try:
-        return workspace.session(session_id)
+        return workspace.open(session_id)
     except SessionNotFound:
         return None
 
@@ -105,24 +104,24 @@ def begin_session(workspace: Workspace, session_id: str, created: SessionCreated
 
 def fork_session(workspace: Workspace, parent_id: str, session_id: str, attached: AgentAttached) -> None:
     """Starts the record of a fork, which shares its parent's past."""
-    parent = workspace.session(parent_id).transcript
+    parent = workspace.open(parent_id).transcript
     title = f"{parent.title} (fork)".strip()
     forked = SessionForked(parent_id=parent_id, position=parent.position, title=title)
-    workspace.record(workspace.fork(parent.position, session_id, forked), attached)
+    workspace.fork(parent.position, session_id, forked).record(attached)
 
 
 def attach(workspace: Workspace, session_id: str, attached: AgentAttached) -> None:
     """Records who keeps the session, where that is news."""
-    session = workspace.session(session_id)
-    if session.transcript.agent != attached:
-        workspace.record(session, attached)
+    conversation = workspace.open(session_id)
+    if conversation.transcript.agent != attached:
+        conversation.record(attached)
 
 
 def change_model(workspace: Workspace, session_id: str, model: str) -> None:
     """Records the model, where that is news."""
-    session = workspace.session(session_id)
-    if session.model != model:
-        workspace.record(session, ModelChanged(model=model))
+    conversation = workspace.open(session_id)
+    if conversation.transcript.model != model:
+        conversation.record(ModelChanged(model=model))
 
 
 async def add_messages(workspace: Workspace, session_id: str, messages: Sequence[Message]) -> None:
@@ -130,39 +129,38 @@ async def add_messages(workspace: Workspace, session_id: str, messages: Sequence
     ids, now = workspace.ports.ids, workspace.ports.clock.now()
     made = [replace(message, id=ids.new("m"), timestamp=now) for message in messages]
     if made:
-        await append(workspace, session_id, made, None)
+        await append(workspace.open(session_id), made, None)
 
 
 def report(workspace: Workspace, session_id: str, used: int) -> None:
     """Records what the agent says of its context. It tells one figure for all of it: what the last answer is of that is
     counted here."""
-    session = workspace.session(session_id)
-    answers = _answers(session, 1)
+    conversation = workspace.open(session_id)
+    answers, projection = _answers(conversation, 1), conversation.projection
     if not answers:
         return
     answer = answers[-1].message
-    output = min(used - 1, session.tracker.scale(session.counts[answer.id].total)) if used else 0
+    output = min(used - 1, projection.tracker.scale(projection.counts[answer.id].total)) if used else 0
     usage = Usage(input_tokens=used - output, output_tokens=output)
-    session = workspace.record(session, UsageReported(usage=usage, message_id=answer.id))
-    look_after(workspace, session, answered=True)
+    conversation.record(UsageReported(usage=usage, message_id=answer.id))
 
 
 def report_sum(workspace: Workspace, session_id: str, summed: int, rounds: int) -> None:
     """Records what the agent says of all requests of a turn together. Our own count of what came since the last report
     is better than what can be got from a sum, so that serves only where there is none: the last request exceeds each
     before it by what was said between them."""
-    session = workspace.session(session_id)
-    if session.tracker.reading.source is not UsageSource.ESTIMATED:
+    conversation = workspace.open(session_id)
+    if conversation.projection.tracker.reading.source is not UsageSource.ESTIMATED:
         return
-    answers = _answers(session, rounds)
-    items = session.transcript.items
-    tokens = {item.index: count for item, count in zip(items, session.tokens_of(items), strict=True)}
+    answers = _answers(conversation, rounds)
+    items = conversation.transcript.items
+    tokens = {item.index: count for item, count in zip(items, conversation.projection.tokens_of(items), strict=True)}
     last = answers[-1].index
     missing = sum(tokens[index] for answer in answers for index in range(answer.index, last) if index in tokens)
     report(workspace, session_id, (summed + missing) // len(answers))
 
 
-def _answers(session: Session, most: int) -> list[Item]:
+def _answers(conversation: Conversation, most: int) -> list[Item]:
     """The last answers of the view, the oldest first."""
-    found = [item for item in session.transcript.items if item.message.role is Role.ASSISTANT]
+    found = [item for item in conversation.transcript.items if item.message.role is Role.ASSISTANT]
     return found[-most:]
