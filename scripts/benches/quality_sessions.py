@@ -105,12 +105,12 @@ async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Wor
 async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
     """The session brought to at most `budget` tokens; what cannot be is counted as it then is."""
     with suppress(CannotFit):
-        await fit_budget(workspace, workspace.session(session_id), budget)
-    requests = {shape: await provider_request(workspace, session_id, shape) for shape in ("anthropic", "openai")}
-    session = workspace.session(session_id)
+        await fit_budget(workspace.open(session_id), budget)
+    conversation = workspace.open(session_id)
+    requests = {shape: await provider_request(conversation, shape) for shape in ("anthropic", "openai")}
     return Fitted(
-        messages=tuple(session.transcript.view),
-        used=session.used,
+        messages=tuple(conversation.transcript.view),
+        used=conversation.used,
         requests={shape: request["messages"] for shape, request in requests.items()},
     )
 
