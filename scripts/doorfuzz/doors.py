@@ -12,7 +12,6 @@ import msgspec
 from doorfuzz.frames import ACP_METHODS, LSP_METHODS
 from ullage.app.acp_agent import make_agent
 from ullage.app.language_server import make_language_server
-from ullage.lsp.connection import LspConnection
 from ullage.model.settings import Settings
 from ullage.system.stdio import Connection
 
@@ -67,9 +66,14 @@ class Door(ABC):
         for body in self.bodies(data):
             self._sent.append(msgspec.json.decode(body))
 
-    def close(self) -> None:
-        """Closes the writer."""
-        self._sent.clear()
+    @property
+    def has_room(self) -> bool:
+        """Whether the writer can take more: always."""
+        return True
+
+    async def drain(self) -> None:
+        """Returns at once: there is always room."""
+        await asyncio.sleep(0)
 
     async def exchange(self, body: bytes) -> list[Json]:
         """Returns the answers to a body: all that the door sends until it is idle, without notifications."""
@@ -152,8 +156,8 @@ class LspDoor(Door):
     }
 
     def __init__(self, store: Path) -> None:
-        self._protocol = make_language_server(store).connection
-        super().__init__(LspConnection(self._protocol, LONGEST))
+        self._server = make_language_server(store, LONGEST)
+        super().__init__(self._server.connection)
 
     def framed(self, body: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -167,7 +171,7 @@ class LspDoor(Door):
         return [body]
 
     def unfinished(self) -> int:
-        return self._protocol.unfinished()
+        return self._server.connection.unfinished()
 
 
 DOORS: dict[str, type[AcpDoor] | type[LspDoor]] = {"acp": AcpDoor, "lsp": LspDoor}

@@ -1,24 +1,17 @@
 """Standing instructions: what a project or a person told the agent once and for all, outside the conversation."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from ullage.agents.calls import ToolCall
+from ullage.agents.inserted import inserted_instructions
 from ullage.model.blocks import TextBlock
+from ullage.model.instruction_files import is_instruction_file
 from ullage.model.message import Message, Role
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.excerpts import head_and_tail, prose
 
-# The files that agents read them from.
-_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONVENTIONS.md", ".cursorrules", "copilot-instructions.md")
-_NAMES = "|".join(re.escape(name) for name in _FILES)
-_INSERTED = re.compile(
-    rf"<user_instructions>(.{{0,20000}}?)</user_instructions>"
-    rf"|<system-reminder>(?=.{{0,2000}}?(?:claudeMd|{_NAMES}))(.{{0,20000}}?)</system-reminder>",
-    re.DOTALL,
-)
 _LIMIT = 24_000
 # Shorter ones are headings.
 _SHORTEST = 20
@@ -31,10 +24,10 @@ def instructions_of(
     for message, index in zip(messages, indices, strict=True):
         if message.role is Role.USER and message.id not in kept:
             for block in message.content:
-                if isinstance(block, TextBlock) and "</" in block.text:
-                    for match in _INSERTED.finditer(head_and_tail(block.text, _LIMIT)):
-                        yield from _items(match[1] or match[2], index)
-    newest = {call.path: call for call in calls if call.path.endswith(_FILES) and call.result and not call.failed}
+                if isinstance(block, TextBlock):
+                    for text in inserted_instructions(head_and_tail(block.text, _LIMIT)):
+                        yield from _items(text, index)
+    newest = {call.path: call for call in calls if is_instruction_file(call.path) and call.result and not call.failed}
     for call in newest.values():
         yield from _items(call.result, call.result_index)
 
