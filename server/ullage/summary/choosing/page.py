@@ -5,15 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import HEADINGS, Item, Section, write_group, write_item, write_section
+from ullage.summary.tuning import TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
-
-# An anchor that stands in the summary already adds this share of its weight when it stands there once more.
-_AGAIN = 0.02
-# Characters per token, to rank candidates without counting each; what is added is counted.
-_CHARACTERS_PER_TOKEN = 3.4
-_ENTRY_COST = 3.0
-# So many candidates in a row that do not fit: the page is full.
-_PATIENCE = 60
 
 
 class Page:
@@ -25,8 +18,8 @@ class Page:
         room: int,
         weights: Mapping[str, float],
         counter: TokenCounter,
-        covered: Iterable[str] = (),
         check: Check = go_on,
+        tuning: Tuning = TUNING,
     ) -> None:
         self.room = room
         self.used = 0
@@ -37,7 +30,8 @@ class Page:
         self._texts: set[str] = set()
         self._groups: set[str] = set()
         self._sections: set[Section] = set()
-        self._covered = set(covered)
+        self._covered: set[str] = set()
+        self._tuning = tuning
 
     @property
     def items(self) -> Sequence[Item]:
@@ -48,6 +42,10 @@ class Page:
     def covered(self) -> set[str]:
         """Anchors that stand on the page."""
         return self._covered
+
+    def cover(self, names: Iterable[str]) -> None:
+        """Anchors that stand beside the page."""
+        self._covered.update(names)
 
     def place(self, items: Iterable[Item], share: int) -> None:
         """Adds items in the given order within `share` tokens; stops at the first that does not fit."""
@@ -63,7 +61,7 @@ class Page:
         heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check, MANY))]
         heapq.heapify(heap)
         misses = 0
-        while heap and misses < _PATIENCE and limit - self.used > _ENTRY_COST:
+        while heap and misses < self._tuning.patience and limit - self.used > self._tuning.entry_cost:
             self._check()
             stale, position = heapq.heappop(heap)
             now = -self._density(items[position])
@@ -90,12 +88,13 @@ class Page:
     def _density(self, item: Item) -> float:
         if item.text in self._texts:
             return 0.0
-        weights, covered = self._weights, self._covered
-        anchors = sum(weights.get(name, 0.5) * (_AGAIN if name in covered else 1.0) for name in item.anchors)
+        tuning, weights, covered = self._tuning, self._weights, self._covered
+        again, unknown = tuning.again, tuning.unknown_weight
+        anchors = sum(weights.get(name, unknown) * (again if name in covered else 1.0) for name in item.anchors)
         worth = item.value + item.scale * anchors
-        cost = len(item.text) / _CHARACTERS_PER_TOKEN + _ENTRY_COST
+        cost = len(item.text) / tuning.characters_per_token + tuning.entry_cost
         if item.group and item.group not in self._groups:
-            cost += len(item.group) / _CHARACTERS_PER_TOKEN + _ENTRY_COST
+            cost += len(item.group) / tuning.characters_per_token + tuning.entry_cost
         return worth / cost
 
     def _add(self, item: Item, limit: int) -> bool:

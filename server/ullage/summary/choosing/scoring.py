@@ -8,14 +8,11 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
+from ullage.summary.reading.digest import typed_text
 from ullage.summary.reading.excerpts import head_and_tail
-from ullage.summary.reading.history import typed_text
 from ullage.summary.reading.reader import Reader
+from ullage.summary.tuning import TUNING, Tuning
 
-# A person's own words are few and not to be had again; what tools returned can be asked for.
-_PROMPT, _REFERRED = 3.0, 2.0
-# With as many names that the tail still uses, a result is worth half of what it can be.
-_HALF = 3
 _READ_AT_MOST = 8_000
 
 
@@ -23,10 +20,13 @@ class Judge:
     """Judges messages before a `tail`: a person's own words, and results whose names the agent's messages of the tail
     still use. What holds a secret may not stay: nobody asked for it to, and a summary would leave the secret out."""
 
-    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
+    def __init__(
+        self, reader: Reader, check: Check, messages: Sequence[Message], tail: range, tuning: Tuning = TUNING
+    ) -> None:
         self._reader = reader
         self._check = check
         self._messages = messages
+        self._tuning = tuning
         said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
         self._used = frozenset(name for message in said for name in _names(reader, message))
 
@@ -36,7 +36,8 @@ class Judge:
         prompts = any(_is_prompt(self._messages, place) for place in group)
         names = (name for place in group for name in _names(self._reader, self._messages[place]))
         shared = len(self._used.intersection(names))
-        return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
+        tuning = self._tuning
+        return tuning.prompt_worth * prompts + tuning.referred_worth * shared / (shared + tuning.referred_half)
 
     def may_stay(self, group: range) -> bool:
         """Whether no secret is in it."""
