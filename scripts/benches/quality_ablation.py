@@ -1,17 +1,18 @@
-"""What each number of the summary's `Tuning` buys: `./scripts/bench quality --ablate`.
+"""What each number of the summary's `Tuning` buys: `./scripts/bench quality --ablate [--cuts N]`.
 
-Every number is set to its neutral value, alone, and all trials are fitted again. `neutral` is 0, or the value that
-makes the number say nothing (a factor of 1; for a section's share the mean of all sections' shares). A row gives the
-grounded recall lost by that, in points (hundredths of all carried anchors, as in `quality`, averaged over sessions):
-positive means that the number buys something. `error` is the standard error over sessions of the mean difference.
+Every number is set to 0, one at a time, and all trials are fitted again. A row gives the grounded recall that is lost
+by that, in points (hundredths of all carried anchors, as in `quality`, averaged over sessions), so a positive figure
+means that the number buys something. `error` is the standard error of the mean over sessions and columns.
 
 The fits are made by the pure core (plan, compose, finish), one try each, and not by `fit_budget`, which tries again to
-use up a remainder of the budget. Cuts stand where a model would be asked. A trial of kind `second` compacts once more
-what was compacted at an earlier cut of the same session. What users focus on, and whether a reader finds the way, is
-not measured here: see server/ullage/summary/README.md.
+use up what is left of the budget. `--cuts` says at how many places each session is cut (default 3: about 200 trials
+on 17 long sessions, some ten seconds per number). A trial of the column `second` compacts once more what was
+compacted at an earlier cut of the same session. Nothing here has a focus, and nothing measures how well a reader finds
+the way: see server/ullage/summary/README.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -21,7 +22,7 @@ from msgspec.structs import asdict, replace
 
 from benches.quality_probe import WORDS_SHARED, context_text, make_cut
 from benches.quality_sessions import COUNTER, Recorded, read_recorded
-from benches.report import Report
+from benches.report import Report, at_least
 from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction, plan_compaction
 from ullage.edits.counted import CountedView, Stamp, count_view
 from ullage.edits.shorten import cap_blocks
@@ -39,20 +40,19 @@ from ullage.transcript.rules.tool_pairs import is_pure_prompt
 from ullage.transcript.view import Item
 
 BUDGETS = (4_000, 8_000, 16_000)
-CUTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+CUTS = 3
+_FIRST_CUT, _LAST_CUT = 0.4, 0.85
 HEAD_FACTOR = 3
 FEWEST_ANCHORS = 5
 # A number that buys less than this many points is not worth its place.
 WORTH = 0.3
 SECOND = "second"
-# What is asked to be quoted once more beside the default is worth the same as the first time.
-FACTORS = ("again", "chatter_scale", "focus_factor")
 _STAMP = Stamp(id="e", timestamp=0)
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """What is fitted: the session, the view before the cut and its messages' originals, the budget in tokens, the
-    label of its column, and for each anchor that is carried over the cut the words around its places."""
+    """What is fitted: the session's name, the view before the cut, its messages' originals, the budget in tokens, the
+    label of the column, and for each anchor that is carried over the cut the words around its places."""
 
     session: str
     label: str
@@ -62,28 +62,16 @@ class Trial(Struct, frozen=True, kw_only=True):
     around: Mapping[str, frozenset[frozenset[str]]]
 
 
-def run(paths: Sequence[Path], names: Sequence[str] = ()) -> Report:
-    """A row per number of `Tuning`, or per number named."""
+def run(paths: Sequence[Path], cuts: int = CUTS) -> Report:
+    """A row for `Tuning` as it is and one per number, and as aims that each number buys what it must."""
     reader = Reader()
-    trials = [trial for recorded in read_recorded(paths) for trial in _trials(recorded, reader)]
+    shares = [_FIRST_CUT + (_LAST_CUT - _FIRST_CUT) * i / max(cuts - 1, 1) for i in range(cuts)]
+    trials = [trial for recorded in read_recorded(paths) for trial in trials_of(recorded, shares, reader)]
     base = recall(trials, TUNING, reader)
-    rows = [_base_row(trials, base)]
-    for name, neutral in neutrals(TUNING).items():
-        if not names or name in names:
-            rows.append(_row(name, neutral, base, recall(trials, replace(TUNING, **{name: neutral}), reader)))
-    return Report(bench="ablation", rows=rows, aims=[])
-
-
-def neutrals(tuning: Tuning) -> dict[str, float]:
-    """The value of each number at which it says nothing."""
-    numbers: dict[str, float] = asdict(tuning)
-    return {name: _neutral(name, value) for name, value in numbers.items()}
-
-
-def _neutral(name: str, value: float) -> float:
-    if name in FACTORS:
-        return 1.0
-    return type(value)(0)
+    names: dict[str, float] = asdict(TUNING)
+    rows = [_row(name, base, recall(trials, replace(TUNING, **{name: 0.0}), reader)) for name in names]
+    aims = [at_least(f"{row['number']} buys, in points, in its best column", row["largest"], WORTH) for row in rows]
+    return Report(bench="ablation", rows=[_base_row(trials, base), *rows], aims=aims)
 
 
 def recall(trials: Sequence[Trial], tuning: Tuning, reader: Reader) -> list[tuple[Trial, int]]:
@@ -105,11 +93,7 @@ def _compacted(
     capped = cap_blocks(view, int(budget * BLOCK_SHARE), _STAMP, staying)
     view = view.after(capped) if capped else view
     limits = CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
-
-    def judge(messages: Sequence[Message], tail: range) -> Judge:
-        return Judge(reader, go_on, messages, tail, tuning)
-
-    plan = plan_compaction(view, limits, (), first, judge)
+    plan = plan_compaction(view, limits, (), first, partial(Judge, reader, go_on))
     if plan is None:
         return view
     request = SummaryRequest(
@@ -126,9 +110,10 @@ def _compacted(
     return view.after(finish_compaction(plan, view, _STAMP, summary, number))
 
 
-def _trials(recorded: Recorded, reader: Reader) -> Iterator[Trial]:
+def trials_of(recorded: Recorded, shares: Sequence[float], reader: Reader) -> Iterator[Trial]:
+    """The trials of a session, cut at these shares of its tokens."""
     total = sum(recorded.tokens)
-    places = sorted({place for share in CUTS if (place := recorded.place(share * total)) is not None})
+    places = sorted({place for share in shares if (place := recorded.place(share * total)) is not None})
     originals = {message.id: message for message in recorded.messages}
     cuts = {place: make_cut(recorded.messages, recorded.tokens, place) for place in places}
     for budget in BUDGETS:
@@ -199,7 +184,7 @@ def _base_row(trials: Sequence[Trial], base: Recall) -> dict[str, Any]:
     }
 
 
-def _row(name: str, neutral: float, base: Recall, without: Recall) -> dict[str, Any]:
+def _row(name: str, base: Recall, without: Recall) -> dict[str, Any]:
     lost: dict[str, list[float]] = {}
     for label in _labels():
         before, after = _shares(base, label), _shares(without, label)
@@ -209,9 +194,7 @@ def _row(name: str, neutral: float, base: Recall, without: Recall) -> dict[str, 
     return {
         "number": name,
         "value": getattr(TUNING, name),
-        "neutral": neutral,
         **means,
         "error": stdev(every) / len(every) ** 0.5 if len(every) > 1 else 0.0,
         "largest": max(means.values()),
-        "buys": "yes" if max(means.values()) >= WORTH else "no",
     }

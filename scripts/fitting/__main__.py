@@ -33,7 +33,7 @@ DATA_SETS = (
     "tau_bench_gpt4o",
 )
 # The constant and the features, in the order of `features_of`.
-NAMES = ("base", "written", "said", "called", "seen", "distance")
+NAMES = ("base", "written", "said", "called", "distance")
 FOLDS = 5
 # A step of this size changes the held-out log loss by less than a thousandth.
 STEP = 0.05

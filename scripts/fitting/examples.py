@@ -1,9 +1,9 @@
 """Examples: names that stand before a cut of a recorded session, and whether the agent writes them again after it.
 
 Cuts stand at every tenth of a session's characters. An example is an anchor (`ullage.summary.reading.anchors`) that
-stands before the cut. Its features are those of the weights (`ullage.summary.choosing.weights`). Its outcome is
-whether the agent writes the anchor after the cut, in its text or in a tool call, before a tool result or a user
-message shows it. Thinking neither writes nor shows.
+stands before the cut, and not in the `TAIL` before it, which a context keeps anyway. Its features are those of the
+weights (`ullage.summary.choosing.weights`). Its outcome is whether the agent writes the anchor after the cut, in its
+text or in a tool call, before a tool result or a user message shows it. Thinking neither writes nor shows.
 """
 
 import hashlib
@@ -22,8 +22,10 @@ from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
 from ullage.summary.reading.reader import Reader
 
 CUTS = tuple(tenth / 10 for tenth in range(1, 10))
-# Shorter sessions have nothing to forget.
-FEWEST_MESSAGES = 20
+# In thousands of tokens: the smallest budget of the quality bench.
+TAIL = 4
+# Sessions weigh the same, so those with fewer examples would be mostly noise.
+FEWEST_EXAMPLES = 50
 # Features are rounded to this, so that equal examples are counted together and a fit takes seconds.
 _GRAIN = 0.1
 Features = tuple[float, ...]
@@ -47,8 +49,8 @@ def read_sessions(files: Iterable[Path]) -> Iterator[Session]:
             recorded = read_recorded([path])[0]
         except UllageError:
             continue
-        if len(recorded.messages) >= FEWEST_MESSAGES:
-            seen, written = _count(recorded.messages)
+        seen, written = _count(recorded.messages)
+        if sum(seen.values()) >= FEWEST_EXAMPLES:
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
             yield Session(path=path, sha256=sha256, agent=recorded.format, seen=seen, written=written)
 
@@ -69,7 +71,8 @@ def examples_of(messages: Sequence[Message]) -> Iterator[tuple[Features, bool]]:
         before = [excerpt for excerpt in digest.excerpts if excerpt.index < place]
         carried = _carried(digest, place)
         for name, mention in count_mentions(before).items():
-            yield _rounded(mention), name in carried
+            if mention.behind >= TAIL:
+                yield _rounded(mention), name in carried
 
 
 def _places(messages: Sequence[Message]) -> list[int]:

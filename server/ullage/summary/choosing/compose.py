@@ -15,14 +15,14 @@ from ullage.summary.choosing.ledger import collect_from, fit, merge
 from ullage.summary.choosing.page import Page
 from ullage.summary.choosing.previous import read_previous
 from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
-from ullage.summary.choosing.weights import Mention, count_mentions, focused, mentions_focus, weigh
+from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
-from ullage.summary.tuning import TUNING, Tuning
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 
 # Of these only the newest counts; the earlier summary's stand while there is nothing newer.
@@ -72,7 +72,7 @@ def compose(
     tokens; what it raises ends the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
-    sources = _read(request, focus, reader or Reader(), check, tuning)
+    sources = _read(request, reader or Reader(), check, tuning)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
     ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
     page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, check, tuning)
@@ -81,18 +81,14 @@ def compose(
     return _fitted(page, ledger, request, counter)
 
 
-def _read(request: SummaryRequest, focus: frozenset[str], reader: Reader, check: Check, tuning: Tuning) -> _Sources:
+def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning) -> _Sources:
     digest = read_messages(request.messages, request.indices, reader, request.kept, check)
     behind = range(digest.end_index, digest.end_index + len(request.tail))
     tail = read_messages(request.tail, behind, reader, check=check)
-    mentions = count_mentions(digest.excerpts, tail.excerpts, check, tuning)
-    unfocused = weigh(mentions, check, tuning)
-    weights = focused(unfocused, focus, tuning)
+    mentions = count_mentions(digest.excerpts, tail.excerpts, check)
+    weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
-    for item in carried:
-        for name in item.anchors:
-            weights.setdefault(name, tuning.carried_weight)
-    ledger = collect_from(digest, mentions, unfocused, check)
+    ledger = collect_from(digest, mentions, weights, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
     return _Sources(
@@ -100,9 +96,7 @@ def _read(request: SummaryRequest, focus: frozenset[str], reader: Reader, check:
         mentions=mentions,
         weights=weights,
         current=[*plan_of(digest), *state_of(digest), *recent_of(digest)],
-        instructions=list(
-            instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls, tuning)
-        ),
+        instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
         ledger=ledger,
         verbatim=_verbatim(digest, tail),
@@ -122,41 +116,39 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
     digest = sources.digest
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
-    findings, details = (
-        list(findings_of(digest, check, tuning)),
-        list(details_of(digest, check, tuning)),
-    )
+    findings, details = list(findings_of(digest, check, tuning)), list(details_of(digest, check, tuning))
     errors = list(errors_of(digest, check, tuning))
     _write_task(page, sources, check, tuning)
     pool = [*findings, *errors, *details, *earlier]
     if focus:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * tuning.focus_share))
     page.fill(earlier, int(page.room * tuning.carried_share))
-    page.fill(errors, int(page.room * tuning.errors_share))
+    page.fill(errors, int(page.room * tuning.section_share))
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
-    for _ in range(tuning.fillings):
+    # Once more after settling, which finds that gaps and frames took less than was set aside for them.
+    for _ in range(2):
         page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share))
         page.settle()
     page.fill(list(_hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
 
 def _write_task(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
-    room, digest = page.room, sources.digest
-    of = {section: [item for item in sources.carried if item.section is section] for section in _shares(tuning)}
-    share = {section: int(room * part) for section, part in _shares(tuning).items()}
-    page.place(_opening(of[Section.TASK] or list(task_of(digest)), share[Section.TASK]), share[Section.TASK])
-    page.place(next_of(digest), share[Section.NEXT])
+    digest, share = sources.digest, int(page.room * tuning.section_share)
+    of = {section: [item for item in sources.carried if item.section is section] for section in Section}
+    page.place(_opening(of[Section.TASK] or list(task_of(digest)), share), share)
+    page.place(next_of(digest), share)
     for section in _CURRENT:
         newest = [item for item in sources.current if item.section is section]
-        page.place(newest or of[section], share[section])
-    page.place([*list(requests_of(digest))[::-1], *of[Section.REQUESTS][::-1]], share[Section.REQUESTS])
-    page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(digest, tuning), check)], share[Section.CONSTRAINTS])
-    page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share[Section.INSTRUCTIONS])
+        page.place(newest or of[section], share)
+    page.place([*list(requests_of(digest))[::-1], *of[Section.REQUESTS][::-1]], share)
+    page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(digest), check)], share)
+    page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share)
 
 
 def _opening(task: Sequence[Item], share: int) -> list[Item]:
     """The task, cut to what its share of tokens can hold."""
-    limit = share * 3  # characters: under the usual four a token, so that it fits
+    # A quarter less than is usual, so that it fits.
+    limit = share * CHARACTERS_PER_TOKEN * 3 // 4
     return [replace(item, text=clip(item.text, max(limit, 40))) for item in task]
 
 
@@ -186,19 +178,6 @@ def _cost(request: SummaryRequest, composition: Composition, counter: TokenCount
         ledger=composition.ledger,
     )
     return counter.count(render_marker(block))
-
-
-def _shares(tuning: Tuning) -> dict[Section, float]:
-    return {
-        Section.TASK: tuning.task_share,
-        Section.PLAN: tuning.plan_share,
-        Section.STATE: tuning.state_share,
-        Section.RECENT: tuning.recent_share,
-        Section.NEXT: tuning.next_share,
-        Section.INSTRUCTIONS: tuning.instructions_share,
-        Section.REQUESTS: tuning.requests_share,
-        Section.CONSTRAINTS: tuning.constraints_share,
-    }
 
 
 def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], told: Set[str]) -> Iterator[Item]:

@@ -25,18 +25,15 @@ _CODE = re.compile(
 
 
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """What the agent said, conclusions worth most."""
+    """What the agent said. A sentence that concludes something is worth more than its names."""
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
-        value = tuning.agent_value if excerpt.source is Source.AGENT else tuning.thinking_value
-        scale = tuning.chatter_scale if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text) else 1.0
-        yield _item(excerpt, Section.FINDINGS, value * _conclusiveness(excerpt, tuning.most_cues), scale)
+        yield _item(excerpt, Section.FINDINGS, tuning.said_value if _concludes(excerpt) else 0.0)
 
 
 def details_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """What was written into files and commands, and what they showed."""
     for excerpt in _last_of_each(digest, {Source.CALL, Source.RESULT}, check):
-        value = tuning.call_value if excerpt.source is Source.CALL else tuning.result_value
-        yield _item(excerpt, Section.DETAILS, value)
+        yield _item(excerpt, Section.DETAILS, tuning.shown_value)
 
 
 def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterator[Excerpt]:
@@ -59,10 +56,10 @@ def errors_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> 
             passed[run.command] = run
         elif run.outcome is Outcome.FAILED and run.detail and (run.command, run.detail) not in seen:
             seen.add((run.command, run.detail))
-            yield _error_item(run, passed.get(run.command), changes, tuning)
+            yield _error_item(run, passed.get(run.command), changes, tuning.error_value)
 
 
-def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]], tuning: Tuning) -> Item:
+def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]], value: float) -> Item:
     is_open = run.is_test and cure is None
     text = f"`{run.command}` failed: {run.detail}"
     if cure:
@@ -73,7 +70,7 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]], 
         text=text,
         index=run.index,
         anchors=find_anchors(text),
-        value=tuning.error_value + tuning.error_test * run.is_test + tuning.error_looks * run.looks,
+        value=value,
     )
 
 
@@ -86,14 +83,12 @@ def _changes(digest: Digest, check: Check) -> list[tuple[int, str]]:
     ]
 
 
-def _conclusiveness(excerpt: Excerpt, most_cues: int) -> float:
-    if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text):
-        return 0.0
-    cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
-    return 1 + min(cues, most_cues)
+def _concludes(excerpt: Excerpt) -> bool:
+    text = excerpt.text
+    return not CHATTER.match(text) and not _CODE.search(text) and _CONCLUDES.search(text) is not None
 
 
-def _item(excerpt: Excerpt, section: Section, value: float, scale: float = 1.0) -> Item:
+def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
     return Item(
         section=section,
         text=excerpt.text if section is Section.FINDINGS else excerpt.text.replace("```", "'''"),
@@ -102,5 +97,4 @@ def _item(excerpt: Excerpt, section: Section, value: float, scale: float = 1.0) 
         anchors=excerpt.anchors,
         group=excerpt.group,
         value=value,
-        scale=scale,
     )

@@ -170,7 +170,7 @@ def _identifiers(
         IdentifierArtifact(
             name=name,
             context=contexts.get(name, ""),
-            times=mentions[name].said + mentions[name].called + mentions[name].seen,
+            times=mentions[name].times,
             last_index=mentions[name].last_index,
         )
         for name in best

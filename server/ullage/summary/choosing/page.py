@@ -5,8 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import HEADINGS, Item, Section, write_group, write_item, write_section
-from ullage.summary.tuning import TUNING, Tuning
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
+
+# So many candidates in a row that do not fit: the page is full.
+_PATIENCE = 60
+# What every entry takes besides its text: its mark, its index, its line break. Characters, and the same in tokens.
+_FRAME = 12
+_ENTRY = _FRAME // CHARACTERS_PER_TOKEN
 
 
 class Page:
@@ -61,7 +67,7 @@ class Page:
         heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check, MANY))]
         heapq.heapify(heap)
         misses = 0
-        while heap and misses < self._tuning.patience and limit - self.used > self._tuning.entry_cost:
+        while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
             self._check()
             stale, position = heapq.heappop(heap)
             now = -self._density(items[position])
@@ -86,16 +92,15 @@ class Page:
         return [write_section(section, by_section[section]) for section in sorted(by_section)]
 
     def _density(self, item: Item) -> float:
+        """Worth per character: names that stand on the page already count nothing."""
         if item.text in self._texts:
             return 0.0
-        tuning, weights, covered = self._tuning, self._weights, self._covered
-        again, unknown = tuning.again, tuning.unknown_weight
-        anchors = sum(weights.get(name, unknown) * (again if name in covered else 1.0) for name in item.anchors)
-        worth = item.value + item.scale * anchors
-        cost = len(item.text) / tuning.characters_per_token + tuning.entry_cost
+        weights, covered, unknown = self._weights, self._covered, self._tuning.carried_weight
+        worth = item.value + sum(weights.get(name, unknown) for name in item.anchors if name not in covered)
+        size = len(item.text) + _FRAME
         if item.group and item.group not in self._groups:
-            cost += len(item.group) / tuning.characters_per_token + tuning.entry_cost
-        return worth / cost
+            size += len(item.group) + _FRAME
+        return worth / size
 
     def _add(self, item: Item, limit: int) -> bool:
         if item.text in self._texts:

@@ -26,11 +26,20 @@ def read_previous(block: CompactionBlock | None, tuning: Tuning = TUNING) -> lis
         return []
     items = [item for heading, body in _sections(block.summary) for item in _items(heading, body)]
     newest = max((item.index for item in items), default=0) or 1
-    # What has been carried longest has proved itself most often, and can be learnt again least.
-    return [
-        replace(item, scale=1 + tuning.seniority * (1 - max(item.index, 0) / newest), value=tuning.carried_value)
-        for item in items
-    ]
+    return [replace(item, value=_value(item, newest, tuning)) for item in items]
+
+
+def _value(item: Item, newest: int, tuning: Tuning) -> float:
+    """The section's value, and more for an item that was carried for long: it has proved itself most often and can be
+    learnt again least."""
+    seniority = tuning.seniority * (1 - max(item.index, 0) / newest)
+    match item.section:
+        case Section.CONSTRAINTS | Section.INSTRUCTIONS:
+            return 1.0 + seniority
+        case Section.ERRORS | Section.OPEN:
+            return tuning.error_value + seniority
+        case _:
+            return tuning.said_value + seniority
 
 
 def _sections(summary: str) -> Iterator[tuple[str, list[str]]]:

@@ -11,7 +11,6 @@ from ullage.summary.checks import Check
 from ullage.summary.reading.digest import typed_text
 from ullage.summary.reading.excerpts import head_and_tail
 from ullage.summary.reading.reader import Reader
-from ullage.summary.tuning import TUNING, Tuning
 
 _READ_AT_MOST = 8_000
 
@@ -20,24 +19,21 @@ class Judge:
     """Judges messages before a `tail`: a person's own words, and results whose names the agent's messages of the tail
     still use. What holds a secret may not stay: nobody asked for it to, and a summary would leave the secret out."""
 
-    def __init__(
-        self, reader: Reader, check: Check, messages: Sequence[Message], tail: range, tuning: Tuning = TUNING
-    ) -> None:
+    def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
         self._reader = reader
         self._check = check
         self._messages = messages
-        self._tuning = tuning
         said = (messages[place] for place in tail if messages[place].role is Role.ASSISTANT)
         self._used = frozenset(name for message in said for name in _names(reader, message))
 
     def worth(self, group: range) -> float:
-        """From 0 (a summary says it as well) to 5."""
+        """From 0 (a summary says it as well) to 2. A user's prompt counts 1, since it cannot be had again; names that
+        the tail still uses count up to 1, half of that for the first."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
         names = (name for place in group for name in _names(self._reader, self._messages[place]))
         shared = len(self._used.intersection(names))
-        tuning = self._tuning
-        return tuning.prompt_worth * prompts + tuning.referred_worth * shared / (shared + tuning.referred_half)
+        return prompts + shared / (shared + 1)
 
     def may_stay(self, group: range) -> bool:
         """Whether no secret is in it."""

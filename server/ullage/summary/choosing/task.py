@@ -13,7 +13,6 @@ from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest
 from ullage.summary.reading.excerpts import clip, head_and_tail, prose
-from ullage.summary.tuning import TUNING, Tuning
 
 _CONSTRAINS = re.compile(
     r"\b(?:never|must(?:n't)?|do(?:es)? not|don['’]t|only|always|without|avoid|shall|required?|ensure|forbidden|cannot"
@@ -51,16 +50,14 @@ def _is_sentence(line: str) -> bool:
     return len(words) >= _FEWEST_WORDS and words[-1][-1] not in ":>"
 
 
-def constraints_of(digest: Digest, tuning: Tuning = TUNING) -> Iterator[Item]:
+def constraints_of(digest: Digest) -> Iterator[Item]:
     """Sentences in which the user forbids, requires or limits something, where they are easily overread."""
     for request in digest.requests:
         if not request.kept and len(request.text) > _SHORT_REQUEST:
             for piece in prose(request.text):
-                cues = len(_CONSTRAINS.findall(piece)) + tuning.forbids * len(_FORBIDS.findall(piece))
+                cues = len(_CONSTRAINS.findall(piece)) + len(_FORBIDS.findall(piece))
                 if cues and len(piece) >= _SHORTEST_SENTENCE:
-                    yield replace(
-                        _item(Section.CONSTRAINTS, piece, request.index), value=float(cues), scale=tuning.request_scale
-                    )
+                    yield replace(_item(Section.CONSTRAINTS, piece, request.index), value=float(cues))
 
 
 def requests_of(digest: Digest) -> Iterator[Item]:
@@ -75,7 +72,6 @@ def instructions_of(
     indices: Sequence[int],
     kept: frozenset[str],
     calls: Sequence[ToolCall],
-    tuning: Tuning = TUNING,
 ) -> Iterator[Item]:
     """Their sentences, as inserted into archived messages or as read last from their files."""
     for message, index in zip(messages, indices, strict=True):
@@ -83,13 +79,13 @@ def instructions_of(
             for block in message.content:
                 if isinstance(block, TextBlock) and "</" in block.text:
                     for match in _INSERTED.finditer(head_and_tail(block.text, _INSTRUCTIONS_LIMIT)):
-                        yield from _instructions(match[1] or match[2], index, tuning)
+                        yield from _instructions(match[1] or match[2], index)
     newest = {call.path: call for call in calls if call.path.endswith(_FILES) and call.result and not call.failed}
     for call in newest.values():
-        yield from _instructions(call.result, call.result_index, tuning)
+        yield from _instructions(call.result, call.result_index)
 
 
-def _instructions(text: str, index: int, tuning: Tuning) -> Iterator[Item]:
+def _instructions(text: str, index: int) -> Iterator[Item]:
     for order, piece in enumerate(prose(clean(head_and_tail(text, _INSTRUCTIONS_LIMIT)))):
         if len(piece) >= _SHORTEST_SENTENCE:
             yield Item(
@@ -98,8 +94,7 @@ def _instructions(text: str, index: int, tuning: Tuning) -> Iterator[Item]:
                 index=index,
                 order=order,
                 anchors=find_anchors(piece),
-                value=tuning.instruction_value,
-                scale=tuning.request_scale,
+                value=1.0,
             )
 
 
