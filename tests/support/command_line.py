@@ -27,12 +27,12 @@ class Ran(Struct, frozen=True, kw_only=True):
         return msgspec.json.decode(self.out)
 
 
-def ullage(*arguments: str | Path, env: dict[str, str] | None = None) -> Ran:
-    """Runs `ullage` with these arguments, in UTF-8 and without a terminal."""
+def ullage(*arguments: str | Path, env: dict[str, str] | None = None, stdin: bytes = b"") -> Ran:
+    """Runs `ullage` with these arguments and input, in UTF-8 and without a terminal."""
     ended = subprocess.run(
         [sys.executable, "-m", "ullage", *map(str, arguments)],
         capture_output=True,
-        stdin=subprocess.DEVNULL,
+        input=stdin.decode(),
         encoding="utf-8",
         errors="replace",
         timeout=PATIENCE,

@@ -1,31 +1,31 @@
-"""Imports point downwards only (server/ARCHITECTURE.md, Ranks)."""
+"""Imports go down the ranks that are drawn in server/ARCHITECTURE.md, the one place that says them."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
-RANKS = [
-    {"model", "jsonrpc"},
-    {"tokens", "transcript", "formats", "redaction"},
-    {"agents"},
-    {"policy", "edits", "summary", "memory"},
-    {"service"},
-    {"store", "providers", "catalog", "tools", "system"},
-    {"api"},
-    {"lsp", "acp"},
-    {"proxy"},
-    {"app"},
-    {"cli", "embed"},
-]
-RANK = {package: rank for rank, packages in enumerate(RANKS) for package in packages}
+from support.documents import ROOT, region
+
+SOURCE = ROOT / "server" / "ullage"
+DRAWN = re.compile(r"^ *(?P<rank>\d+) +(?P<packages>[a-z]+(?: · [a-z]+)*)(?:  |$)", re.MULTILINE)
+
+
+def drawn_ranks() -> list[tuple[int, list[str]]]:
+    """Each rank's number and packages, from the top of the picture down."""
+    picture = region((ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8"), "ranks")
+    return [(int(line["rank"]), line["packages"].split(" · ")) for line in DRAWN.finditer(picture)]
+
+
+RANKS = drawn_ranks()
+RANK = {package: rank for rank, packages in RANKS for package in packages}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
 
 
 def imported_packages(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = (
             [alias.name for alias in node.names]
             if isinstance(node, ast.Import)
@@ -39,13 +39,18 @@ def imported_packages(path: Path) -> Iterator[str]:
                 yield parts[1]
 
 
+def test_the_picture_goes_down_to_rank_0_without_a_gap() -> None:
+    assert [rank for rank, _ in RANKS] == list(reversed(range(len(RANKS))))
+    assert len(RANK) == sum(len(packages) for _, packages in RANKS)
+
+
+def test_the_picture_shows_exactly_the_packages_there_are() -> None:
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert RANK.keys() == packages
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_module_imports_only_packages_below_its_own(path: Path) -> None:
     own = path.relative_to(SOURCE).parts[0]
     upward = {package for package in imported_packages(path) if package != own and RANK[package] >= RANK[own]}
     assert not upward, f"{own} (rank {RANK[own]}) may not import {sorted(upward)}"
-
-
-def test_every_package_has_a_rank() -> None:
-    packages = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert packages <= RANK.keys()

@@ -14,7 +14,7 @@ export interface NotificationMethod<P> {
   readonly types?: (params: P) => void;
 }
 
-/** A piece of the model's answer; `message_id` is the transcript's, once appended. */
+/** A piece of the model's answer. `message_id` is the id that the message will have in the transcript. */
 export interface AgentMessageChunk {
   readonly sessionUpdate: "agent_message_chunk";
   readonly content: TextContent;
@@ -43,7 +43,7 @@ export interface AppendResult {
   readonly usage: UsageResult;
 }
 
-/** All artifacts of a stretch of conversation, each list ranked: most important first. */
+/** All artifacts of a range of messages. Each list begins with the most important one. */
 export interface ArtifactLedger {
   readonly files?: readonly FileArtifact[];
   readonly commands?: readonly CommandArtifact[];
@@ -60,8 +60,8 @@ export type Block =
   | CompactionBlock;
 
 /**
- * Tokens of the context by kind; `overhead` is what a provider reported beyond what the session shows (hidden system
- * prompt and tools). The parts sum to `used`.
+ * Tokens of the context by kind. `overhead` is the part that a provider reported beyond what the session contains (a
+ * hidden system prompt and tools). The parts sum to `used`.
  */
 export interface Breakdown {
   /** @default 0 */
@@ -80,16 +80,17 @@ export interface Breakdown {
   readonly overhead?: number;
 }
 
-/** A file of the project that a compaction points to; `text` is its content then, if it was read. */
+/** A file of the project that a compaction names. `text` is its content at that time, if it was read. */
 export interface BroughtBack {
   readonly path: string;
   readonly text?: string;
 }
 
 /**
- * A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with
- * the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the
- * conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+ * How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt
+ * counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum
+ * to the window. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens
+ * by which the context exceeds usable.
  */
 export interface BudgetShares {
   readonly systemPrompt: number;
@@ -100,7 +101,7 @@ export interface BudgetShares {
   readonly overflow: number;
 }
 
-/** A command or test run, its last outcome, and the line of its output that tells most. */
+/** A command or test run, its last outcome, and the most informative line of its output. */
 export interface CommandArtifact {
   readonly command: string;
   readonly outcome: Outcome;
@@ -151,10 +152,10 @@ export interface CompactResult {
 }
 
 /**
- * The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds;
- * `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's
- * messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were
- * `brought_back`; people see all of it. A provider that `sealed` a compaction of its own is sent that instead.
+ * The marker in the place of messages that were compacted. `timestamp` is Unix milliseconds; `context_size_before` and
+ * `context_size_after` are tokens of the whole context. `kept` names the messages of the archived range that stay
+ * verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`; users see all
+ * fields. If a provider made a compaction of its own (`sealed`), that provider is sent it instead.
  */
 export interface CompactionBlock {
   readonly type: "context_compaction";
@@ -173,7 +174,7 @@ export interface CompactionBlock {
   readonly sealed?: SealedCompaction;
 }
 
-/** What a compaction did: the edit to undo it by, and its figures in tokens and messages. */
+/** Details of a compaction: the edit to undo it by, and its figures in tokens and messages. */
 export interface CompactionMeta {
   readonly trigger: string;
   readonly compactionNumber: number;
@@ -184,17 +185,17 @@ export interface CompactionMeta {
   readonly contextSizeAfter: number;
 }
 
-/** A compaction's life: in progress, then exactly one of the others. */
+/** The states of a compaction: in progress, then exactly one of the others. */
 export type CompactionStatus = "in_progress" | "completed" | "failed" | "cancelled";
 
-/** A piece of the summary, in order, while it is written. */
+/** A piece of the summary while it is written, in order. */
 export interface CompactionSummaryChunk {
   readonly sessionUpdate: "compaction_summary_chunk";
   readonly compactionId: string;
   readonly content: TextContent;
 }
 
-/** A compaction begins or ends; fields left out keep what they were. */
+/** A compaction begins or ends. A field that is left out keeps its earlier value. */
 export interface CompactionUpdate {
   readonly sessionUpdate: "compaction_update";
   readonly compactionId: string;
@@ -264,15 +265,15 @@ export interface ContextSettings {
   readonly trustedFolders?: readonly string[];
 }
 
-/** What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217. */
+/** The cost of the session's requests so far, by the providers' list prices. `currency` is an ISO 4217 code. */
 export interface Cost {
   readonly amount: number;
   readonly currency: string;
 }
 
 /**
- * An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit
- * it is undone with.
+ * An edit as listed: its kind, its time, the tokens it saved, and whether it is in force. `partOf` names the edit with
+ * which it is undone.
  */
 export interface EditInfo {
   readonly id: string;
@@ -285,7 +286,7 @@ export interface EditInfo {
   readonly partOf?: string;
 }
 
-/** Who asked for an edit. */
+/** What caused an edit: the user or automatic context management. */
 export type EditTrigger = "manual" | "automatic";
 
 /** A message as listed: its place, its tokens in the context (0 if archived) and how it stands. */
@@ -325,10 +326,10 @@ export interface ExportResult {
   readonly text: string;
 }
 
-/** The strongest thing that happened to a file, weakest first. */
+/** The strongest thing that happened to a file. Members are ordered from the weakest to the strongest. */
 export type FileAction = "read" | "modified" | "created" | "deleted";
 
-/** A file: what happened to it, how often, and the index of the message that touched it last. */
+/** A file: the strongest action on it, the number of actions, and the index of the last message that touched it. */
 export interface FileArtifact {
   readonly path: string;
   readonly action: FileAction;
@@ -385,7 +386,7 @@ export interface HookSettings {
   readonly shareContent?: boolean;
 }
 
-/** A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood. */
+/** A name that the conversation repeats (function, class, flag, hash, URL), and where it occurred. */
 export interface IdentifierArtifact {
   readonly name: string;
   readonly context?: string;
@@ -395,7 +396,7 @@ export interface IdentifierArtifact {
   readonly last_index?: number;
 }
 
-/** A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them. */
+/** A picture: base64 `data` or a `url`. `width` and `height` are in pixels, if the sender knows them. */
 export interface ImageBlock {
   readonly type: "image";
   /** @default "image/png" */
@@ -424,7 +425,7 @@ export interface ImportResult {
   readonly passedOver: number;
 }
 
-/** Where `used` stands between the thresholds. */
+/** Which threshold `used` has reached. */
 export type Level = "off" | "normal" | "warning" | "critical";
 
 /** Sessions of one folder or all; `cursor` is a former result's `nextCursor`. */
@@ -527,7 +528,7 @@ export interface NewSessionParams {
 /** An empty result. */
 export type Nothing = Readonly<Record<string, never>>;
 
-/** A line for the person; live only. */
+/** A line of text for the user. It is sent live only and is not part of the transcript. */
 export interface Notice {
   readonly sessionUpdate: "notice";
   readonly severity: Severity;
@@ -536,35 +537,35 @@ export interface Notice {
   readonly _meta?: { readonly ullage: NoticeMeta };
 }
 
-/** A notice's kind, a stable word for programs, and the edit it speaks of. */
+/** A notice's kind (a stable word for programs) and the edit that it is about. */
 export interface NoticeMeta {
   readonly kind: string;
   readonly editId: string | null;
 }
 
-/** How a command ended, as far as its output tells. */
+/** How a command ended, as far as its output shows. */
 export type Outcome = "passed" | "failed" | "unknown";
 
-/** ACP's kinds of options, those that are offered. */
+/** The kinds of options that Ullage offers, a subset of ACP's. */
 export type PermissionKind = "allow_once" | "allow_always" | "reject_once";
 
-/** One way to answer. */
+/** One option that the user may choose. */
 export interface PermissionOption {
   readonly optionId: string;
   readonly name: string;
   readonly kind: PermissionKind;
 }
 
-/** What the person did; `optionId` is there if an option was selected. */
+/** The user's choice. `optionId` is present if an option was selected. */
 export interface PermissionOutcome {
   readonly outcome: PermissionOutcomeKind;
   readonly optionId?: string;
 }
 
-/** Whether the person chose an option, or the turn was stopped meanwhile. */
+/** Whether the user chose an option, or the prompt turn was cancelled before. */
 export type PermissionOutcomeKind = "selected" | "cancelled";
 
-/** The tool call in question, as `tool_call` told of it. */
+/** The tool call in question, as its `tool_call` update described it. */
 export interface PermissionToolCall {
   readonly toolCallId: string;
   readonly title: string;
@@ -634,7 +635,7 @@ export interface ProviderSettings {
   readonly contextEditing?: boolean;
 }
 
-/** How much of what follows the first exchange a truncated range leaves, as coding agents name it. */
+/** How much of the messages after the first exchange a truncated range leaves, in the terms that coding agents use. */
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
 
 /** The server asks the client whether a tool call may be made. */
@@ -649,7 +650,7 @@ export interface RequestPermissionResult {
   readonly outcome: PermissionOutcome;
 }
 
-/** A file or other resource put into the conversation; without `text` it is only a link. */
+/** A file or other resource that was added to the conversation. Without `text` it is only a link. */
 export interface ResourceBlock {
   readonly type: "resource";
   readonly uri: string;
@@ -684,12 +685,12 @@ export interface RevertResult {
   readonly usage: UsageResult;
 }
 
-/** Who speaks. A tool's results are the user's, as in Anthropic's API. */
+/** Who a message is from. Tool results are the user's, as in Anthropic's API. */
 export type Role = "system" | "user" | "assistant";
 
 /**
- * A provider's own compaction of the archived messages, in `data` that only it can read. `provider` is its name in the
- * settings; `tokens` is what it takes of a prompt.
+ * A provider's own compaction of the archived messages, as `data` that only this provider can read. `provider` is its
+ * name in the settings; `tokens` is its size in a prompt.
  */
 export interface SealedCompaction {
   readonly provider: string;
@@ -730,7 +731,10 @@ export interface Selective {
   readonly order?: readonly Speaker[];
 }
 
-/** The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`). */
+/**
+ * The session's title or the time of its last change (ISO 8601). If no window is known, `_meta` has the figures (see
+ * `UsageUpdate`).
+ */
 export interface SessionInfoUpdate {
   readonly sessionUpdate: "session_info_update";
   readonly title?: string;
@@ -773,7 +777,7 @@ export interface Settings {
   readonly hooks?: HookSettings;
 }
 
-/** How much a notice matters. */
+/** How important a notice is. */
 export type Severity = "info" | "warning" | "error";
 
 /**
@@ -803,7 +807,7 @@ export interface Smart {
   readonly keepLast?: number;
 }
 
-/** What a group of messages is: a tool's call with its results, the assistant's words, the user's. */
+/** The kind of a group of messages: a tool use with its results, the assistant's text, or the user's. */
 export type Speaker = "tool" | "assistant" | "user";
 
 export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;
@@ -838,8 +842,8 @@ export interface TextContent {
 }
 
 /**
- * A model's reasoning. `signature` must go back to the provider unchanged; `redacted` holds encrypted reasoning that
- * has no readable text.
+ * A model's reasoning. `signature` must go back to the provider unchanged. `redacted` holds encrypted reasoning without
+ * readable text.
  */
 export interface ThinkingBlock {
   readonly type: "thinking";
@@ -864,7 +868,7 @@ export interface ToolCall {
   readonly rawInput?: Readonly<Record<string, unknown>>;
 }
 
-/** A tool call goes on or ends; fields left out keep what they were. */
+/** A tool call's state or content changed. A field that is left out keeps its earlier value. */
 export interface ToolCallUpdate {
   readonly sessionUpdate: "tool_call_update";
   readonly toolCallId: string;
@@ -874,7 +878,7 @@ export interface ToolCallUpdate {
   readonly rawInput?: Readonly<Record<string, unknown>>;
 }
 
-/** ACP's tool call content: what the tool returned, as text. */
+/** ACP's tool call content: the tool's result, as text. */
 export interface ToolContent {
   readonly type: "content";
   readonly content: TextContent;
@@ -887,7 +891,7 @@ export interface ToolDefinition {
   readonly input_schema?: Readonly<Record<string, unknown>>;
 }
 
-/** ACP's kinds of tool calls, those that our tools have. */
+/** The kinds of tool calls that Ullage's own tools have, a subset of ACP's. */
 export type ToolKind = "read" | "search" | "edit" | "think" | "other";
 
 /** A file that a tool call touches; `line` counts from 1. */
@@ -896,7 +900,7 @@ export interface ToolLocation {
   readonly line?: number;
 }
 
-/** What the tool call `tool_use_id` returned. */
+/** The result of the tool call `tool_use_id`. */
 export interface ToolResultBlock {
   readonly type: "tool_result";
   readonly tool_use_id: string;
@@ -905,10 +909,10 @@ export interface ToolResultBlock {
   readonly is_error?: boolean;
 }
 
-/** A tool call's life. */
+/** The states of a tool call. */
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
-/** A model's call of the tool `name`; the result carries the same `id`. */
+/** A model's call of the tool `name`. The result carries the same `id`. */
 export interface ToolUseBlock {
   readonly type: "tool_use";
   readonly id: string;
@@ -953,9 +957,9 @@ export type Update =
   | ToolCallUpdate;
 
 /**
- * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read
- * from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the
- * other providers' shapes.
+ * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens read from
+ * or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other
+ * providers' shapes.
  */
 export interface Usage {
   /** @default 0 */
@@ -1002,15 +1006,15 @@ export interface UsageResult {
 }
 
 /**
- * How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after
- * that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an
- * edit came since.
+ * How the figure `used` is known. `reported`: the provider's last report covers the whole context. `stale`: messages
+ * were appended after that report and were counted here. `estimated`: no report covers this context, because there was
+ * none yet or because an edit followed it.
  */
 export type UsageSource = "reported" | "estimated" | "stale";
 
 /**
- * Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
- * Never sent with a guessed `size`.
+ * Tokens in context, the window in effect, and the session's cost if every request's price is known. It is never sent
+ * with a guessed `size`.
  */
 export interface UsageUpdate {
   readonly sessionUpdate: "usage_update";
@@ -1020,7 +1024,7 @@ export interface UsageUpdate {
   readonly _meta?: { readonly ullage: UsageMeta };
 }
 
-/** The person's prompt as it enters the transcript, so that every client of the session shows it. */
+/** The user's prompt as it enters the transcript, so that every client of the session shows it. */
 export interface UserMessageChunk {
   readonly sessionUpdate: "user_message_chunk";
   readonly content: TextContent;

@@ -4,19 +4,22 @@ from pathlib import Path
 
 from ullage import __version__
 from ullage.api.methods import METHODS
+from ullage.app.debugging import unix_milliseconds
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
+from ullage.lsp.trace import open_trace
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import configure
 
 
-def serve_language_server(store_path: Path | None) -> int:
-    """Serves one client until it is done; the exit status."""
+def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
+    """Serves one client until it is done; returns the exit status. Raises `InvalidRequest` for an unwritable trace."""
     share_the_interpreter()
-    return serve(make_language_server(store_path))
+    trace = None if trace_path is None else open_trace(trace_path, unix_milliseconds)
+    return serve(make_language_server(store_path), trace)
 
 
 def make_language_server(store_path: Path | None) -> UllageServer:

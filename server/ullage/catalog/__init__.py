@@ -1,1 +1,1 @@
-"""Limits of known models."""
+"""Limits and prices of known models."""

@@ -1,6 +1,6 @@
-"""Windows to assume for models that are not listed but belong to a family that is: the smallest its members have.
+"""Windows to assume for models that are not listed but belong to a known family: the smallest window among its members.
 
-Sources: the providers' model pages. Members with larger windows are listed, or can be set by the user.
+Sources: the providers' model pages. Members with larger windows are listed, or the user sets the window.
 """
 
 import re
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class FamilyLimits(Struct, frozen=True, kw_only=True):
-    """What is assumed of a family; `input` and `total` in tokens."""
+    """The limits assumed for a family; `input` and `total` are tokens."""
 
     name: str
     input: int
@@ -20,7 +20,7 @@ def _one_window(name: str, tokens: int) -> FamilyLimits:
     return FamilyLimits(name=name, input=tokens, total=tokens)
 
 
-# First match wins; matched against the bare, lower-case name.
+# Matched in this order against the bare, lower-case name; the first match counts.
 _FAMILIES = (
     (r"claude|(sonnet|opus|haiku)$", _one_window("claude", 200_000)),
     (r"gpt-oss", _one_window("gpt-oss", 131_072)),
@@ -47,5 +47,5 @@ _COMPILED = tuple((re.compile(pattern), limits) for pattern, limits in _FAMILIES
 
 
 def family_limits(bare_name: str) -> FamilyLimits | None:
-    """What to assume of a model by its bare name; None when no family is recognised."""
+    """Returns the limits to assume for a model by its bare name, or None if it belongs to no known family."""
     return next((limits for pattern, limits in _COMPILED if pattern.match(bare_name)), None)

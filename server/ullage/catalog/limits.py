@@ -1,4 +1,4 @@
-"""What a model accepts at most: listed facts, found by any of the names a model goes by, and what you know better."""
+"""A model's limits: listed facts, found by any of the model's names, and the user's overrides."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -20,10 +20,11 @@ Facts = tuple[int, int, int | None]
 
 
 class LimitsSource(StrEnum):
-    """How limits are known, surest first.
+    """How limits are known, the most certain first.
 
-    `override`: a setting. `exact`: the name is listed. `prefixed`: it is without its provider. `dated`: without its
-    date, too. `family`: the model is not listed, its family's smallest window is assumed. `unknown`: nothing is.
+    `override`: a setting. `exact`: the name is listed. `prefixed`: the name is listed without its provider. `dated`:
+    the name is listed without provider and date. `family`: the model is not listed, and its family's smallest window is
+    assumed. `unknown`: nothing is known.
     """
 
     OVERRIDE = "override"
@@ -35,9 +36,9 @@ class LimitsSource(StrEnum):
 
 
 class ContextLimits(Struct, frozen=True, kw_only=True):
-    """A model's limits in tokens: the longest prompt (`input`), the window that prompt and answer share (`total`), the
-    longest answer. `listed_as` is the listed name or the family they come from. None where nothing is known: without
-    a window there is nothing to manage."""
+    """A model's limits in tokens: the longest prompt (`input`), the window that prompt and answer share (`total`),
+    and the longest answer (`max_output`). `listed_as` is the listed name or the family that they come from. A limit
+    that is not known is None; without a window, context management is off."""
 
     model: str
     input: int | None = None
@@ -48,7 +49,8 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def for_model(cls, name: str, overrides: Mapping[str, ModelSettings] | None = None) -> "ContextLimits":
-        """The limits of a model by its name as any provider spells it; `overrides` are the settings' `models`."""
+        """Returns the limits of a model by its name as any provider spells it. `overrides` are the `models` of the
+        settings."""
         return _overridden(_found(name), _override_for(name, overrides or {}))
 
 
@@ -68,7 +70,8 @@ def _found(model: str) -> ContextLimits:
 
 
 def listed_names(model: str) -> Iterator[tuple[str, LimitsSource]]:
-    """Names to look for, the most telling first. Some routers write versions with dots (`claude-sonnet-4.5`)."""
+    """Yields the names to look up, the most specific first. Some routers write versions with dots
+    (`claude-sonnet-4.5`)."""
     whole = model.strip().lower()
     plain = without_provider(model)
     undated = without_date(plain)
@@ -86,12 +89,12 @@ def _listed_limits(model: str, name: str, facts: Facts, source: LimitsSource) ->
 
 
 def _with_million(limits: ContextLimits) -> ContextLimits:
-    """`name[1m]` is how Claude Code names a model with the million-token window switched on."""
+    """Claude Code writes `name[1m]` for a model with the window of a million tokens switched on."""
     return replace(limits, input=1_000_000, total=1_000_000)
 
 
 def _override_for(model: str, overrides: Mapping[str, ModelSettings]) -> ModelSettings | None:
-    """The setting under the model's own name, or under the name it has without provider and date."""
+    """Returns the override under the model's own name, or under its name without provider and date."""
     by_name = {name.lower(): settings for name, settings in overrides.items()}
     return next((by_name[name] for name, _ in listed_names(model) if name in by_name), None)
 
@@ -106,7 +109,8 @@ def _overridden(limits: ContextLimits, settings: ModelSettings | None) -> Contex
 
 @cache
 def _listed() -> dict[str, Facts]:
-    """Facts by listed name and by the name without provider; where providers differ, the smaller window."""
+    """Returns the facts by listed name and by the name without provider. Where providers differ, the smaller window
+    counts."""
     listed = msgspec.json.decode(MODELS.read_bytes(), type=dict[str, Facts])
     bare: dict[str, Facts] = {}
     for name, facts in listed.items():

@@ -1,4 +1,4 @@
-"""What models cost, where that is known: list prices of the providers' own APIs."""
+"""Prices of models, where they are known: list prices of the providers' own APIs."""
 
 from functools import cache
 from pathlib import Path
@@ -9,14 +9,14 @@ from ullage.catalog.limits import listed_names
 from ullage.model.price import Price, PriceTier
 
 PRICES = Path(__file__).with_name("data") / "prices.json"
-# Only Google serves Gemini, so its models are known without the provider's name. Open models cost what whoever serves
-# them asks, at home nothing.
+# Only Google serves Gemini, so its models are found without the provider's name. The price of an open model depends on
+# who serves it.
 _SOLE = "gemini/"
 
 
 def price_of(model: str) -> Price | None:
-    """The list price of a model by any of its names. Never guessed: None for a fine-tuned model, for a router's variant
-    and for what is not listed."""
+    """Returns the list price of a model by any of its names. It is never guessed: returns None for a fine-tuned
+    model, for a router's variant, and for a model that is not listed."""
     if ":" in model:
         return None
     listed = _listed()

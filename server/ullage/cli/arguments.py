@@ -7,6 +7,8 @@ from typing import NamedTuple, NoReturn
 
 from ullage import __version__
 
+# The port that debugpy and its clients use unless they are told another.
+_DEBUGGER_PORT = 5678
 _TARGET_HELP = "a transcript's path, or the id of a stored session"
 
 
@@ -50,8 +52,25 @@ def _tokens(text: str) -> int:
     return int(digits)
 
 
-def _nothing(_: ArgumentParser) -> None:
-    pass
+def _lsp(parser: ArgumentParser) -> None:
+    parser.add_argument("--debug", action="store_true", help="log everything")
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log to this file, not to standard error")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="append every message to this file, as JSON lines")
+    parser.add_argument(
+        "--wait-for-debugger",
+        type=_port,
+        nargs="?",
+        const=_DEBUGGER_PORT,
+        metavar="PORT",
+        help=f"wait for a debugger at this port of localhost ({_DEBUGGER_PORT}); needs debugpy",
+    )
+
+
+def _port(text: str) -> int:
+    """A TCP port."""
+    if not text.isdecimal() or not 0 < int(text) < 1 << 16:
+        raise ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
 
 
 def _acp(parser: ArgumentParser) -> None:
@@ -149,6 +168,11 @@ def _export(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file")
 
 
+def _inspect(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session's id")
+    parser.add_argument("--json", action="store_true", help="print one JSON object an event, with all its fields")
+
+
 def _search(parser: ArgumentParser) -> None:
     parser.add_argument("query", nargs="?", metavar="QUERY", help="words, names or a question; archived messages count")
     parser.add_argument("--session", metavar="SESSION", help="only in this session")
@@ -187,13 +211,14 @@ def _schema(parser: ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("lsp", "serve the Language Server on standard input and output", _nothing),
+    Command("lsp", "serve the Language Server on standard input and output", _lsp),
     Command("acp", "serve the Agent Client Protocol on standard input and output", _acp),
     Command("context", "show how full a context is, and of what", _context),
     Command("compact", "replace the older part of a context by a summary", _compact),
     Command("history", "list the edits of a context and what each saved", _history),
     Command("import", "read another program's transcript into a stored session", _import, "import_file"),
     Command("sessions", "list stored sessions", _sessions),
+    Command("inspect", "print the events of a stored session's log, one a line", _inspect),
     Command("export", "write a stored session out", _export),
     Command("search", "search everything ever said in stored sessions", _search),
     Command("demo", "watch a conversation fill a context and be compacted", _demo),

@@ -1,6 +1,7 @@
 """The entry point: finds the command, runs it, and turns what went wrong into one line and an exit status."""
 
 import os
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ _BAD_INPUT = 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; 0 if it did its work, 1 if it found something wrong, 2 for input that cannot be used."""
-    args = build_parser().parse_args(argv)
+    args = build_parser().parse_args(_with_environment(sys.argv[1:] if argv is None else argv))
     try:
         status = _run(args)
         sys.stdout.flush()
@@ -29,6 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     return status
+
+
+def _with_environment(argv: Sequence[str]) -> Sequence[str]:
+    """The arguments, with those of ULLAGE_LSP_OPTIONS for a server: editors start it with arguments of their own."""
+    if argv[:1] != ["lsp"]:
+        return argv
+    return [*argv, *shlex.split(os.environ.get("ULLAGE_LSP_OPTIONS", ""))]
 
 
 def _run(args: Namespace) -> int:

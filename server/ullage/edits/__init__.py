@@ -1,1 +1,1 @@
-"""How to shrink: each file makes one kind of edit from a view and its counts. Pure."""
+"""How to shrink a context: each file makes one kind of edit from a counted view. Pure."""

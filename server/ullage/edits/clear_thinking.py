@@ -1,8 +1,9 @@
-"""`clear_thinking`: the thinking of older turns emptied.
+"""`clear_thinking`: empties the thinking of older turns.
 
 Name and meaning follow Anthropic's context editing (`clear_thinking_20251015`): the last `keep` turns of the assistant
-that hold thinking keep it. A turn is all that the assistant says from one prompt to the next, so that a tool loop under
-way keeps its thinking whole, as Anthropic requires. Emptied thinking has no signature, and no request carries it.
+that hold thinking keep it. A turn is everything that the assistant says between two prompts, so a tool loop that is
+still running keeps all its thinking, as Anthropic requires. Emptied thinking has no signature and is not sent to the
+provider.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,7 +19,7 @@ from ullage.transcript.cut_points import turn_starts
 def clear_thinking(
     view: CountedView, keep: int, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearThinkingEdit | None:
-    """The edit for a view, or None when no turn but the last `keep` (at least 1) holds thinking. The messages
+    """Returns the edit for a view, or None if only the last `keep` turns (at least 1) hold thinking. The messages
     `untouched` stay as they are."""
     turns = [found for turn in _turns(view.messages) if (found := list(_thinking(turn)))]
     old = [

@@ -1,8 +1,9 @@
-"""`clear_tool_uses`: old tool results emptied, the most recent ones left alone.
+"""`clear_tool_uses`: empties old tool results and leaves the most recent ones alone.
 
-Names and meaning follow Anthropic's context editing (`clear_tool_uses_20250919`): above the `trigger` the oldest tool
-results give way to a placeholder, the last `keep` tool uses stay whole, those of `exclude_tools` always; with
-`clear_tool_inputs` what the tools were asked goes too; an edit that clears less than `clear_at_least` tokens is none.
+Names and meaning follow Anthropic's context editing (`clear_tool_uses_20250919`). Above the `trigger`, a placeholder
+replaces each of the oldest tool results. The last `keep` tool uses stay whole, and so do all uses of `exclude_tools`.
+With `clear_tool_inputs` the inputs of cleared tool uses are cleared as well. If the edit would save fewer than
+`clear_at_least` tokens, no edit is made.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,30 +18,31 @@ from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, Replacement
 from ullage.model.message import Message
 
-# What a model keeps on purpose; clearing it would undo the purpose.
+# A model keeps these results on purpose; clearing them would defeat the purpose.
 MEMORY_TOOLS = frozenset({"memory", "recall"})
-# Shorter results cost hardly more than the placeholder that would replace them.
+# A shorter result costs hardly more than the placeholder that would replace it.
 _MIN_CHARS = 400
 _MIN_INPUT_CHARS = 2_000
 _CLEARED = "[cleared]"
 
 
 class Measure(StrEnum):
-    """What a trigger counts."""
+    """The quantity that a trigger counts."""
 
     INPUT_TOKENS = "input_tokens"
     TOOL_USES = "tool_uses"
 
 
 class Trigger(Struct, frozen=True, kw_only=True):
-    """Clearing begins above `value` tokens of context, or tool uses in it."""
+    """Clearing begins when the context holds more than `value` tokens, or more than `value` tool uses."""
 
     type: Measure = Measure.INPUT_TOKENS
     value: int = 100_000
 
 
 class ClearOptions(Struct, frozen=True, kw_only=True):
-    """Which tool uses may be cleared, and when; without a `trigger` now. `clear_tool_inputs` may name tools."""
+    """Which tool uses may be cleared, and when. Without a `trigger` clearing begins at once. `clear_tool_inputs` may
+    name the tools whose inputs are cleared."""
 
     trigger: Trigger | None = None
     keep: int = 3
@@ -52,8 +54,8 @@ class ClearOptions(Struct, frozen=True, kw_only=True):
 def clear_tool_uses(
     view: CountedView, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearToolUsesEdit | None:
-    """The edit for a view, or None when it is not due or nothing is old and long enough. The messages `untouched`
-    stay as they are."""
+    """Returns the edit for a view. Returns None if the trigger is not reached, if no result is old and long enough,
+    or if the edit would save fewer than `clear_at_least` tokens. The messages `untouched` stay as they are."""
     if options.trigger is not None and not _exceeds(view, options.trigger):
         return None
     results = list(tool_results(view.messages))
@@ -64,8 +66,9 @@ def clear_tool_uses(
 def cleared_elsewhere(
     view: CountedView, count: int, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearToolUsesEdit | None:
-    """The edit that does here what a provider says it did: the oldest `count` tool uses that may be cleared are. None
-    where they are already. The provider does not know of `untouched` messages; here they stay."""
+    """Returns the edit that repeats here what a provider reports to have done: clearing the oldest `count` tool uses
+    that may be cleared. Returns None if they are cleared already. The messages `untouched` stay as they are,
+    although the provider doesn't know of them."""
     skipped = MEMORY_TOOLS | options.exclude_tools
     old = [result for result in tool_results(view.messages) if result.tool not in skipped][:count]
     return _clear_old(view, old, options, stamp, untouched)
@@ -102,7 +105,7 @@ def _exceeds(view: CountedView, trigger: Trigger) -> bool:
 
 
 def _size(result: ToolResult) -> int:
-    """Characters of text; a picture counts as long."""
+    """Characters of text in a result; a picture counts as long."""
     return len(result.text) + (_MIN_CHARS if result.pictures else 0)
 
 

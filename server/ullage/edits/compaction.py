@@ -1,7 +1,7 @@
-"""Compaction: a head of the view is replaced by a marker that carries its summary.
+"""Compaction: a marker that carries a summary replaces the head of the view.
 
-Two steps, since a summary may come from a model: `plan_compaction` decides what goes and returns the
-`SummaryRequest` it needs; `finish_compaction` makes the edit from the answer. Both are pure.
+It takes two steps, because a model may write the summary: `plan_compaction` decides which messages are archived and how
+long the summary may be; `finish_compaction` makes the edit once the summary is there. Both are pure.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,22 +21,22 @@ from ullage.transcript.cut_points import cut_points, groups, turn_starts
 from ullage.transcript.keep import kept, leading
 from ullage.transcript.view import Item
 
-# A summary beyond this says little more (other products stop at 4,096); the ledger may take as much again.
+# Tokens. A longer summary says little more (other products stop at 4,096). The ledger may take the same again.
 SUMMARY_CAP = 8_192
-# Below this a summary cannot hold its headings; the tail gives way instead.
+# Tokens. A shorter summary can't hold its headings, so the tail gives up room instead.
 SUMMARY_MIN = 400
-# The line that introduces a marker and a word of summary, in any tokenizer.
+# Tokens of the line that introduces a marker and one word of summary, in any tokenizer.
 MARKER_MIN = 64
-# What a marker's id adds to its compaction's.
+# The suffix that makes a marker's id from its compaction's id.
 _MARKER = "-marker"
-# Of the room that is left, what the summary may take before the tail gives way.
+# The share of the room left by fixed and pinned messages that the summary may take before the tail gives up room.
 _SUMMARY_SHARE = 0.65
 
 
 class CompactionLimits(Struct, frozen=True, kw_only=True):
-    """Tokens: the most the context may hold afterwards, the most of it the tail, the summary and old messages that are
-    worth it (`keep_old`) may take. A tail of whole turns is preferred if it fills at least the share `whole_turns` of
-    what a tail may take."""
+    """Limits of a compaction, in tokens. `target` is the most that the context may hold afterwards. `keep_tail`,
+    `summary` and `keep_old` are the most that the tail, the summary, and old messages kept verbatim may take of it.
+    If a tail of whole turns fills at least the share `whole_turns` of the tail's room, the tail begins at a turn."""
 
     target: int
     keep_tail: int
@@ -46,24 +46,25 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """Says of messages that belong together, given as a range of places, whether they should stay verbatim."""
+    """Judges which old messages should stay verbatim. A `group` is the index range of messages that belong together."""
 
     def worth(self, group: range) -> float:
-        """What they are worth; 0 for nothing."""
+        """Returns the value of keeping the group; 0 if it has none."""
         ...
 
     def may_stay(self, group: range) -> bool:
-        """Whether nothing in them forbids it. Costs more, and is asked of few: of those that would stay."""
+        """Returns whether nothing in the group forbids keeping it. This check is expensive, so it is only made for
+        groups that would stay."""
         ...
 
 
-# Given the messages and the places of the tail: who judges what stands before it.
+# Makes the judge of the messages before the tail, from all messages and the tail's index range.
 MakeJudge = Callable[[Sequence[Message], range], Judge]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What stands for the archived messages, who wrote it, and what comes back with it; `sealed` is what stands for
-    them with the provider that made it."""
+    """The summary of the archived messages, its ledger, the name of its writer, and the files that come back with
+    it. `sealed` is the provider's own compaction, if the provider made one; only that provider can read it."""
 
     text: str
     ledger: ArtifactLedger
@@ -73,9 +74,9 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class CompactionPlan(Struct, frozen=True, kw_only=True):
-    """What a compaction will do, but for the summary's words. `start` and `end` are the transcript's indices; `head` is
-    all that stands before the tail, `leading` and `kept` name what of it stays. The marker may take `room` tokens, of
-    which `summary_tokens` are for summary and ledger."""
+    """What a compaction will do, all but the text of the summary. `start` and `end` are indices of the transcript.
+    `head` holds the messages before the tail; those named in `leading` and `kept` stay in the context. The marker
+    may take `room` tokens, of which `summary_tokens` are for the summary and for the ledger each."""
 
     start: int
     end: int
@@ -102,8 +103,8 @@ def plan_compaction(
     first_user_id: str | None,
     make_judge: MakeJudge | None = None,
 ) -> CompactionPlan | None:
-    """The plan for a view, or None when there is nothing that could go for a smaller context. The judge chooses
-    the old messages that stay verbatim beside the pinned ones."""
+    """Returns the plan for a view, or None if archiving messages can't make the context smaller. The judge chooses
+    which old messages stay verbatim in addition to the pinned ones."""
     messages = view.messages
     if not messages:
         return None
@@ -117,7 +118,8 @@ def plan_compaction(
     if make_judge is not None and limits.keep_old:
         judge = make_judge(messages, range(cut, len(messages)))
         old = set(_worth_keeping(view, stays, cut, limits.keep_old, judge))
-        # A head that is worth keeping whole is compacted all the same: that is what was asked for.
+        # If every message of the head is worth keeping, the head is compacted all the same, because a compaction was
+        # asked for.
         if going - old:
             going, pins = going - old, sorted({*pins, *old})
     archived = sorted(going)
@@ -143,7 +145,7 @@ def plan_compaction(
 
 
 def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, judge: Judge) -> Iterator[int]:
-    """Places of the groups before the cut that are worth most per token, within `room` tokens."""
+    """Yields the indices of the groups before the cut that are worth most per token, within `room` tokens."""
     messages = view.messages
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
@@ -158,15 +160,16 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
 
 
 def _leans(message: Message) -> bool:
-    """Whether a message says little without others: a marker, which is replaced, or a read whose lines a notice says
-    are shown later, in a message that may go."""
+    """Returns whether a message is of little use without others. That holds for a marker, which the new one
+    replaces, and for a read with a notice that its lines are shown later, because the later message may be archived."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     shown = [part.text for block in results for part in block.content if isinstance(part, TextBlock)]
     return message.compaction is not None or any(AGAIN in text for text in (message.text, *shown))
 
 
 def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
-    """Where the tail begins: as early as its room allows, at a turn's start if that does not waste the room."""
+    """Returns the index at which the tail begins: as early as the tail's room allows, and at the start of a turn if
+    that doesn't waste the room."""
     cuts = legal_cuts(view)
     kept_before = {i: view.tokens[i] for i in pins}
     pinned_tokens = sum(kept_before.values())
@@ -175,7 +178,7 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
     size, sizes = 0, dict[int, int]()
     for start, stop in reversed(list(pairwise(cuts))):
         size += sum(view.tokens[i] for i in range(start, stop) if i not in kept_before)
-        # A request must end with what is to be answered, so the last group stays whatever its size.
+        # A request must end with the message to be answered, so the last group stays whatever its size.
         if size > room and sizes:
             break
         sizes[start] = size
@@ -186,15 +189,15 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
 
 
 def legal_cuts(view: CountedView) -> list[int]:
-    """The view's cut points, without those between a marker or notice and the message it has its index from, which an
-    edit, that speaks of indices, could not part."""
+    """Returns the view's cut points, except those between an inserted message (marker or notice) and the message
+    whose index it shares. An edit names indices, so it could not separate the two."""
     items = view.items
     joint = {i for i in range(1, len(items)) if items[i - 1].inserted and items[i - 1].index == items[i].index}
     return [cut for cut in cut_points(view.messages) if cut not in joint]
 
 
 def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
-    """The markers that a new one replaces, oldest first, as one; None without any."""
+    """Joins the markers that a new marker replaces, oldest first, into one. Returns None if there are none."""
     if len(blocks) < 2:
         return blocks[0] if blocks else None
     ledgers = [block.ledger for block in blocks]
@@ -212,7 +215,8 @@ def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
 def finish_compaction(
     plan: CompactionPlan, view: CountedView, stamp: Stamp, summary: Summary, number: int
 ) -> CompactionEdit:
-    """The edit. `number` counts the session's compactions from 1. The sizes it states are measured on the view."""
+    """Returns the edit. `number` counts the session's compactions from 1. The sizes that the edit states are
+    measured on `view`."""
     block = CompactionBlock(
         compaction_number=number,
         timestamp=stamp.timestamp,
@@ -244,5 +248,5 @@ def _marker(stamp: Stamp, block: CompactionBlock) -> Message:
 
 
 def compaction_id(marker: Message) -> str:
-    """The id of the compaction that a marker stands for; an imported marker's own."""
+    """Returns the id of the compaction that made a marker. For an imported marker it is the marker's own id."""
     return marker.id.removesuffix(_MARKER)

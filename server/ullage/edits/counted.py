@@ -1,4 +1,4 @@
-"""A view with its counts: what every kind of edit is planned on."""
+"""A view with its token counts: the input from which every kind of edit is planned."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ _E = TypeVar("_E", bound=Edit)
 
 
 class Stamp(Struct, frozen=True, kw_only=True):
-    """What an edit gets from outside: its id, the time (Unix milliseconds) and who asked."""
+    """What an edit gets from outside the core: its id, the time (Unix milliseconds), and what triggered it."""
 
     id: str
     timestamp: int
@@ -24,8 +24,8 @@ class Stamp(Struct, frozen=True, kw_only=True):
 
 
 class CountedView(Struct, frozen=True, kw_only=True):
-    """The view's items and each one's tokens; `fixed` tokens come on top whatever the messages are (tools, a
-    provider's hidden prompt). `measure` gives the tokens of a message that is not in the view yet."""
+    """The view's items and the tokens of each. `fixed` tokens are added whatever the messages are: the tools, and a
+    provider's hidden prompt. `measure` counts a message that is not in the view yet."""
 
     items: Sequence[Item]
     tokens: Sequence[int]
@@ -39,11 +39,11 @@ class CountedView(Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages alone."""
+        """The messages without their indices."""
         return tuple(item.message for item in self.items)
 
     def after(self, edit: Edit) -> "CountedView":
-        """The view and counts with an edit applied."""
+        """Returns the view and its counts after an edit."""
         known = {id(item.message): tokens for item, tokens in zip(self.items, self.tokens, strict=True)}
         items = apply_edit(list(self.items), edit)
         tokens = [
@@ -52,13 +52,13 @@ class CountedView(Struct, frozen=True, kw_only=True):
         return CountedView(items=items, tokens=tokens, fixed=self.fixed, measure=self.measure)
 
     def saving(self, draft: _E) -> _E | None:
-        """The edit with the tokens it saves; None if it saves none."""
+        """Returns the edit with the number of tokens it saves, or None if it saves none."""
         saved = self.used - self.after(draft).used
         return replace(draft, tokens_saved=saved) if saved > 0 else None
 
 
 def count_view(messages: Sequence[Message], counter: TokenCounter) -> CountedView:
-    """Messages that are no session's as a view of their own, counted."""
+    """Returns a counted view of messages that belong to no session."""
     return CountedView(
         items=tuple(Item(index, message) for index, message in enumerate(messages)),
         tokens=[counter.count_message(message) for message in messages],

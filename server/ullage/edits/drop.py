@@ -1,4 +1,4 @@
-"""Dropping: named messages left out of a view, one notice in their place."""
+"""Dropping: leaves the named messages out of a view and puts one notice in their place."""
 
 from collections.abc import Iterable
 
@@ -7,12 +7,13 @@ from ullage.model.blocks import TextBlock
 from ullage.model.edits import DropEdit
 from ullage.model.message import Message, Role
 
-# The same words however much is gone, so that the next edit leaves the beginning of the prompt as it is cached.
+# The same words however many messages are dropped, so that the next drop leaves the cached beginning of the prompt
+# unchanged.
 NOTICE = "[Earlier messages were left out here to make room.]"
 
 
 def drop(view: CountedView, message_ids: Iterable[str], stamp: Stamp) -> DropEdit | None:
-    """The edit that leaves these messages out; None if that does not make the context smaller."""
+    """Returns the edit that leaves these messages out, or None if that doesn't make the context smaller."""
     draft = DropEdit(
         id=stamp.id,
         timestamp=stamp.timestamp,
@@ -24,7 +25,7 @@ def drop(view: CountedView, message_ids: Iterable[str], stamp: Stamp) -> DropEdi
 
 
 def notice(stamp: Stamp) -> Message:
-    """What stands where messages were left out."""
+    """Returns the notice that replaces dropped messages."""
     return Message(
         id=f"{stamp.id}-notice", role=Role.USER, content=(TextBlock(text=NOTICE),), timestamp=stamp.timestamp
     )

@@ -1,7 +1,8 @@
-"""The last group parted: for a single answer of so many messages that cutting each of them is not enough.
+"""Drops messages inside the last group. This is for a single answer of so many messages that shortening each of them is
+not enough.
 
-Providers merge an answer's messages into one, so parting it breaks no rule of theirs; it only reads as if the answer
-had begun later. Tool uses and results stay: they would lose each other.
+Providers merge the messages of one answer, so splitting an answer breaks no rule of theirs; the answer only reads as if
+it had begun later. Tool uses and results stay, because dropping one would leave the other alone.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,8 +16,9 @@ from ullage.transcript.cut_points import groups
 
 
 def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
-    """The edit that leaves out the oldest messages of the last group until the context fits `limit`, or as many as may
-    go; None if it fits already or none may. The very last message stays, and so do those of `stays`."""
+    """Returns the edit that leaves out the oldest messages of the last group until the context fits `limit`, or all
+    that may go if that is not enough. Returns None if the context fits already or if no message may go. The very
+    last message and the messages `stays` are kept."""
     if view.used <= limit:
         return None
     messages = view.messages

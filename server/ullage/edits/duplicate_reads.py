@@ -1,12 +1,12 @@
-"""Duplicate file reads: lines of a file that a later message shows again give way to a notice.
+"""Duplicate file reads: a notice replaces lines of a file that a later message shows again.
 
-The last showing stays whole. A line counts as shown again where a later showing of the same file has it verbatim, with
-the same number or beside the same neighbour; what changed between two reads is not repeated and stays. So nothing is
-lost but the repetition.
+The last read stays whole. A line counts as shown again if a later read of the same file has it verbatim, with the same
+line number or next to the same neighbour. Lines that changed between two reads stay. So only the repetition is lost.
 
-How it goes with other edits: the messages that the notices point to are named in the edit (`shown_in`), and no cheaper
-edit than a compaction touches them. What goes oldest first takes a notice before what it points to. What stays while
-older and newer messages go (the first user message, pinned ones) is never given a notice.
+How this edit composes with others: the edit names the messages that its notices point to (`shown_in`), and no edit
+cheaper than a compaction touches them. Edits that take the oldest messages first take a notice before the message that
+it points to. Messages that stay while older and newer ones go (the first user message, pinned messages) are never given
+a notice.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,14 +23,14 @@ from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import DuplicateReadsEdit, RepeatedFile, Replacement
 from ullage.model.message import Message
 
-# A stretch shorter than its notice would grow, and many notices make a text hard to read.
+# A shorter passage would grow by its notice, and many notices make a text hard to read.
 _MIN_LINES = 6
 _MIN_CHARS = 200
 AGAIN = "shown again later in this conversation]"
 
 
 class _Cut(Struct, frozen=True, kw_only=True):
-    """What becomes of one read: its text with notices, and the messages they point to."""
+    """The result of deduplicating one read: its text with notices, and the ids of the messages that they point to."""
 
     read: FileRead
     text: str
@@ -43,7 +43,7 @@ class _Stretch(NamedTuple):
 
 
 def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = ()) -> DuplicateReadsEdit | None:
-    """The edit for a view, or None when no file is shown again. The messages `untouched` keep all they show."""
+    """Returns the edit for a view, or None if no file is shown again. The messages `untouched` are not changed."""
     cuts = _cuts(view.messages, untouched)
     if not cuts:
         return None
@@ -59,21 +59,21 @@ def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = (
 
 
 class _Shown:
-    """What the later messages of a view show of one file, and which message does."""
+    """The lines of one file that later messages of a view show, and the message that shows each."""
 
     def __init__(self) -> None:
         self._numbered: dict[Line, str] = {}
         self._pairs: dict[tuple[str, str], str] = {}
 
     def add(self, message_id: str, lines: Sequence[Line]) -> None:
-        """Takes in a stretch of neighbouring lines."""
+        """Adds a passage of neighbouring lines."""
         for line in lines:
             self._numbered.setdefault(line, message_id)
         for before, after in pairwise(lines):
             self._pairs.setdefault((before.text, after.text), message_id)
 
     def find(self, lines: Sequence[Line], at: int) -> str | None:
-        """The message that shows the line at `at` of a stretch; None if none does."""
+        """Returns the id of the message that shows the line at index `at` of a passage, or None if no message does."""
         line = lines[at]
         if line.number is not None and line in self._numbered:
             return self._numbered[line]
@@ -82,7 +82,8 @@ class _Shown:
 
 
 def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]:
-    """Newest read first, so that each is compared with what is still shown after it."""
+    """Deduplicates the reads from the newest to the oldest, so that each is compared with the lines that are still
+    shown after it."""
     shown: dict[str, _Shown] = {}
     cuts: list[_Cut] = []
     reads = list(file_reads(messages))
@@ -100,7 +101,7 @@ def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]
 
 
 def _repeated(lines: Sequence[Line], later: _Shown) -> list[_Stretch]:
-    """Stretches that later messages show again, those worth a notice."""
+    """Returns the passages that later messages show again and that are long enough for a notice."""
     found: list[_Stretch] = []
     again = ((later.find(lines, at) is not None, at) for at in range(len(lines)))
     for repeated, run in groupby(again, key=lambda pair: pair[0]):
@@ -116,7 +117,7 @@ def _is_long(lines: Sequence[Line]) -> bool:
 
 
 def _between(gone: Sequence[_Stretch], length: int) -> Iterator[_Stretch]:
-    """What stays around the stretches that go."""
+    """Yields the passages that stay between the removed ones."""
     start = 0
     for stretch in (*gone, _Stretch(length, length)):
         if start < stretch.start:
@@ -167,7 +168,7 @@ def _text(block: Block) -> str:
 
 
 def _impact(cuts: Sequence[_Cut], saved: int) -> tuple[RepeatedFile, ...]:
-    """Per file, the most expensive first."""
+    """Returns the tokens saved per file, the most expensive file first."""
     chars: dict[str, list[int]] = {}
     for cut in cuts:
         chars.setdefault(cut.read.path, []).append(len(cut.read.text) - len(cut.text))

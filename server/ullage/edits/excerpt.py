@@ -1,38 +1,40 @@
-"""The part of a long output that tells most: its head, its tail, lines that report errors, lines with wanted words."""
+"""The most informative part of a long output: its head, its tail, lines that report errors, and lines with wanted
+names."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-# What a compiler, a test runner, a shell or a program in trouble writes.
+# Words that a compiler, a test runner, a shell or a failing program writes.
 _TROUBLE = re.compile(
     r"\b(?:error|errors|failed|failure|failures|fatal|panic|panicked|exception|traceback|denied|refused|undefined"
     r"|unresolved|segfault|abort(?:ed)?|assert(?:ion)?|cannot|can't|not found|no such)\b|(?<=\w)(?:Error|Exception)\b"
     r"|^\s*(?:E  |FAIL|ERROR|--- FAIL|✗|✖|not ok)",
     re.IGNORECASE,
 )
-# Names rather than words: with a digit, a separator or a capital inside. Found in two steps, since looking ahead from
-# every place of a long run of letters would take time with its square.
+# Names rather than words: with a digit, a separator or a capital inside. They are found in two steps, because a
+# lookahead at every position of a long run of letters would take quadratic time.
 _RUN = re.compile(r"[A-Za-z_/.][\w./:-]{4,99}")
 _LIKE_A_NAME = re.compile(r"[\d_./:-]|[a-z][A-Z]")
-# Of what stays, for the telling lines; the rest is shared by the head and, since outcomes come last, the tail.
+# The share of the kept text for informative lines. The head and the tail share the rest, the tail because outcomes come
+# last.
 _TELLING_SHARE = 0.4
 _HEAD_SHARE = 0.4
-# A line may take this share of what stays; minified text would otherwise leave room for nothing else.
+# One line may take this share of the kept text; otherwise a line of minified text would take all of it.
 _LINE_SHARE = 0.25
-# A gap's notice, and the same within a text.
+# Characters of the notice in a gap between lines or within a line.
 GAP_CHARS = 40
 _CUT_HEAD_SHARE = 0.6
 
 
 def names(text: str) -> set[str]:
-    """The identifiers, paths and numbers with a name's look in a text, punctuation at their ends left out."""
+    """Returns the identifiers, paths and numbers in a text that look like names, without punctuation at their ends."""
     return {found.rstrip("./:-") for found in _RUN.findall(text) if _LIKE_A_NAME.search(found)}
 
 
 def excerpt(text: str, chars: int, wanted: Collection[str] = ()) -> str:
-    """At most about `chars` characters of a text, whole lines where they are not too long. Gaps say how many lines
-    they stand for."""
+    """Returns at most about `chars` characters of a text, in whole lines unless a line is too long. A notice in each
+    gap states how many lines are missing."""
     if len(text) <= chars:
         return text
     longest = max(GAP_CHARS, int(chars * _LINE_SHARE))
@@ -45,7 +47,8 @@ def excerpt(text: str, chars: int, wanted: Collection[str] = ()) -> str:
 
 
 def cut_middle(text: str, chars: int) -> str:
-    """At most `chars` characters of a text, a notice in the middle; the bare head where even that has no room."""
+    """Returns at most `chars` characters of a text, with a notice in the middle, or only the head if there is no
+    room for a notice."""
     if len(text) <= chars:
         return text
     gap = f"\n[… {len(text) - chars:,} characters left out to make room …]\n"
@@ -57,8 +60,8 @@ def cut_middle(text: str, chars: int) -> str:
 
 
 def _telling(lines: Sequence[str], room: int, wanted: Collection[str]) -> set[int]:
-    """The places of the lines that tell most, as far as there is room: trouble first, then wanted names, rare ones
-    before common ones. A line that was taken already tells nothing again."""
+    """Returns the indices of the most informative lines within `room` characters: lines that report errors first,
+    then lines with wanted names, rare names before common ones. A repeated line counts once."""
     found = [names(line).intersection(wanted) if wanted else set[str]() for line in lines]
     often = Counter(name for each in found for name in each)
     scores = {
@@ -78,7 +81,7 @@ def _telling(lines: Sequence[str], room: int, wanted: Collection[str]) -> set[in
 
 
 def _fill(lines: Sequence[str], order: Sequence[int], room: int, taken: Collection[int]) -> set[int]:
-    """Neighbouring lines in this order until the room is used up."""
+    """Returns the indices of lines taken in this order until the room is used up."""
     filled: set[int] = set()
     for at in order:
         if at in taken:

@@ -1,7 +1,7 @@
-"""Hard truncation: the largest blocks lose their middle until the context fits, whatever came in.
+"""Hard truncation: cuts the middle out of the largest blocks until the context fits, whatever their content.
 
-The last rung of the ladder. Every block may keep as much as the others (water-filling), so short messages stay
-whole and only what is far too large is cut.
+This is the last rung of the ladder. Every block may keep as much as the others (water-filling), so short messages stay
+whole and only very large blocks are cut.
 """
 
 import json
@@ -27,11 +27,12 @@ from ullage.model.message import Message
 from ullage.transcript.replace import replace_block
 
 _PICTURE = "[A picture was left out to make room.]"
-# Of words and pictures that had to go altogether: a request whose messages are all empty is none.
+# Replaces words or pictures that were removed altogether, because providers refuse a request whose messages are all
+# empty.
 _NOTHING_LEFT = "…"
-# The key under which what is left of an input stands that has too many parts to keep each of them.
+# The key that holds the rest of an input with too many parts to keep each of them.
 _CUT_INPUT = "cut"
-# Each round cuts by the measured excess; characters per token differ within a text, so one round may fall short.
+# Each round cuts by the measured excess. Characters per token differ within a text, so one round may not be enough.
 _ROUNDS = 12
 
 
@@ -43,9 +44,9 @@ class _Candidate(Struct, frozen=True):
 
 
 def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[str] = ()) -> ShortenEdit | None:
-    """The edit that brings the context to at most `limit` tokens by cutting large blocks; None if it fits already
-    or nothing can be cut. The messages `untouched` stay whole. Not even this can help when `limit` is below what those
-    and empty messages cost."""
+    """Returns the edit that brings the context to at most `limit` tokens by cutting large blocks, or None if it fits
+    already or nothing can be cut. The messages `untouched` stay whole. If `limit` is less than these messages and
+    the emptied others cost, the result still exceeds it."""
     if view.used <= limit:
         return None
     candidates = [candidate for candidate in _candidates(view) if candidate.message.id not in untouched]
@@ -56,20 +57,21 @@ def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[s
         edit = _cut_all(view, candidates, cap, stamp)
         if edit is None or (excess := view.used - edit.tokens_saved - limit) <= 0 or cap <= 0:
             break
-        # In proportion first, which takes no more than it must; what that cannot reach, notices alone fill.
+        # The first rounds cut in proportion, which takes no more than needed; the later ones subtract, because notices
+        # alone may fill what a proportional cut leaves.
         scaled = room * room // (room + excess) if done < _ROUNDS // 2 else room - excess
-        # A notice may cost what the cut saves, so that a step by the excess alone would stand still.
+        # A notice may cost as much as the cut saves, so a step by the excess alone might make no progress.
         room = min(scaled, room - max(len(candidates) // 4, 1 << done))
     return edit if edit is not None and edit.tokens_saved > 0 else None
 
 
 def cap_blocks(view: CountedView, cap: int, stamp: Stamp, only: Collection[str]) -> ShortenEdit | None:
-    """The edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`; None if
-    that saves nothing."""
+    """Returns the edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`, or
+    None if that saves nothing."""
     cap = max(0, cap)
     large = [candidate for candidate in _candidates(view, over=cap) if candidate.message.id in only]
     edit = _cut_all(view, large, cap, stamp)
-    # The notice in the gap can cost more than a block just over the cap gives up.
+    # The notice in the gap can cost more than cutting a block that is just over the cap saves.
     return edit if edit is not None and edit.tokens_saved > 0 else None
 
 
@@ -86,7 +88,7 @@ def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:
 
 
 def _chars(block: Block) -> int | None:
-    """How much of a block can be cut; None for what must stay as it is."""
+    """Returns how many characters of a block can be cut, or None if the block must stay as it is."""
     match block:
         case ThinkingBlock(redacted=str(redacted)):
             return len(redacted)
@@ -112,7 +114,8 @@ def _text(block: Block) -> str | None:
 
 
 def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] | None]:
-    """The text or the input that a block keeps when cut to about so many characters. What has no middle goes whole."""
+    """Returns the text or the input that a block keeps when it is cut to about `chars` characters. A block without a
+    middle, such as an image, is removed whole."""
     match block:
         case ToolUseBlock(input=given):
             return None, _cut_input(given, chars)
@@ -133,7 +136,8 @@ def _cut(block: Block, chars: int) -> Block:
 
 
 def _cut_input(given: dict[str, Any], chars: int) -> dict[str, Any]:
-    """An input whose values share the characters there are, small ones whole; keys stay as long as they leave room."""
+    """Returns an input whose values share `chars` characters. Small values stay whole, and keys stay as long as
+    there is room."""
     keys = sum(len(key) + 1 for key in given)
     if keys > chars:
         return {_CUT_INPUT: cut_middle(_json(given), chars)} if chars > 0 else {}
@@ -150,7 +154,7 @@ def _json(value: Any) -> str:
 
 
 def _level(sizes: Sequence[int], room: int) -> int:
-    """The largest cap such that the sizes, each cut to it, sum to at most `room`."""
+    """Returns the largest cap such that the sizes, each cut to it, sum to at most `room`."""
     left = room
     for done, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - done)

@@ -1,7 +1,7 @@
-"""Long tool results shortened, each to a limit of its own: what tells most of them stays (`edits/excerpt.py`).
+"""Shortens long tool results, each to its own limit, and keeps their most informative part (`edits/excerpt.py`).
 
-Unlike hard truncation (`edits/shorten.py`) this looks at what a result says: lines that report errors stay, and lines
-with names that the agent wrote afterwards or that the focus asks for.
+Unlike hard truncation (`edits/shorten.py`) this edit looks at the content of a result: it keeps lines that report
+errors, and lines with names that the agent wrote afterwards or that the focus names.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,13 +18,13 @@ from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
 from ullage.transcript.replace import replace_block
 
-# Characters per token differ within a text, so that a first cut may be too long by a little.
+# Characters per token differ within a text, so a first cut may be slightly too long.
 _ROUNDS = 3
 
 
 class ResultLimits(Struct, frozen=True, kw_only=True):
-    """Tokens that one result may take, `by_tool` where a tool has a limit of its own. Results of `exclude_tools` and of
-    memory tools have none. `focus` is what the person wants kept."""
+    """The tokens that one result may take; `by_tool` gives some tools a limit of their own. Results of
+    `exclude_tools` and of the memory tools have no limit. `focus` is what the user wants kept."""
 
     max_result_tokens: int
     by_tool: Mapping[str, int] = {}
@@ -32,7 +32,7 @@ class ResultLimits(Struct, frozen=True, kw_only=True):
     focus: str = ""
 
     def limit(self, tool: str) -> int | None:
-        """What a result of a tool may take; None for any size."""
+        """Returns the tokens that a result of the tool may take, or None if there is no limit."""
         if tool in MEMORY_TOOLS or tool in self.exclude_tools:
             return None
         return self.by_tool.get(tool, self.max_result_tokens)
@@ -41,8 +41,8 @@ class ResultLimits(Struct, frozen=True, kw_only=True):
 def shorten_results(
     view: CountedView, limits: ResultLimits, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ShortenEdit | None:
-    """The edit that brings every older result down to its limit, or None when none is above it. What is to be answered
-    (the last group) and the messages `untouched` stay as they are."""
+    """Returns the edit that brings every older result down to its limit, or None if no result exceeds its limit. The
+    last group, which is still to be answered, and the messages `untouched` stay as they are."""
     long = _long(view, limits, _fixed(view.messages, untouched))
     replacements = tuple(_shortened(view, limits, long))[::-1]
     if not replacements:
@@ -57,11 +57,11 @@ def _fixed(messages: Sequence[Message], untouched: Collection[str]) -> frozenset
 
 
 def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> dict[int, list[tuple[ToolResult, int]]]:
-    """The results over their limits, with those, by their message's place."""
+    """Returns the results that exceed their limits, each with its limit, by the index of their message."""
     found: dict[int, list[tuple[ToolResult, int]]] = {}
     for result in tool_results(view.messages):
         limit = limits.limit(result.tool)
-        # Only text can be shortened; and a message's tokens are known, so that short ones need not be counted again.
+        # Only text can be shortened. The message's tokens are known, so a short message need not be counted again.
         if limit is None or result.pictures or result.message_id in fixed or view.tokens[result.position] <= limit:
             continue
         found.setdefault(result.position, []).append((result, limit))
@@ -71,7 +71,7 @@ def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> di
 def _shortened(
     view: CountedView, limits: ResultLimits, long: Mapping[int, Sequence[tuple[ToolResult, int]]]
 ) -> Iterator[Replacement]:
-    """Newest first, so that each result meets the names that were written after it."""
+    """Goes from the newest result to the oldest, so that for each result the names written after it are known."""
     messages, wanted = view.messages, names(limits.focus)
     for position in range(len(messages) - 1, min(long, default=len(messages)) - 1, -1):
         message = messages[position]
@@ -84,7 +84,7 @@ def _shortened(
 
 
 def _fit(view: CountedView, message: Message, result: ToolResult, limit: int, wanted: Collection[str]) -> str | None:
-    """The text of a result within its limit; None if it is so already."""
+    """Returns the text of a result cut to its limit, or None if the result fits already."""
     tokens = _measure(view, message, result, result.text)
     if tokens <= limit:
         return None
@@ -104,5 +104,5 @@ def _measure(view: CountedView, message: Message, result: ToolResult, text: str)
 
 
 def _said(message: Message) -> str:
-    """What the assistant wrote: its words and what it asked tools for."""
+    """Returns what the assistant wrote: its text and the inputs of its tool uses."""
     return "\n".join([message.text, *(str(value) for use in tool_uses([message]) for value in use.input.values())])

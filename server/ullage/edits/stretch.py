@@ -1,4 +1,4 @@
-"""A stretch of the view that a person chose: compacted from a message on, up to one, or between two."""
+"""Compacts a range of the view that the user chose: from a message on, up to a message, or between two messages."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,12 +11,13 @@ from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import kept, leading
 
-# The person asked for less of these messages, not for as much as fits: a summary of a third of them.
+# The user asked for less of these messages, not for as much as fits: the summary may take this share of their tokens.
 _SUMMARY_SHARE = 0.35
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
-    """Places in the view, `start <= place < stop`; `note` says so where they are not the ones that were asked for."""
+    """A range of indices in the view, `start <= index < stop`. If the range differs from the one asked for, `note`
+    says how."""
 
     start: int
     stop: int
@@ -24,8 +25,9 @@ class Stretch(Struct, frozen=True, kw_only=True):
 
 
 def find_stretch(view: CountedView, first: int | None, last: int | None) -> Stretch:
-    """The stretch from the place `first` to the place `last`, both within it, or as near as the rules of where a
-    transcript may be cut allow. Without one it reaches to that end of the view; what awaits an answer stays."""
+    """Returns the range from index `first` to index `last`, both included, moved to the nearest legal cut points. If
+    `first` or `last` is None, the range reaches to that end of the view. A message that awaits an answer stays out
+    of it."""
     cuts = legal_cuts(view)
     end = _end(view.messages)
     start = 0 if first is None else min(cuts, key=lambda cut: (abs(cut - first), cut))
@@ -38,8 +40,8 @@ def find_stretch(view: CountedView, first: int | None, last: int | None) -> Stre
 def plan_stretch(
     view: CountedView, stretch: Stretch, total: int, pinned: Collection[str], first_user_id: str | None
 ) -> CompactionPlan | None:
-    """The plan for a stretch, or None when nothing in it could go for a smaller context. `total` is how many messages
-    the transcript has."""
+    """Returns the plan for a range, or None if archiving it can't make the context smaller. `total` is the number of
+    messages in the transcript."""
     messages = view.messages
     inside = range(stretch.start, stretch.stop)
     first = set(leading(messages, first_user_id))
@@ -65,7 +67,8 @@ def plan_stretch(
 
 
 def _end(messages: Sequence[Message]) -> int:
-    """Where a stretch must end at the latest: before the last group, unless that is an answer or a marker."""
+    """Returns the last index at which a range may end: before the last group, unless that group is an answer or a
+    marker."""
     if not messages or messages[-1].compaction or _is_answer(messages[-1]):
         return len(messages)
     return groups(messages)[-1].start
@@ -76,7 +79,7 @@ def _is_answer(message: Message) -> bool:
 
 
 def _moved(what: str, asked: int | None, found: int, view: CountedView) -> str:
-    """Messages are counted from 1 for people."""
+    """Returns a note that an end of the range was moved. Users count messages from 1."""
     if asked is None or asked == found:
         return ""
     if not 0 <= found < len(view.items):

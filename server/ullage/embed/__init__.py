@@ -1,1 +1,1 @@
-"""For programs that run their own agent: the context engine as plain, synchronous objects."""
+"""The context engine as plain synchronous objects, for programs that run their own agent."""

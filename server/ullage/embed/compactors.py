@@ -1,4 +1,4 @@
-"""Compaction of a list of messages that is no session's: messages in, what is left of them out."""
+"""Compacts a list of messages that belongs to no session."""
 
 from collections.abc import Collection, Sequence
 
@@ -23,7 +23,8 @@ _STAMP = Stamp(id="edit", timestamp=0)
 
 
 class ContextCompactor:
-    """Brings messages to a number of tokens by a summary, and by the failure ladder below it."""
+    """Brings messages down to a number of tokens by a summary, or by the next rungs of the ladder if no summary can
+    be made."""
 
     def __init__(self, model: str = "", summarizer: Summarize | None = None) -> None:
         self._settings = Settings(model=model, context=ContextSettings(enabled=False))
@@ -32,7 +33,8 @@ class ContextCompactor:
     def compact(
         self, messages: Sequence[Message], target_tokens: int, *, focus: str = "", pinned: Collection[str] = ()
     ) -> CompactionResult:
-        """At most `target_tokens`. Raises `CannotFit` when what must stay is more even if cut down."""
+        """Returns messages of at most `target_tokens`. Raises `CannotFit` if the messages that must stay exceed it
+        even when cut."""
         host = Host(self._settings, self._summarizer)
 
         async def made() -> CompactionResult | None:
@@ -52,7 +54,7 @@ class ContextCompactor:
 
 
 class ToolResultCompactor(Struct, frozen=True, kw_only=True):
-    """Empties old tool results, the last `keep` left alone, and shortens those of more than `max_result_tokens`."""
+    """Empties old tool results, except the last `keep`, and shortens those of more than `max_result_tokens`."""
 
     keep: int = 3
     max_result_tokens: int | None = None
@@ -61,7 +63,7 @@ class ToolResultCompactor(Struct, frozen=True, kw_only=True):
     def compact(
         self, messages: Sequence[Message], counter: TokenCounter, *, pinned: Collection[str] = ()
     ) -> CompactionResult:
-        """The messages, all of them, with less in them."""
+        """Returns all messages, with old tool results emptied or shortened."""
         view = count_view(messages, counter)
         before = view.used
         options = ClearOptions(keep=self.keep, exclude_tools=self.exclude_tools)

@@ -1,4 +1,4 @@
-"""One session of a workspace of its own, in a thread of its own: what the embeddable classes are made of."""
+"""Holds one session of a workspace of its own, in a thread of its own. The embeddable classes are built on it."""
 
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
@@ -25,7 +25,7 @@ Told = Callable[[str, Update], None]
 
 
 class Host:
-    """Owns the thread, the store and the workspace; everything in them is reached through `run` and `call`."""
+    """Owns the thread, the store and the workspace. All work in them goes through `run` and `call`."""
 
     def __init__(
         self,
@@ -35,33 +35,34 @@ class Host:
         told: Told | None = None,
     ) -> None:
         thread = LoopThread()
-        # A host that is forgotten without being closed must not leave its thread behind.
+        # A host that is dropped without being closed must end its thread.
         self._closing = weakref.finalize(self, thread.stop)
         self._thread = thread
         if store is None:
             store = Path(thread.enter(lambda: TemporaryDirectory(prefix="ullage-"))) / "context.db"
         path = Path(store)
-        # The program that embeds us has its own model; what it hands in writes, else nobody is asked.
+        # The embedding program has a model of its own. Its function writes the summaries, else they are composed
+        # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
         self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer=summarizer)
         if told is not None:
             self.workspace.bus.listen(_Listener(told))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """A coroutine's result."""
+        """Runs a coroutine in the thread and returns its result."""
         return self._thread.run(work)
 
     def call(self, work: Callable[[Workspace], T]) -> T:
-        """What plain code makes of the workspace."""
+        """Calls plain code with the workspace, in the thread, and returns its result."""
         return self._thread.call(lambda: work(self.workspace))
 
     def close(self) -> None:
-        """Ends the thread and lets go of the store."""
+        """Ends the thread and closes the store."""
         self._closing()
 
 
 class Changes:
-    """Takes down what an action did to a session: what was in its context before, compared with what is after."""
+    """Compares a session's context before and after an action."""
 
     def __init__(self, session: Session) -> None:
         self._used = session.used
@@ -69,7 +70,7 @@ class Changes:
         self._edits = _ids(session.transcript.edits_in_force)
 
     def result(self, session: Session) -> CompactionResult | None:
-        """What was done; None if nothing was."""
+        """Returns what the action did, or None if it did nothing."""
         if _ids(session.transcript.edits_in_force) == self._edits:
             return None
         view = session.transcript.view

@@ -1,4 +1,5 @@
-"""An event loop in a thread of its own, so that plain code can call the service, whatever loop it runs in itself."""
+"""An event loop in a thread of its own, so that plain code can call the service, whether or not it runs in a loop
+itself."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -10,7 +11,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Runs coroutines, and owns what they need. What runs in it must not call `run`, `call` or `enter`."""
+    """Runs coroutines, and owns what they need. Code that runs in the loop must not call `run`, `call` or `enter`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -19,7 +20,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result. An interrupt of the caller cancels it."""
+        """Runs a coroutine and returns its result. An interrupt of the caller cancels the coroutine."""
         running = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return running.result()
@@ -27,7 +28,7 @@ class LoopThread:
             running.cancel()
 
     def call(self, work: Callable[[], T]) -> T:
-        """The result of plain code that must run in the loop's thread."""
+        """Calls plain code in the loop's thread and returns its result."""
 
         async def called() -> T:
             return work()
@@ -35,11 +36,12 @@ class LoopThread:
         return self.run(called())
 
     def enter(self, opened: Callable[[], AbstractContextManager[T]]) -> T:
-        """What a context manager gives, opened in the thread, and closed in it when it ends."""
+        """Enters a context manager in the thread and returns its value. The context manager is left in the thread
+        when the thread ends."""
         return self.call(lambda: self._entered.enter_context(opened()))
 
     def stop(self) -> None:
-        """Ends the thread; waits for that unless it is the thread itself that collects garbage."""
+        """Ends the thread and waits for its end, unless it is called in that thread by the garbage collector."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.stop)
         if current_thread() is not self._thread:

@@ -1,7 +1,7 @@
 """The context of one conversation, for a program that runs its own agent.
 
-The same engine as behind the editors' doors (log, projection, tracker, edits, summaries), as one plain object.
-Nothing happens by itself: room is made when the program asks what to send, or asks for it.
+It is the engine of the editors' doors (log, projection, tracker, edits, summaries) as one plain object. Nothing happens
+automatically: room is made when the program asks for it, or asks what to send.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,12 +40,12 @@ _MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provid
 
 
 class ManagerOptions(TypedDict, total=False):
-    """What else a `ContextManager` can be given.
+    """The options of a `ContextManager`.
 
-    `window` and `max_output` (tokens) say what you know better about the model; `context` holds thresholds, mode and
-    strategies; `summarizer` writes the summaries, which are composed offline otherwise. All is kept in a temporary
-    file, or in the file `store`, where `session_id` finds it again. `told` hears of every update (session id,
-    update), in another thread; it must not call the manager.
+    `window` and `max_output` (tokens) override what the catalog says about the model. `context` holds thresholds, mode
+    and strategies. `summarizer` writes the summaries; without one they are composed offline. Everything is kept in a
+    temporary file, or in the file `store`, where `session_id` finds it again. `told` is called with every update
+    (session id, update) in another thread; it must not call the manager.
     """
 
     system: str
@@ -60,11 +60,11 @@ class ManagerOptions(TypedDict, total=False):
 
 
 class ContextManager:
-    """Takes messages in a provider's format, gives back what to send next, in the same format.
+    """Takes messages in a provider's format, and gives the messages to send next in the same format.
 
     `model` decides how tokens are counted and how many fit. `provider` is `anthropic` (Messages), `openai` (Chat
-    Completions) or `openai-responses`. Raises `WindowUnknown` for a model whose window neither the catalog nor the
-    option `window` tells.
+    Completions) or `openai-responses`. Raises `WindowUnknown` if neither the catalog nor the option `window` gives the
+    model's window.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class ContextManager:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the store; the object cannot be used after."""
+        """Closes the store. The manager cannot be used afterwards."""
         self._host.close()
 
     def add_message(self, *messages: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-        """Takes messages (or Responses items) as they went over the wire, and the provider's `usage` of the answer
-        among them. Returns their ids, made where they have none. Raises `InvalidRequest`."""
+        """Takes messages (or Responses items) as they are sent to the provider, and the provider's `usage` of the
+        answer among them. Returns the messages' ids; ids are made for messages without one. Raises `InvalidRequest`."""
         workspace = self._host.workspace
         events = read_events(self.provider, messages, lambda: workspace.ports.ids.new("m"))
         now = workspace.ports.clock.now()
@@ -101,40 +101,41 @@ class ContextManager:
         return self._append(read, convert_usage(usage) if usage is not None else reported)
 
     def update_usage(self, usage: Mapping[str, Any]) -> None:
-        """Takes the provider's account of the request that the last answer came from. Raises `InvalidRequest` if
-        there was no answer yet."""
+        """Takes the provider's usage of the request that produced the last answer. Raises `InvalidRequest` if there
+        is no answer yet."""
         self._append([], convert_usage(usage))
 
     def set_system_prompt(self, text: str) -> None:
-        """Replaces the system prompt, from here on."""
+        """Replaces the system prompt from here on."""
         self._host.call(lambda workspace: sessions.change_system_prompt(workspace, self.session_id, text))
 
     def set_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Replaces the tools that are offered, from here on."""
+        """Replaces the tools that are offered from here on."""
         declared = read_definitions(self.provider, tools)
         self._host.call(lambda workspace: sessions.declare_tools(workspace, self.session_id, declared))
 
     def get_messages(self) -> list[dict[str, Any]]:
-        """Everything ever said, archived or not, in the provider's format; the system prompt is no part of it."""
+        """Returns every message ever added, archived or not, in the provider's format, without the system prompt."""
         page = self._host.call(lambda workspace: contexts.transcript_page(workspace, self.session_id, 0, None))
         said = [entry.message for entry in page.entries if not entry.inserted and entry.message.role is not Role.SYSTEM]
         return write_request(self.provider, said)[_MESSAGES[self.provider]]
 
     def get_context_for_request(self) -> dict[str, Any]:
-        """What to send next, as arguments of the provider's call (`messages`, `system`, `tools`, …). Makes room first
-        if that is due, so that it always fits."""
+        """Returns what to send next, as arguments of the provider's call (`messages`, `system`, `tools`, …). Makes
+        room first if that is due, so that the request always fits."""
         self.compact_if_needed()
         transcript = self._host.call(self._session).transcript
         request = write_request(self.provider, transcript.view, transcript.tools)
-        # Providers refuse an empty list of tools and a system prompt that is null.
+        # Providers refuse an empty list of tools and a null system prompt.
         return {key: value for key, value in request.items() if value or key == _MESSAGES[self.provider]}
 
     def needs_compaction(self) -> bool:
-        """Whether so much is used that a summary, or what `mode` puts in its place, is due."""
+        """Returns whether a summary, or what `mode` puts in its place, is due."""
         return self.token_usage() >= self._host.call(self._budget).compact_at
 
     def compact_if_needed(self) -> CompactionResult | None:
-        """Makes the room that is due, cheapest means first; None if nothing was due or could go."""
+        """Makes the room that is due, by the cheapest means first. Returns None if none was due or no message may
+        go."""
 
         async def made() -> CompactionResult | None:
             changes = Changes(await settled(self._host.workspace, self.session_id))
@@ -144,7 +145,7 @@ class ContextManager:
         return self._host.run(made())
 
     def compact(self, focus: str = "") -> CompactionResult:
-        """Compacts now; `focus` says what to keep above all. Raises `NothingToCompact`."""
+        """Compacts now. `focus` names what the summary must keep. Raises `NothingToCompact`."""
 
         async def made() -> CompactionResult:
             changes = Changes(await settled(self._host.workspace, self.session_id))
@@ -156,26 +157,27 @@ class ContextManager:
         return self._host.run(made())
 
     def undo(self, edit_id: str | None = None) -> tuple[EditInfo, ...]:
-        """Takes back the last edit, or the one named, with all that was done at once; empty if there is none."""
+        """Undoes the last edit, or the edit named, together with the edits of the same action. Returns the undone
+        edits; none if no edit is in force."""
         try:
             return self._host.call(lambda workspace: history.undo(workspace, self.session_id, edit_id)).edits
         except NothingToUndo:
             return ()
 
     def history(self) -> tuple[HistoryEntry, ...]:
-        """Every edit ever made, oldest first."""
+        """Returns every edit ever made, oldest first."""
         return self._host.call(lambda workspace: history.history(workspace, self.session_id))
 
     def pin(self, message_id: str, *, pinned: bool = True) -> None:
-        """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
+        """Pins a message, so that it stays verbatim through every edit, or unpins it. Raises `MessageNotFound`."""
         self._host.call(lambda workspace: contexts.pin(workspace, self.session_id, message_id, pinned=pinned))
 
     def search(self, query: str, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Searches everything ever said, archived or not."""
+        """Searches every message ever added, archived or not."""
         return self._host.run(search(self._host.workspace, self.session_id, query, limit))
 
     def get_stats(self) -> ContextStats:
-        """Everything known about the context's size."""
+        """Returns all figures about the context's size."""
 
         def stats(workspace: Workspace) -> ContextStats:
             session = self._session(workspace)
@@ -186,15 +188,15 @@ class ContextManager:
         return self._host.call(stats)
 
     def token_usage(self) -> int:
-        """Tokens in the context."""
+        """Returns the tokens in the context."""
         return self._host.call(self._session).used
 
     def available_tokens(self) -> int:
-        """Tokens still free, the reserve for the answer left out."""
+        """Returns the tokens that are free, without the reserve for the answer."""
         return self._host.call(self._budget).available(self.token_usage())
 
     def reset(self) -> None:
-        """Begins a new conversation with the same model, system prompt and tools; the old one stays in the store."""
+        """Begins a new conversation with the same model, system prompt and tools. The old one stays in the store."""
         old = self._host.call(self._session).transcript
         system = "\n\n".join(message.text for message in old.view if message.role is Role.SYSTEM)
         self.session_id = self._begin(old.model, system, old.tools)
@@ -219,6 +221,6 @@ class ContextManager:
 
 def _settings(model: str, options: ManagerOptions) -> Settings:
     known = ModelSettings(window=options.get("window"), max_output=options.get("max_output"))
-    # When room is made is decided by the manager's caller alone.
+    # The manager's caller alone decides when room is made.
     context = replace(options.get("context", ContextSettings()), enabled=False)
     return Settings(model=model, models={model: known}, context=context)

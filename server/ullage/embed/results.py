@@ -1,4 +1,4 @@
-"""What the embeddable API answers with."""
+"""Results of the embeddable API."""
 
 from msgspec import Struct
 
@@ -7,8 +7,9 @@ from ullage.model.updates import UsageMeta
 
 
 class CompactionResult(Struct, frozen=True, kw_only=True):
-    """What making room did. `removed` left the context whole (cleared and shortened ones are still in it), `messages`
-    are what it holds now, `summary` is what stands for the removed ones, empty if nothing does. Tokens."""
+    """What making room did. `removed` are the messages that left the context (cleared and shortened ones are still
+    in it), `messages` are those it holds now, and `summary` replaces the removed ones, empty if nothing does. Sizes
+    are tokens."""
 
     messages: tuple[Message, ...]
     removed: tuple[Message, ...]
@@ -17,8 +18,8 @@ class CompactionResult(Struct, frozen=True, kw_only=True):
 
 
 class ContextStats(UsageMeta, frozen=True, kw_only=True, rename="camel"):
-    """Everything known about the context's size: `used` tokens of a window of `size` (None while it is unknown), and
-    what `UsageMeta` says: how that is known, the thresholds, the parts, the window's shares."""
+    """All figures about the context's size: `used` tokens of a window of `size` (None while it is unknown), and
+    those of `UsageMeta`: how `used` is known, the thresholds, the breakdown, the window's shares."""
 
     used: int
     size: int | None

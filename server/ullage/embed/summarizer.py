@@ -1,4 +1,4 @@
-"""A caller's own function as the summariser."""
+"""A caller's own function as the summarizer."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -16,8 +16,9 @@ from ullage.tokens.counter import TokenCounter
 
 
 class SummaryTask(Struct, frozen=True, kw_only=True):
-    """What to summarise: a `request` of the provider's fields (messages, system prompt), into at most `max_tokens`
-    tokens. `previous` is the summary that this one replaces, `focus` what to keep above all; both may be empty."""
+    """A summary to write: a `request` with the provider's fields (messages, system prompt), to be summarised in at
+    most `max_tokens` tokens. `previous` is the summary that this one replaces, `focus` names what it must keep; both
+    may be empty."""
 
     request: dict[str, Any]
     max_tokens: int
@@ -29,7 +30,7 @@ Summarize = Callable[[SummaryTask], str]
 
 
 class CallableSummarizer:
-    """Calls the function in a thread of its own; files, commands and names are still collected by code."""
+    """Calls the function in a thread of its own. Code still collects files, commands and names for the ledger."""
 
     def __init__(self, summarize: Summarize, provider: Provider) -> None:
         self._summarize = summarize

@@ -20,7 +20,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The line's type: `user`, `assistant`, `system`, `progress`, …"""
+        """The line's type: `user`, `assistant`, `system`, `progress` and others."""
         return as_text(self.value.get("type"))
 
     @property

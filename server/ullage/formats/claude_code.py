@@ -1,4 +1,4 @@
-"""Claude Code's session logs: one JSON object a line, `type` user, assistant, system, progress, …
+"""Claude Code's session logs: one JSON object a line, `type` user, assistant, system, progress and others.
 
 One answer of the model is spread over several lines that share `message.id`, with results of its first tool calls
 between them; its token account is whole only on the last of these lines. A compaction is a `compact_boundary` line

@@ -249,7 +249,7 @@ class UllageProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """pygls' own answer, after `on_initialize` has read the one and added to the other."""
+        """Gives pygls' own answer, after `on_initialize` has read the one and added to the other."""
         result = yield from super().lsp_initialize(params)
         self.on_initialize(params, result)
         self._initialized = True

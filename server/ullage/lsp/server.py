@@ -20,6 +20,7 @@ from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
 from ullage.lsp.connection import LspConnection, watch_process
 from ullage.lsp.progress import ProgressBoard
 from ullage.lsp.protocol import Handler, UllageProtocol
+from ullage.lsp.trace import Trace, TracedConnection
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import claim_stdout, serve_descriptors
@@ -163,13 +164,17 @@ def build_server(
     return server
 
 
-def serve(server: UllageServer) -> int:
-    """Serves standard input and output until the client is done; the process' exit status."""
+def serve(server: UllageServer, trace: Trace | None = None) -> int:
+    """Serves standard input and output until the client is done; returns the process' exit status."""
     stdout = claim_stdout()
+    connection = LspConnection(server.connection)
     try:
-        return asyncio.run(serve_descriptors(LspConnection(server.connection), 0, stdout))
+        return asyncio.run(serve_descriptors(TracedConnection(connection, trace) if trace else connection, 0, stdout))
     except KeyboardInterrupt:
         return 130
+    finally:
+        if trace:
+            trace.close()
 
 
 async def _call(method: AnyMethod, workspace: Callable[[], Workspace], params: Any) -> Any:

@@ -1,1 +1,2 @@
-"""The memory tool: what its six commands mean, on values. Files are behind a port (`ullage.service.ports`)."""
+"""The memory tool: what its six commands mean, on values. The files are reached through a port
+(`ullage.service.ports`)."""

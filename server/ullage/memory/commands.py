@@ -12,21 +12,22 @@ from ullage.model.errors import InvalidRequest
 
 
 class View(Struct, frozen=True, kw_only=True, tag_field="command", tag="view"):
-    """Shows a folder's listing or a file's lines; `view_range` is first and last line, from 1, -1 for the end."""
+    """Shows a folder's listing or a file's lines. `view_range` is the first and the last line, counted from 1; -1
+    means the end."""
 
     path: str
     view_range: tuple[int, int] | None = None
 
 
 class Create(Struct, frozen=True, kw_only=True, tag_field="command", tag="create"):
-    """Writes a new file, its folders with it."""
+    """Writes a new file and makes the folders it needs."""
 
     path: str
     file_text: str
 
 
 class StrReplace(Struct, frozen=True, kw_only=True, tag_field="command", tag="str_replace"):
-    """Replaces `old_str`, which must stand in the file exactly once."""
+    """Replaces `old_str`, which must occur in the file exactly once."""
 
     path: str
     old_str: str
@@ -34,7 +35,7 @@ class StrReplace(Struct, frozen=True, kw_only=True, tag_field="command", tag="st
 
 
 class Insert(Struct, frozen=True, kw_only=True, tag_field="command", tag="insert"):
-    """Inserts text behind line `insert_line`, 0 for the file's beginning."""
+    """Inserts text after line `insert_line`; 0 is the beginning of the file."""
 
     path: str
     insert_line: int
@@ -42,13 +43,13 @@ class Insert(Struct, frozen=True, kw_only=True, tag_field="command", tag="insert
 
 
 class Delete(Struct, frozen=True, kw_only=True, tag_field="command", tag="delete"):
-    """Deletes a file, or a folder with all it holds."""
+    """Deletes a file, or a folder with everything in it."""
 
     path: str
 
 
 class Rename(Struct, frozen=True, kw_only=True, tag_field="command", tag="rename"):
-    """Renames or moves a file or folder; never over another."""
+    """Renames or moves a file or folder. Fails if the new name is taken."""
 
     old_path: str
     new_path: str
@@ -58,10 +59,10 @@ Command = View | Create | StrReplace | Insert | Delete | Rename
 
 
 def read_command(arguments: dict[str, Any]) -> Command:
-    """The command a model called the tool with. Raises `InvalidRequest`.
+    """Returns the command with which a model called the tool. Raises `InvalidRequest`.
 
-    Fields that are null count as left out, and numbers may come as text: models that must fill every field of a flat
-    schema send such.
+    Fields that are null count as left out, and numbers may be strings: models that must fill every field of a flat
+    schema send both.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
     try:

@@ -1,13 +1,14 @@
-"""How much a memory may hold."""
+"""Limits of a memory's size."""
 
 from msgspec import Struct
 
 
 class MemoryLimits(Struct, frozen=True, kw_only=True):
-    """`file_bytes` of one file, `total_bytes` of all, `entries` files and folders in all.
+    """`file_bytes` is the limit of one file, `total_bytes` of all files together, `entries` of the number of files and
+    folders.
 
-    A memory is read by a model, so a file much longer than a context window helps nobody; the totals keep a loop that
-    writes from filling the disk.
+    A model reads the memory, so a file much longer than a context window is useless; the totals keep a model that
+    writes in a loop from filling the disk.
     """
 
     file_bytes: int = 256 * 1024

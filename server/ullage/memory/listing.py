@@ -1,4 +1,4 @@
-"""What `view` answers for a folder: two levels of it, with sizes."""
+"""The answer of `view` for a folder: two levels of it, with sizes."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _UNITS = "BKMG"
 
 
 class MemoryEntry(Struct, frozen=True, kw_only=True):
-    """A file or folder; `size` in bytes, a folder's that of all files in it."""
+    """A file or folder. `size` is in bytes; a folder's is that of all files in it."""
 
     path: MemoryPath
     size: int
@@ -19,12 +19,14 @@ class MemoryEntry(Struct, frozen=True, kw_only=True):
 
 
 def is_listed(name: str) -> bool:
-    """Whether a listing shows this name: not what is hidden, not packages, nothing that no path could name."""
+    """Returns whether a listing shows this name. It leaves out hidden files, packages, and names that no path could
+    contain."""
     return not fault_of(name) and name != "node_modules"
 
 
 def render_listing(folder: MemoryPath, entries: Sequence[MemoryEntry]) -> str:
-    """The listing of `folder`; `entries` begin with the folder itself, each folder stands before what it holds."""
+    """Renders the listing of `folder`. `entries` begin with the folder itself, and each folder precedes its
+    contents."""
     head = f"Here're the files and directories up to {LEVELS} levels deep in {folder}, excluding hidden items"
     lines = [f"{head} and node_modules:"]
     lines += [
@@ -35,6 +37,6 @@ def render_listing(folder: MemoryPath, entries: Sequence[MemoryEntry]) -> str:
 
 
 def human_size(size: int) -> str:
-    """Bytes as people read them, at most one decimal: `0B`, `5.5K`, `1.2M`."""
+    """Returns a number of bytes in short form, with at most one decimal: `0B`, `5.5K`, `1.2M`."""
     unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
     return f"{size / 1024**unit:.1f}".removesuffix(".0") + _UNITS[unit]

@@ -1,9 +1,8 @@
-"""Paths below `/memories`: the one place that decides which names there are.
+"""Paths under `/memories`: this module alone decides which names are allowed.
 
-Names are an allow-list rather than a list of tricks. What is left can be a file's name on every system, means the
-same in each Unicode form, hides nothing from a reader, and is no syntax anywhere: not for a shell, not in a URL. That
-nothing leads out of the base folder does not rest on this alone: the store never follows a link
-(`store/memory_walk.py`).
+The names are an allow-list, not a list of known tricks. An allowed name can be a file's name on every system, means the
+same in each Unicode form, hides nothing from a reader, and is no syntax anywhere, neither for a shell nor in a URL.
+This is not the only guard against leaving the base folder: the store never follows a link (`store/memory_walk.py`).
 """
 
 import unicodedata
@@ -14,17 +13,17 @@ from msgspec import Struct
 from ullage.model.errors import InvalidRequest
 
 ROOT = "/memories"
-# Some systems hold names to 143 bytes (eCryptfs), most to 255.
+# Some systems allow names of up to 143 bytes (eCryptfs), most up to 255.
 NAME_BYTES = 140
 DEPTH = 8
 _LONGEST = len(ROOT) + DEPTH * (NAME_BYTES + 1) + 1
 _PUNCTUATION = frozenset(" ._-+=@#,()&'!")
-# Letters, marks and digits by their Unicode category; format characters (zero width, direction), symbols, private
-# and unassigned ones are none of these.
+# Letters, marks and digits by their Unicode category. Format characters (zero width, direction), symbols, private and
+# unassigned characters are excluded.
 _CATEGORIES = ("L", "Mn", "Mc", "Nd")
-# Letters of Lisu that look like one dot and two.
+# Letters of Lisu that look like one or two dots.
 _DOT_LETTERS = frozenset("ꓸꓹꓺꓻ")
-# Letters and marks that show nothing (Unicode's Default_Ignorable_Code_Point): joiner, fillers, variation selectors.
+# Letters and marks that are invisible (Unicode's Default_Ignorable_Code_Point): joiner, fillers, variation selectors.
 _INVISIBLE = frozenset(
     (847, 4447, 4448, 6068, 6069, 12644, 65440, *range(6155, 6160), *range(65024, 65040), *range(917760, 918000))
 )
@@ -36,13 +35,13 @@ _DEVICES = frozenset(
 
 
 class MemoryPath(Struct, frozen=True, kw_only=True):
-    """A path as the names below `/memories`; none of them for the memory itself."""
+    """A path as the names under `/memories`; no names mean the memory itself."""
 
     parts: tuple[str, ...] = ()
 
     @property
     def parent(self) -> "MemoryPath":
-        """The folder it lies in; the memory's own is itself."""
+        """The folder that contains the path. The memory itself is its own parent."""
         return MemoryPath(parts=self.parts[:-1])
 
     @property
@@ -55,7 +54,7 @@ class MemoryPath(Struct, frozen=True, kw_only=True):
 
 
 def parse_path(text: str) -> MemoryPath:
-    """The path a model wrote. Raises `InvalidRequest`, whose text says what is wrong with it."""
+    """Returns the path that a model wrote. Raises `InvalidRequest` with the reason if the path is not allowed."""
     if len(text) > _LONGEST:
         raise InvalidRequest(f"Error: The path {text[:60]!r}… is too long; use at most {_LONGEST} characters")
     if text != ROOT and not text.startswith(ROOT + "/"):
@@ -76,12 +75,12 @@ def parse_path(text: str) -> MemoryPath:
 
 
 def fault_of(name: str) -> str:
-    """What keeps `name` from being a file's or folder's name in a memory; empty when nothing does."""
+    """Returns why `name` may not name a file or folder of a memory, or an empty string if it may."""
     return next(_faults(name), "")
 
 
 def folded(name: str) -> str:
-    """Equal for names that a file system may take for the same."""
+    """Returns a form that is equal for names which some file system takes for the same."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

@@ -1,4 +1,4 @@
-"""What the commands do to a file's text, and what they answer."""
+"""The effect of the commands on a file's text, and their answers."""
 
 from msgspec import Struct
 
@@ -6,27 +6,28 @@ from ullage.memory.paths import MemoryPath
 from ullage.model.errors import InvalidRequest
 
 MAX_LINES = 999_999
-# About 15,000 tokens: more at once would crowd out what the memory is to serve.
+# About 15,000 tokens: more at once would crowd out the work that the memory should help with.
 VIEW_CHARACTERS = 60_000
-# Lines shown around a replacement.
+# Lines shown before and after a replacement.
 _AROUND = 2
 
 
 class TextEdit(Struct, frozen=True, kw_only=True):
-    """A file's new text and what the model is told."""
+    """A file's new text and the answer for the model."""
 
     text: str
     answer: str
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without their ends. A newline ends a line, it does not begin one; nothing else ends a line."""
+    """Returns the lines without their ends. Only a newline ends a line, and the last newline begins no further line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def view_text(path: MemoryPath, text: str, view_range: tuple[int, int] | None) -> str:
-    """The file with line numbers, at most 60,000 characters of it. Raises `InvalidRequest` for a range outside it."""
+    """Returns the file with line numbers, at most 60,000 characters of it. Raises `InvalidRequest` for a range
+    outside the file."""
     lines = lines_of(text)
     if len(lines) > MAX_LINES:
         raise InvalidRequest(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.")
@@ -41,7 +42,8 @@ def view_text(path: MemoryPath, text: str, view_range: tuple[int, int] | None) -
 
 
 def replace_text(path: MemoryPath, text: str, old: str, new: str) -> TextEdit:
-    """`text` with the one occurrence of `old` replaced. Raises `InvalidRequest` if there is none, or several."""
+    """Returns `text` with the one occurrence of `old` replaced. Raises `InvalidRequest` if `old` occurs never or
+    several times."""
     if not old:
         raise InvalidRequest("Error: No replacement was performed, old_str is empty.")
     at = text.find(old)
@@ -61,7 +63,8 @@ def replace_text(path: MemoryPath, text: str, old: str, new: str) -> TextEdit:
 
 
 def insert_text(path: MemoryPath, text: str, line: int, inserted: str) -> TextEdit:
-    """`text` with `inserted` as whole lines behind line `line`. Raises `InvalidRequest` for a line it does not have."""
+    """Returns `text` with `inserted` as whole lines after line `line`. Raises `InvalidRequest` if the file has no
+    such line."""
     lines = lines_of(text)
     if not 0 <= line <= len(lines):
         raise InvalidRequest(
@@ -88,12 +91,12 @@ def _range(lines: list[str], view_range: tuple[int, int] | None) -> tuple[int, i
 
 
 def _numbered(lines: list[str], first: int, last: int) -> str:
-    """Lines `first` to `last` behind their numbers, right-aligned in six columns."""
+    """Returns lines `first` to `last` with their numbers, right-aligned in six columns."""
     return "\n".join(f"{number:6}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
 def _lines_with(text: str, part: str) -> list[int]:
-    """The lines in which occurrences of `part` begin, overlapping ones too."""
+    """Returns the numbers of the lines in which occurrences of `part` begin; occurrences may overlap."""
     found: dict[int, None] = {}
     line, start, at = 1, 0, text.find(part)
     while at >= 0:

@@ -1,11 +1,11 @@
-"""The tool as offered to a model."""
+"""The definition of the memory tool, as offered to a model."""
 
 from typing import Any
 
 from ullage.model.message import ToolDefinition
 
 NAME = "memory"
-# What Anthropic's API is sent in place of a schema, since it knows the tool.
+# Anthropic's API is sent this type instead of a schema, because it knows the tool.
 NATIVE_TYPE = "memory_20250818"
 
 _PATH = "A path below /memories, for instance /memories/notes.md."

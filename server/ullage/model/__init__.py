@@ -1,1 +1,1 @@
-"""Frozen values that every rank speaks in. No behaviour beyond what a value knows of itself."""
+"""Frozen values that all packages share. A value has no behaviour beyond what follows from its own fields."""

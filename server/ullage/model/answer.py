@@ -1,7 +1,7 @@
-"""A model's answer: what is asked, and the fragments that come back, whatever the provider.
+"""A request to a model and the fragments of its answer, the same for every provider.
 
-Text, thinking and tool calls come in pieces, in the order the model writes them; `usage` may come more than once, each
-account replacing the last; `Finished` comes once, at the end of an answer that is whole.
+Text, thinking and tool calls come in pieces, in the order in which the model writes them. `UsageDelta` may come more
+than once; each replaces the one before. `Finished` comes once, at the end of a complete answer.
 """
 
 from enum import StrEnum
@@ -15,9 +15,9 @@ from ullage.model.usage import Usage
 
 
 class ToolUseClearing(Struct, frozen=True, kw_only=True):
-    """Which tool uses a provider may clear itself before the model reads a request, in the terms of Anthropic's
-    `clear_tool_uses_20250919`: once the prompt has more than `trigger` tokens, all but the last `keep`, if that saves
-    `clear_at_least` tokens."""
+    """Asks a provider to clear old tool uses itself before the model reads the request, in the terms of Anthropic's
+    `clear_tool_uses_20250919`: once the prompt exceeds `trigger` tokens, all but the last `keep` uses are cleared,
+    if that saves `clear_at_least` tokens."""
 
     trigger: int
     keep: int
@@ -27,13 +27,13 @@ class ToolUseClearing(Struct, frozen=True, kw_only=True):
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
-    """One request: a view of the transcript, the tools offered with it, and the most tokens of the answer.
+    """One request: a view of the transcript, the tools offered with it, and the most tokens that the answer may take.
 
-    `tools_refused` leaves the tools in the request, so that the provider's cache still knows its beginning, and
-    forbids their use. `instructions`, if any, is a last user message that is not part of the transcript.
+    `tools_refused` forbids the use of tools but leaves them in the request, so that the provider's cache still matches
+    its beginning. `instructions`, if any, become a last user message that is not part of the transcript.
 
-    Only a provider that can is asked for `clearing`, and, by `compacts`, for its own compaction of the messages: as an
-    answer in text, made by the instructions, or sealed.
+    `clearing` and `compacts` are only set for providers that support them. `compacts` asks for the provider's own
+    compaction of the messages: a text written by the instructions, or data that only the provider can read.
     """
 
     model: str
@@ -47,7 +47,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
 
 class StopReason(StrEnum):
-    """Why an answer ended. After `tool_use` the turn goes on."""
+    """Why an answer ended. After `tool_use` the prompt turn goes on."""
 
     END_TURN = "end_turn"
     TOOL_USE = "tool_use"
@@ -88,14 +88,14 @@ class ToolUseStart(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ToolInputDelta(Struct, frozen=True, kw_only=True, tag=True):
-    """A piece of a tool call's input as it is written, for showing; not parsed."""
+    """A piece of a tool call's input while it is written. It is for display and is not parsed."""
 
     id: str
     text: str
 
 
 class ToolUseEnd(Struct, frozen=True, kw_only=True, tag=True):
-    """A tool call is whole. An input that could not be read leaves `input` empty and says why in `error`."""
+    """A tool call is complete. If its input could not be parsed, `input` is empty and `error` holds the reason."""
 
     id: str
     name: str
@@ -104,33 +104,33 @@ class ToolUseEnd(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ToolUseResult(Struct, frozen=True, kw_only=True, tag=True):
-    """What a tool call returned, told by the provider itself, after the call's `ToolUseEnd`: a recording has its own.
-    The call is not made again."""
+    """The result of a tool call, if the provider itself has it (a recording does). It follows the call's
+    `ToolUseEnd`, and the tool is not run."""
 
     result: ToolResultBlock
 
 
 class UsageDelta(Struct, frozen=True, kw_only=True, tag=True):
-    """The provider's account so far; `reasoning_tokens` are part of `usage.output_tokens`."""
+    """The provider's token counts so far. `reasoning_tokens` are part of `usage.output_tokens`."""
 
     usage: Usage
     reasoning_tokens: int = 0
 
 
 class ToolUsesCleared(Struct, frozen=True, kw_only=True, tag=True):
-    """The provider itself cleared so many of the oldest tool uses before the model read the request."""
+    """The provider itself cleared this number of the oldest tool uses before the model read the request."""
 
     cleared_tool_uses: int
 
 
 class CompactionSealed(Struct, frozen=True, kw_only=True, tag=True):
-    """The provider's own compaction, which nobody else can read."""
+    """The provider's own compaction, as data that only the provider can read."""
 
     data: str
 
 
 class Finished(Struct, frozen=True, kw_only=True, tag=True):
-    """The answer is whole."""
+    """The answer is complete."""
 
     stop_reason: StopReason
 

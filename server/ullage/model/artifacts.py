@@ -1,7 +1,7 @@
-"""The artifact ledger: what a conversation touched in the world, kept by code rather than by a summary.
+"""The artifact ledger: files, commands and names that a conversation touched, collected by code and not by a summary.
 
-Summaries lose file paths and outcomes first (the lowest score of every product measured in public studies),
-so they are collected from the tool calls and survive each compaction as data.
+Summaries lose file paths and outcomes first (the lowest score of every product measured in public studies). The ledger
+is collected from the tool calls and survives each compaction as data.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class FileAction(StrEnum):
-    """The strongest thing that happened to a file, weakest first."""
+    """The strongest thing that happened to a file. Members are ordered from the weakest to the strongest."""
 
     READ = "read"
     MODIFIED = "modified"
@@ -19,7 +19,7 @@ class FileAction(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a command ended, as far as its output tells."""
+    """How a command ended, as far as its output shows."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -27,7 +27,7 @@ class Outcome(StrEnum):
 
 
 class FileArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file: what happened to it, how often, and the index of the message that touched it last."""
+    """A file: the strongest action on it, the number of actions, and the index of the last message that touched it."""
 
     path: str
     action: FileAction
@@ -36,7 +36,7 @@ class FileArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CommandArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A command or test run, its last outcome, and the line of its output that tells most."""
+    """A command or test run, its last outcome, and the most informative line of its output."""
 
     command: str
     outcome: Outcome
@@ -47,7 +47,7 @@ class CommandArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IdentifierArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood."""
+    """A name that the conversation repeats (function, class, flag, hash, URL), and where it occurred."""
 
     name: str
     context: str = ""
@@ -56,7 +56,7 @@ class IdentifierArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ArtifactLedger(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All artifacts of a stretch of conversation, each list ranked: most important first."""
+    """All artifacts of a range of messages. Each list begins with the most important one."""
 
     files: tuple[FileArtifact, ...] = ()
     commands: tuple[CommandArtifact, ...] = ()

@@ -1,7 +1,7 @@
-"""Content blocks: the parts a message is made of, in the shape of Anthropic's Messages API.
+"""Content blocks: the parts of a message, in the shape of Anthropic's Messages API.
 
-Anthropic's shape is the richest of the providers' (thinking, errors in tool results), so the others convert
-into it without loss; `ullage.formats` converts out again. Field names are the wire's, hence snake_case.
+Anthropic's shape is the richest (it has thinking, and errors in tool results), so the shapes of other providers convert
+into it without loss; `ullage.formats` converts back. Field names are those of the wire format, hence snake_case.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ class TextBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="text",
 
 
 class ImageBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="image", omit_defaults=True):
-    """A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them."""
+    """A picture: base64 `data` or a `url`. `width` and `height` are in pixels, if the sender knows them."""
 
     media_type: str = "image/png"
     data: str | None = None
@@ -28,8 +28,8 @@ class ImageBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="image
 
 
 class ThinkingBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking", omit_defaults=True):
-    """A model's reasoning. `signature` must go back to the provider unchanged; `redacted` holds encrypted
-    reasoning that has no readable text."""
+    """A model's reasoning. `signature` must go back to the provider unchanged. `redacted` holds encrypted reasoning
+    without readable text."""
 
     thinking: str
     signature: str | None = None
@@ -37,7 +37,7 @@ class ThinkingBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="th
 
 
 class ToolUseBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_use", omit_defaults=True):
-    """A model's call of the tool `name`; the result carries the same `id`."""
+    """A model's call of the tool `name`. The result carries the same `id`."""
 
     id: str
     name: str
@@ -45,7 +45,7 @@ class ToolUseBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="too
 
 
 class ResourceBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource", omit_defaults=True):
-    """A file or other resource put into the conversation; without `text` it is only a link."""
+    """A file or other resource that was added to the conversation. Without `text` it is only a link."""
 
     uri: str
     text: str | None = None
@@ -56,7 +56,7 @@ ResultPart = TextBlock | ImageBlock | ResourceBlock
 
 
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_result", omit_defaults=True):
-    """What the tool call `tool_use_id` returned."""
+    """The result of the tool call `tool_use_id`."""
 
     tool_use_id: str
     content: tuple[ResultPart, ...] = ()
@@ -64,15 +64,15 @@ class ToolResultBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class BroughtBack(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file of the project that a compaction points to; `text` is its content then, if it was read."""
+    """A file of the project that a compaction names. `text` is its content at that time, if it was read."""
 
     path: str
     text: str = ""
 
 
 class SealedCompaction(Struct, frozen=True, kw_only=True):
-    """A provider's own compaction of the archived messages, in `data` that only it can read. `provider` is its name in
-    the settings; `tokens` is what it takes of a prompt."""
+    """A provider's own compaction of the archived messages, as `data` that only this provider can read. `provider`
+    is its name in the settings; `tokens` is its size in a prompt."""
 
     provider: str
     data: str
@@ -82,12 +82,12 @@ class SealedCompaction(Struct, frozen=True, kw_only=True):
 class CompactionBlock(
     Struct, frozen=True, kw_only=True, tag_field="type", tag="context_compaction", omit_defaults=True
 ):
-    """The marker that stands in the transcript where older messages were compacted.
+    """The marker in the place of messages that were compacted.
 
-    `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole
-    context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the
-    rendered `ledger` and the project's files that were `brought_back`; people see all of it. A provider that `sealed`
-    a compaction of its own is sent that instead.
+    `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context.
+    `kept` names the messages of the archived range that stay verbatim. The model is sent `summary`, the rendered
+    `ledger` and the project files in `brought_back`; users see all fields. If a provider made a compaction of its own
+    (`sealed`), that provider is sent it instead.
     """
 
     compaction_number: int

@@ -1,5 +1,5 @@
-"""What happens to a context, for programs that embed Ullage: values for handlers on the bus. People get the same as
-notices. The tag is the event's name."""
+"""Events of a context, for programs that embed Ullage. Handlers get them as values; users get the same as notices.
+The tag is the event's name."""
 
 from msgspec import Struct
 
@@ -11,8 +11,8 @@ class _ContextEvent(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class ContextWarning(_ContextEvent, frozen=True, kw_only=True, tag="context-warning"):
-    """The context crossed the warning threshold: once per crossing of a session, whoever is listening, and not again
-    when the session is opened anew. Tokens; `asks` says that a compaction will wait for the person."""
+    """The context crossed the warning threshold. It is published once per crossing, not again when the session is
+    opened anew. Figures are tokens. `asks` is set if the next compaction will wait for the user's consent."""
 
     used: int
     usable: int
@@ -21,13 +21,13 @@ class ContextWarning(_ContextEvent, frozen=True, kw_only=True, tag="context-warn
 
 
 class AutoCompacting(_ContextEvent, frozen=True, kw_only=True, tag="auto-compacting"):
-    """A compaction begins that nobody asked for; `used` tokens are in the context."""
+    """An automatic compaction begins, with `used` tokens in the context."""
 
     used: int
 
 
 class CompactionComplete(_ContextEvent, frozen=True, kw_only=True, tag="compaction-complete"):
-    """A compaction has been applied, asked for or not; its marker's block has the sizes and the summary."""
+    """A compaction was applied, automatic or not. The block of its marker has the sizes and the summary."""
 
     edit: CompactionEdit
 

@@ -1,6 +1,6 @@
 """Edits: every way of shrinking the context, as values that the projection applies.
 
-An edit never touches the transcript. It is appended to the log and can be reverted by one more event.
+An edit never changes the transcript. It is appended to the log, and one more event can revert it.
 """
 
 from enum import StrEnum
@@ -13,17 +13,17 @@ from ullage.model.message import Message
 
 
 class EditTrigger(StrEnum):
-    """Who asked for an edit."""
+    """What caused an edit: the user or automatic context management."""
 
     MANUAL = "manual"
     AUTOMATIC = "automatic"
 
 
 class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """New contents for one block, found by message id and the block's index in it.
+    """New contents for one block, addressed by message id and block index.
 
-    `text` replaces a text, thinking or resource block's text, or a tool result's whole content; `input`
-    replaces a tool use's input.
+    `text` replaces the text of a text, thinking or resource block, or the whole content of a tool result; `input`
+    replaces the input of a tool use.
     """
 
     message_id: str
@@ -33,10 +33,11 @@ class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """What every edit carries: its id, when (Unix milliseconds), who asked, and the tokens it saved of a context of
-    `context_size_before` (0 if unknown).
+    """The fields of every edit: its id, its time (Unix milliseconds), its trigger, the tokens it saved, and the size of
+    the context that it was made on (`context_size_before`, 0 if unknown).
 
-    An action may take several edits; all but its last name the last in `part_of`, so that they are undone together.
+    One action may make several edits. All but the last of them name the last in `part_of`, so that they are undone
+    together.
     """
 
     id: str
@@ -48,8 +49,8 @@ class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
 
 
 class RepeatedFile(Struct, frozen=True, kw_only=True):
-    """What the repetition of one file cost: how many places lost lines to a notice, and their share of the tokens that
-    the edit saved, apportioned by characters."""
+    """The cost of reading one file repeatedly: the number of places that lost lines to a notice, and their share of
+    the tokens that the edit saved, apportioned by characters."""
 
     path: str
     occurrences: int
@@ -57,8 +58,8 @@ class RepeatedFile(Struct, frozen=True, kw_only=True):
 
 
 class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"):
-    """Lines of a file that a later message shows again, replaced by notices. `shown_in` names the messages that show
-    them; other edits leave those alone, so that the notices stay true."""
+    """Notices replace lines of a file that a later message shows again. `shown_in` names the messages that show
+    them; other edits leave those messages alone, so that the notices stay true."""
 
     replacements: tuple[Replacement, ...]
     shown_in: tuple[str, ...] = ()
@@ -66,43 +67,43 @@ class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"
 
 
 class ClearToolUsesEdit(_Edit, frozen=True, kw_only=True, tag="clear_tool_uses"):
-    """Old tool results (and, if asked, their inputs) replaced by a placeholder."""
+    """A placeholder replaces old tool results and, if asked for, their inputs."""
 
     replacements: tuple[Replacement, ...]
     cleared_tool_uses: int = 0
 
 
 class ClearThinkingEdit(_Edit, frozen=True, kw_only=True, tag="clear_thinking"):
-    """The thinking of older turns, emptied."""
+    """The thinking of older turns is emptied."""
 
     replacements: tuple[Replacement, ...]
     cleared_thinking_turns: int = 0
 
 
 class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
-    """Single blocks too large for what is left, their middle replaced by a notice."""
+    """A notice replaces the middle of single blocks that are too large for the room left."""
 
     replacements: tuple[Replacement, ...]
 
 
 class RewriteEdit(_Edit, frozen=True, kw_only=True, tag="rewrite"):
-    """Blocks whose contents someone changed on purpose: a system prompt that is now another."""
+    """The contents of blocks were changed on purpose, such as a new system prompt."""
 
     replacements: tuple[Replacement, ...]
 
 
 class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
-    """Whole messages left out; `notice` stands where the first of them stood."""
+    """Whole messages are left out. `notice` takes the place of the first of them."""
 
     message_ids: tuple[str, ...]
     notice: Message
 
 
 class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
-    """A head of the transcript replaced by a marker message.
+    """A marker message replaces a range of the transcript.
 
-    Messages with an index in `[start, end)` leave the view, except `kept` ones, which follow the marker, and
-    `leading` ones, which stay before it (system prompt, first user message).
+    Messages with an index in `[start, end)` leave the view, except those in `kept`, which follow the marker, and those
+    in `leading`, which stay before it (system prompt, first user message).
     """
 
     start: int
@@ -117,7 +118,7 @@ Edit = ReplacingEdit | DropEdit | CompactionEdit
 
 
 def compaction_block(edit: CompactionEdit) -> CompactionBlock:
-    """The marker's block."""
+    """Returns the content block of the edit's marker."""
     block = edit.marker.compaction
     if block is None:
         raise ValueError(f"compaction {edit.id} has no marker")

@@ -1,11 +1,11 @@
 """Every error Ullage raises, as a tree. The text names the input and the remedy; doors map classes to codes.
 
 UllageError
-├── InputError                what was handed in cannot be used (exit status 2, JSON-RPC -32602)
+├── InputError                the input cannot be used (exit status 2, JSON-RPC -32602)
 │   ├── UnknownFormat             no reader recognises the transcript
 │   ├── UnreadableTranscript      the format is known, nothing in the file could be read
 │   └── InvalidRequest            parameters or settings of the wrong shape
-├── NotFound                  a name that leads nowhere
+├── NotFound                  nothing has the name that was given
 │   ├── SessionNotFound
 │   ├── MessageNotFound
 │   └── EditNotFound
@@ -15,8 +15,8 @@ UllageError
 │   ├── NothingToCompact
 │   ├── NothingToUndo
 │   ├── PreviewExpired            the transcript changed since the preview
-│   └── CompactionVetoed          a hook of the person's stopped it
-├── StoreError                the session store cannot serve
+│   └── CompactionVetoed          one of the user's hooks stopped it
+├── StoreError                the session store cannot be used
 │   ├── StoreTooNew               written by a newer Ullage; nothing was touched
 │   └── StoreUnavailable
 ├── ContextError
@@ -31,16 +31,16 @@ UllageError
 │   ├── RequestRefused            400 of another kind: the request breaks a rule of the provider's
 │   ├── AnswerBroken              the answer came, but empty, cut off or unreadable
 │   └── AgentError                an agent behind the proxy ended, or refused
-└── Cancelled                 the caller took the request back
+└── Cancelled                 the caller cancelled the request
 """
 
 
 class UllageError(Exception):
-    """Base of all errors; `str(error)` is one line fit for a person."""
+    """Base of all errors. `str(error)` is one line that can be shown to a user."""
 
 
 class InputError(UllageError):
-    """What was handed in cannot be used."""
+    """The input cannot be used."""
 
 
 class UnknownFormat(InputError):
@@ -52,11 +52,11 @@ class UnreadableTranscript(InputError):
 
 
 class InvalidRequest(InputError):
-    """Parameters or settings of the wrong shape."""
+    """Parameters or settings have the wrong shape."""
 
 
 class NotFound(UllageError):
-    """A name that leads nowhere."""
+    """Nothing has the name that was given."""
 
 
 class SessionNotFound(NotFound):
@@ -84,7 +84,7 @@ class SessionBusy(Conflict):
 
 
 class NothingToCompact(Conflict):
-    """The context holds nothing that could go."""
+    """No message of the context may be archived, or archiving would save nothing."""
 
 
 class NothingToUndo(Conflict):
@@ -96,11 +96,11 @@ class PreviewExpired(Conflict):
 
 
 class CompactionVetoed(Conflict):
-    """A hook of the person's own stopped the compaction."""
+    """One of the user's hooks stopped the compaction."""
 
 
 class StoreError(UllageError):
-    """The session store cannot serve."""
+    """The session store cannot be used."""
 
 
 class StoreTooNew(StoreError):
@@ -132,8 +132,8 @@ class NoModelConfigured(ProviderError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The provider cannot be reached or is overloaded; another try may succeed. `retry_after` is what the provider
-    asked to wait, seconds, if it said."""
+    """The provider cannot be reached or is overloaded; another try may succeed. `retry_after` is the number of
+    seconds that the provider asked to wait, if it gave one."""
 
     def __init__(self, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
@@ -149,11 +149,11 @@ class AuthenticationFailed(ProviderError):
 
 
 class ContextTooLong(ProviderError):
-    """The provider says that the request is over its window."""
+    """The provider refused the request because it exceeds the model's window."""
 
 
 class RequestRefused(ProviderError):
-    """The request breaks a rule of the provider's."""
+    """The provider refused the request because it breaks one of the provider's rules."""
 
 
 class AnswerBroken(ProviderError):
@@ -161,8 +161,8 @@ class AnswerBroken(ProviderError):
 
 
 class AgentError(ProviderError):
-    """An agent behind the proxy ended, or refused what was asked of it."""
+    """An agent behind the proxy ended, or refused a request."""
 
 
 class Cancelled(UllageError):
-    """The caller took the request back."""
+    """The caller cancelled the request."""

@@ -1,4 +1,4 @@
-"""Events: the append-only log that a session is. Nothing in it is ever rewritten or deleted."""
+"""Events: a session is an append-only log of them. No event is ever rewritten or deleted."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ class SessionCreated(_Event, frozen=True, kw_only=True, tag="session_created"):
 
 
 class SessionForked(_Event, frozen=True, kw_only=True, tag="session_forked"):
-    """The first event of a fork's own log: the parent's events up to and including `position` come before it,
-    and positions go on from there."""
+    """The first event of a fork's own log. The parent's events up to and including `position` precede it, and
+    positions continue from there."""
 
     parent_id: str
     position: int
@@ -32,20 +32,21 @@ class SessionForked(_Event, frozen=True, kw_only=True, tag="session_forked"):
 
 
 class SessionRenamed(_Event, frozen=True, kw_only=True, tag="session_renamed"):
-    """A new title."""
+    """The session has a new title."""
 
     title: str
 
 
 class ModelChanged(_Event, frozen=True, kw_only=True, tag="model_changed"):
-    """From here on the conversation is with another model."""
+    """The conversation continues with another model."""
 
     model: str
 
 
 class SessionConfigured(_Event, frozen=True, kw_only=True, tag="session_configured"):
-    """The fields of `ContextSettings` that are this session's own from here on, as a client names them; the others are
-    the workspace's. Replaces what was configured before. There is no such event with fields that are not valid."""
+    """The session has context settings of its own from here on: the fields of `ContextSettings` that differ from the
+    workspace's, as a client names them. Replaces the session's earlier settings. Invalid fields are refused, so no
+    such event holds any."""
 
     context: dict[str, Any]
 
@@ -54,49 +55,51 @@ class SessionConfigured(_Event, frozen=True, kw_only=True, tag="session_configur
 
 
 class ToolsDeclared(_Event, frozen=True, kw_only=True, tag="tools_declared"):
-    """The tools offered from here on; replaces what was declared before."""
+    """The tools offered to the model from here on. Replaces the tools declared before."""
 
     tools: tuple[ToolDefinition, ...]
 
 
 class MessageAppended(_Event, frozen=True, kw_only=True, tag="message_appended"):
-    """One more message at the end of the transcript, with its count when it was made, so that opening a session
-    need not count again."""
+    """A message was added at the end of the transcript. `count` holds its tokens as counted then, so that opening a
+    session need not count again."""
 
     message: Message
     count: MessageCount | None = None
 
 
 class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
-    """The provider's account of the request whose answer is `message_id`."""
+    """The provider's token counts of the request whose answer is `message_id`."""
 
     usage: Usage
     message_id: str
 
 
 class SummaryReported(_Event, frozen=True, kw_only=True, tag="summary_reported"):
-    """The provider's account of a request for a summary, answered by `model` or broken off. It speaks of no message."""
+    """The provider's token counts of a request for a summary, complete or cut off, that `model` answered. It belongs
+    to no message."""
 
     usage: Usage
     model: str
 
 
 class MessagePinned(_Event, frozen=True, kw_only=True, tag="message_pinned"):
-    """A message stays verbatim through every edit, or no longer does."""
+    """A message is pinned, so that it stays verbatim through every edit, or unpinned."""
 
     message_id: str
     pinned: bool = True
 
 
 class ContextEdited(_Event, frozen=True, kw_only=True, tag="context_edited"):
-    """The projection changed. A compaction's marker is thereby also a message of the transcript."""
+    """The projection changed. If the edit is a compaction, its marker becomes a message of the transcript."""
 
     edit: Edit
 
 
 class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
-    """An edit no longer counts, or counts again: the projection is what it would be without it, or with it in its old
-    place. Of several about one edit the last holds. `timestamp` is Unix milliseconds, 0 for the record's own."""
+    """An edit is reverted, or is in force again: the projection is as if the edit had never been made, or as if it
+    had never been reverted. Of several such events about one edit, the last counts. `timestamp` is Unix
+    milliseconds; 0 means the record's own time."""
 
     edit_id: str
     reverted: bool = True
@@ -104,17 +107,17 @@ class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
 
 
 class ContextWarned(_Event, frozen=True, kw_only=True, tag="context_warned"):
-    """The person was told that the context is `used` tokens full. Kept so that no second door and no reload tells it
-    again before the context has been below `again_below` tokens."""
+    """The user was warned at `used` tokens. The event is in the log so that no other process and no reload warns
+    again until the context has been below `again_below` tokens."""
 
     used: int
     again_below: int
 
 
 class AgentAttached(_Event, frozen=True, kw_only=True, tag="agent_attached"):
-    """From here on the conversation is held with an agent behind the proxy, under an id of the agent's own. The agent
-    keeps the context: `window` is what it says of it in tokens, None while it says nothing. Replaces what was told
-    before."""
+    """An agent behind the proxy holds the conversation from here on, under an id of its own. The agent manages its
+    context itself; `window` is the size that it reports, in tokens, None while it reports none. Replaces an earlier
+    event of this kind."""
 
     agent: str
     session_id: str
@@ -140,7 +143,7 @@ Event = (
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """An event at its place in a log: `position` counts from 0 without gaps, `timestamp` is Unix milliseconds."""
+    """An event at its position in a log. `position` counts from 0 without gaps; `timestamp` is Unix milliseconds."""
 
     position: int
     timestamp: int

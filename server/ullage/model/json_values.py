@@ -1,7 +1,7 @@
-"""JSON values of unknown shape as the types expected of them: a wrong shape is an empty value, never an error.
+"""Converts JSON values of unknown shape to expected types. A wrong shape becomes an empty value, never an error.
 
-And JSON of values that may hold half surrogate pairs, which clients do send and msgspec refuses: those go through the
-standard library's slower encoder and decoder.
+Also encodes and decodes text with half surrogate pairs, which clients do send and msgspec refuses: such values go
+through the standard library's slower encoder and decoder.
 """
 
 import json
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def encode_json(value: object) -> bytes:
-    """UTF-8 JSON of a struct or plain value."""
+    """Returns a struct or plain value as UTF-8 JSON."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -22,7 +22,7 @@ def encode_json(value: object) -> bytes:
 
 
 def decode_json(data: bytes, kind: type[T]) -> T:
-    """What `encode_json` was given. Raises `msgspec.DecodeError` for what is not one."""
+    """Returns the value that `encode_json` encoded. Raises `msgspec.DecodeError` if `data` has another shape."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError:
@@ -39,20 +39,20 @@ def _decode_slowly(data: bytes, kind: type[T], error: msgspec.DecodeError) -> T:
 
 
 def as_object(value: Any) -> JsonObject:
-    """The value if it is a JSON object, otherwise an empty one."""
+    """Returns the value if it is a JSON object, otherwise an empty one."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, otherwise an empty one."""
+    """Returns the value if it is a list, otherwise an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def as_objects(value: Any) -> list[JsonObject]:
-    """The JSON objects of a list."""
+    """Returns the JSON objects in a list."""
     return [cast("JsonObject", item) for item in as_list(value) if isinstance(item, dict)]
 
 
 def as_text(value: Any) -> str:
-    """The value if it is a string, otherwise an empty one."""
+    """Returns the value if it is a string, otherwise an empty one."""
     return value if isinstance(value, str) else ""

@@ -9,7 +9,7 @@ from ullage.model.blocks import Block, CompactionBlock, TextBlock
 
 
 class Role(StrEnum):
-    """Who speaks. A tool's results are the user's, as in Anthropic's API."""
+    """Who a message is from. Tool results are the user's, as in Anthropic's API."""
 
     SYSTEM = "system"
     USER = "user"
@@ -26,12 +26,12 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The text blocks, joined by newlines."""
+        """The message's text blocks, joined by newlines."""
         return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
 
     @property
     def compaction(self) -> CompactionBlock | None:
-        """The compaction marker this message is, if it is one."""
+        """The message's compaction block if the message is a marker, else None."""
         first = self.content[0] if self.content else None
         return first if isinstance(first, CompactionBlock) else None
 

@@ -1,4 +1,4 @@
-"""Asking the person whether a tool call may be made, in the shapes of the Agent Client Protocol v1."""
+"""Asking the user for permission to make a tool call, in the shapes of the Agent Client Protocol v1."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,8 +9,8 @@ from ullage.model.updates import ToolCall, ToolKind, ToolLocation, ToolStatus
 
 
 class PermissionAnswer(StrEnum):
-    """What the person says; `cancelled` ends the turn. `allow_always` holds for the tool, as long as the session is
-    open."""
+    """The user's answer. `cancelled` ends the prompt turn. `allow_always` holds for the tool as long as the session
+    is open."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_ALWAYS = "allow_always"
@@ -19,7 +19,7 @@ class PermissionAnswer(StrEnum):
 
 
 class PermissionKind(StrEnum):
-    """ACP's kinds of options, those that are offered."""
+    """The kinds of options that Ullage offers, a subset of ACP's."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_ALWAYS = "allow_always"
@@ -27,7 +27,7 @@ class PermissionKind(StrEnum):
 
 
 class PermissionOption(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One way to answer."""
+    """One option that the user may choose."""
 
     option_id: str
     name: str
@@ -35,7 +35,7 @@ class PermissionOption(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PermissionToolCall(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The tool call in question, as `tool_call` told of it."""
+    """The tool call in question, as its `tool_call` update described it."""
 
     tool_call_id: str
     title: str
@@ -54,14 +54,14 @@ class RequestPermissionParams(Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class PermissionOutcomeKind(StrEnum):
-    """Whether the person chose an option, or the turn was stopped meanwhile."""
+    """Whether the user chose an option, or the prompt turn was cancelled before."""
 
     SELECTED = "selected"
     CANCELLED = "cancelled"
 
 
 class PermissionOutcome(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the person did; `optionId` is there if an option was selected."""
+    """The user's choice. `optionId` is present if an option was selected."""
 
     outcome: PermissionOutcomeKind
     option_id: str | UnsetType = UNSET
@@ -81,7 +81,7 @@ _OPTIONS = (
 
 
 def ask_for(session_id: str, call: ToolCall) -> RequestPermissionParams:
-    """The question about a call."""
+    """Returns the question about a tool call."""
     asked = PermissionToolCall(
         tool_call_id=call.tool_call_id,
         title=call.title,
@@ -94,7 +94,7 @@ def ask_for(session_id: str, call: ToolCall) -> RequestPermissionParams:
 
 
 def read_answer(result: RequestPermissionResult) -> PermissionAnswer:
-    """What was answered; an option that was not offered permits nothing."""
+    """Returns the user's answer. An option that was not offered counts as a refusal."""
     outcome = result.outcome
     if outcome.outcome is PermissionOutcomeKind.CANCELLED:
         return PermissionAnswer.CANCELLED

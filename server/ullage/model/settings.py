@@ -14,7 +14,7 @@ from ullage.model.strategies import StrategySettings, TruncationMode
 
 Share = Annotated[float, Meta(gt=0, lt=1)]
 Tokens = Annotated[int, Meta(gt=0)]
-# What a project must not decide for the person who opens it: editors take such a setting from trusted folders only.
+# A project must not decide these for the user who opens it: editors take such a setting from trusted folders only.
 _RESTRICTED = {"restricted": True}
 
 
@@ -224,7 +224,8 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
 
 
 def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextSettings:
-    """The settings with some fields, as a client names them, set otherwise. Raises `msgspec.ValidationError`."""
+    """Returns the settings with some fields replaced, named as a client names them. Raises
+    `msgspec.ValidationError`."""
     if not fields:
         return settings
     return msgspec.convert({**msgspec.to_builtins(settings), **fields}, ContextSettings)

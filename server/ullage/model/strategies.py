@@ -22,7 +22,7 @@ class TruncationMode(StrEnum):
 
 
 class Speaker(StrEnum):
-    """What a group of messages is: a tool's call with its results, the assistant's words, the user's."""
+    """The kind of a group of messages: a tool use with its results, the assistant's text, or the user's."""
 
     TOOL = "tool"
     ASSISTANT = "assistant"
@@ -30,7 +30,8 @@ class Speaker(StrEnum):
 
 
 class RangeKeep(StrEnum):
-    """How much of what follows the first exchange a truncated range leaves, as coding agents name it."""
+    """How much of the messages after the first exchange a truncated range leaves, in the terms that coding agents
+    use."""
 
     NONE = "none"
     LAST_TWO = "lastTwo"

@@ -1,6 +1,6 @@
-"""Session updates: what a client is told, in the shapes of the Agent Client Protocol v1 (schema 1.25.0).
+"""Session updates: the events that are sent to clients, in the shapes of the Agent Client Protocol v1 (schema 1.25.0).
 
-Everything of Ullage's own rides in `_meta.ullage`; the root of an update has ACP's fields and no others.
+All of Ullage's own fields are in `_meta.ullage`; the root of an update has ACP's fields and no others.
 """
 
 from enum import StrEnum
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Level(StrEnum):
-    """Where `used` stands between the thresholds."""
+    """Which threshold `used` has reached."""
 
     OFF = "off"
     NORMAL = "normal"
@@ -60,15 +60,15 @@ class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rena
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217."""
+    """The cost of the session's requests so far, by the providers' list prices. `currency` is an ISO 4217 code."""
 
     amount: float
     currency: str
 
 
 class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
-    """Tokens in context and the window in effect, and what the session has cost, where every request's price is known.
-    Never sent with a guessed `size`."""
+    """Tokens in context, the window in effect, and the session's cost if every request's price is known. It is never
+    sent with a guessed `size`."""
 
     used: int
     size: int
@@ -77,7 +77,7 @@ class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
 
 
 class CompactionStatus(StrEnum):
-    """A compaction's life: in progress, then exactly one of the others."""
+    """The states of a compaction: in progress, then exactly one of the others."""
 
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
@@ -86,7 +86,7 @@ class CompactionStatus(StrEnum):
 
 
 class CompactionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction did: the edit to undo it by, and its figures in tokens and messages."""
+    """Details of a compaction: the edit to undo it by, and its figures in tokens and messages."""
 
     trigger: str
     compaction_number: int
@@ -98,7 +98,7 @@ class CompactionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompactionUpdate(_Update, frozen=True, kw_only=True, tag="compaction_update"):
-    """A compaction begins or ends; fields left out keep what they were."""
+    """A compaction begins or ends. A field that is left out keeps its earlier value."""
 
     compaction_id: str
     status: CompactionStatus
@@ -108,14 +108,14 @@ class CompactionUpdate(_Update, frozen=True, kw_only=True, tag="compaction_updat
 
 
 class CompactionSummaryChunk(_Update, frozen=True, kw_only=True, tag="compaction_summary_chunk"):
-    """A piece of the summary, in order, while it is written."""
+    """A piece of the summary while it is written, in order."""
 
     compaction_id: str
     content: TextContent
 
 
 class Severity(StrEnum):
-    """How much a notice matters."""
+    """How important a notice is."""
 
     INFO = "info"
     WARNING = "warning"
@@ -123,14 +123,14 @@ class Severity(StrEnum):
 
 
 class NoticeMeta(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A notice's kind, a stable word for programs, and the edit it speaks of."""
+    """A notice's kind (a stable word for programs) and the edit that it is about."""
 
     kind: str
     edit_id: str | None = None
 
 
 class Notice(_Update, frozen=True, kw_only=True, tag="notice"):
-    """A line for the person; live only."""
+    """A line of text for the user. It is sent live only and is not part of the transcript."""
 
     severity: Severity
     title: str
@@ -139,7 +139,8 @@ class Notice(_Update, frozen=True, kw_only=True, tag="notice"):
 
 
 class SessionInfoUpdate(_Update, frozen=True, kw_only=True, tag="session_info_update"):
-    """The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`)."""
+    """The session's title or the time of its last change (ISO 8601). If no window is known, `_meta` has the figures
+    (see `UsageUpdate`)."""
 
     title: str | UnsetType = UNSET
     updated_at: str | UnsetType = UNSET
@@ -147,14 +148,14 @@ class SessionInfoUpdate(_Update, frozen=True, kw_only=True, tag="session_info_up
 
 
 class UserMessageChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
-    """The person's prompt as it enters the transcript, so that every client of the session shows it."""
+    """The user's prompt as it enters the transcript, so that every client of the session shows it."""
 
     content: TextContent
     message_id: str
 
 
 class AgentMessageChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
-    """A piece of the model's answer; `message_id` is the transcript's, once appended."""
+    """A piece of the model's answer. `message_id` is the id that the message will have in the transcript."""
 
     content: TextContent
     message_id: str
@@ -168,7 +169,7 @@ class AgentThoughtChunk(_Update, frozen=True, kw_only=True, tag="agent_thought_c
 
 
 class ToolKind(StrEnum):
-    """ACP's kinds of tool calls, those that our tools have."""
+    """The kinds of tool calls that Ullage's own tools have, a subset of ACP's."""
 
     READ = "read"
     SEARCH = "search"
@@ -178,7 +179,7 @@ class ToolKind(StrEnum):
 
 
 class ToolStatus(StrEnum):
-    """A tool call's life."""
+    """The states of a tool call."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -194,7 +195,7 @@ class ToolLocation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="content"):
-    """ACP's tool call content: what the tool returned, as text."""
+    """ACP's tool call content: the tool's result, as text."""
 
     content: TextContent
 
@@ -211,7 +212,7 @@ class ToolCall(_Update, frozen=True, kw_only=True, tag="tool_call"):
 
 
 class ToolCallUpdate(_Update, frozen=True, kw_only=True, tag="tool_call_update"):
-    """A tool call goes on or ends; fields left out keep what they were."""
+    """A tool call's state or content changed. A field that is left out keeps its earlier value."""
 
     tool_call_id: str
     status: ToolStatus

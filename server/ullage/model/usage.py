@@ -1,4 +1,4 @@
-"""A provider's account of one request, and what is shown of it."""
+"""A provider's token counts of one request, and the figures derived from them."""
 
 from enum import StrEnum
 
@@ -6,10 +6,9 @@ from msgspec import Struct
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes
-    what was read from or written to the cache. `reasoning_tokens` are part of `output_tokens`.
-    `ullage.formats.usage` converts the other providers' shapes.
-    """
+    """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens
+    read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage`
+    converts the other providers' shapes."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -24,7 +23,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def total(self) -> int:
-        """Tokens in the context once the answer has joined it."""
+        """Tokens in the context once the answer has been appended."""
         return self.prompt + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -49,8 +48,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class UsageSource(StrEnum):
     """How the figure `used` is known.
 
-    `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were
-    counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
+    `reported`: the provider's last report covers the whole context. `stale`: messages were appended after that report
+    and were counted here. `estimated`: no report covers this context, because there was none yet or because an edit
+    followed it.
     """
 
     REPORTED = "reported"
@@ -59,8 +59,8 @@ class UsageSource(StrEnum):
 
 
 class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens of the context by kind; `overhead` is what a provider reported beyond what the session shows
-    (hidden system prompt and tools). The parts sum to `used`."""
+    """Tokens of the context by kind. `overhead` is the part that a provider reported beyond what the session
+    contains (a hidden system prompt and tools). The parts sum to `used`."""
 
     system_prompt: int = 0
     tools: int = 0
@@ -72,7 +72,7 @@ class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def total(self) -> int:
-        """The sum of the parts, tokens."""
+        """The sum of the parts, in tokens."""
         return (
             self.system_prompt
             + self.tools
@@ -96,10 +96,12 @@ class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts
-    with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window.
+    """How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt
+    counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum
+    to the window.
 
-    Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+    `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the
+    context exceeds usable.
     """
 
     system_prompt: int
@@ -111,7 +113,7 @@ class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MessageCount(Struct, frozen=True, kw_only=True):
-    """A message's tokens by kind, as the counter of that name counted them."""
+    """A message's tokens by kind, as the counter named `counter` counted them."""
 
     counter: str
     parts: Breakdown

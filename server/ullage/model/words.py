@@ -1,4 +1,4 @@
-"""The words of the events: one line each, the same in every editor."""
+"""The texts of notices and other lines shown to users: one line each, the same in every editor."""
 
 from collections.abc import Sequence
 
@@ -16,35 +16,35 @@ from ullage.model.edits import (
 )
 from ullage.model.usage import UsageSource
 
-# Files that a notice names; more would not be read.
+# The number of files that a notice names; a longer list would not be read.
 _NAMED = 3
 
 
 def short(tokens: int) -> str:
-    """A token figure for tight places: `950`, `4.2K`, `58K`, `1.2M`."""
+    """Returns a token figure for narrow places: `950`, `4.2K`, `58K`, `1.2M`."""
     if tokens < 1_000:
         return str(tokens)
     if tokens < 9_950:
         return f"{tokens / 1_000:.1f}".removesuffix(".0") + "K"
     if tokens < 999_500:
-        # Half a thousand up, as people and the other languages round.
+        # Half a thousand is rounded up, as the TypeScript and Lua twins do.
         return f"{(tokens + 500) // 1_000}K"
     return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
 def shrinking(before: int, after: int) -> str:
-    """What an edit did to the context's size: `164K → 31K`."""
+    """Returns how an edit changed the size of the context: `164K → 31K`."""
     return f"{short(before)} → {short(after)}"
 
 
 def context_warning(used: int, usable: int, compact_at: int, *, asks: bool = False) -> str:
-    """The context passed the warning threshold; `asks` says that nothing is compacted before the person was asked."""
+    """The context passed the warning threshold. `asks` means that a compaction will wait for the user's consent."""
     what = "Asks to be compacted" if asks else "Compacts by itself"
     return f"{_full(used, usable)} {what} at {short(compact_at)}."
 
 
 def compaction_due(used: int, usable: int) -> str:
-    """The context should be compacted, and the person wants to do that."""
+    """The context should be compacted, and the user wants to be asked before."""
     return f"{_full(used, usable)} Compact it now; it compacts by itself only when it overflows."
 
 
@@ -54,60 +54,60 @@ def auto_compacting(used: int) -> str:
 
 
 def compacted(messages: int, before: int, after: int) -> str:
-    """A compaction ended well."""
+    """A compaction succeeded."""
     return f"Compacted {_messages(messages)}: {shrinking(before, after)}. Everything is kept; undo any time."
 
 
 def cleared(what: str, before: int, after: int) -> str:
-    """A cheaper edit than a compaction made room; `what` is gone from the context (`old tool results`)."""
+    """An edit cheaper than a compaction made room; `what` was removed from the context (`old tool results`)."""
     return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
 
 
 def repeated(files: Sequence[RepeatedFile], share: float) -> str:
-    """What repeated file reads cost: their share of the context, and the files they were of, the worst by name."""
+    """The cost of repeated file reads: their share of the context, and the files, the most expensive ones by name."""
     named = [f"{file.path} {file.occurrences}× ({short(file.tokens_saved)})" for file in files[:_NAMED]]
     more = [f"{len(files) - _NAMED} more"] if len(files) > _NAMED else []
     return f"{round(100 * share)}% of the context was file contents shown again later: {', '.join([*named, *more])}."
 
 
 def undone(before: int, after: int) -> str:
-    """An edit was taken back."""
+    """An edit was undone."""
     return f"Undone: {shrinking(before, after)}."
 
 
 def nothing_to_compact(messages: int, used: int) -> str:
-    """The context holds nothing that could go."""
+    """No message of the context can be archived."""
     return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
 
 
 def nothing_in_stretch(note: str) -> str:
-    """What a person chose to compact is too little, or may not go."""
+    """The range that the user chose to compact is too short, or its messages must stay."""
     return f"Nothing to compact there: a summary would take as much room. {note}".strip()
 
 
 def compaction_failed(reason: str) -> str:
-    """The context is as it was."""
+    """A compaction failed; the context is unchanged."""
     return f"Compaction failed: {reason}"
 
 
 def compaction_vetoed(reason: str) -> str:
-    """A hook of the person's stopped a compaction; `reason` is a clause."""
+    """One of the user's hooks stopped a compaction; `reason` is a clause."""
     return f"Not compacted: {reason}."
 
 
 def hook_failed(hook: str, reason: str) -> str:
-    """A hook did nothing useful (`preCompact`); the compaction does not depend on it."""
+    """A hook (such as `preCompact`) failed; the compaction went on without it."""
     return f"The {hook} hook failed and was passed over: {reason}."
 
 
 def compaction_retried(what: str, reason: str) -> str:
-    """A summary could not be had; `what` is tried instead."""
+    """A summary could not be made; `what` is tried instead."""
     return f"Compaction failed: {reason.rstrip('.')}. Trying {what} instead."
 
 
 def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
-    """Automatic compaction stops, since it does not help; `reason` is what it did (`failed 3 times in a row`),
-    `biggest` names the largest item (`message 212`)."""
+    """Automatic compaction stops, because it does not help. `reason` is the clause that says why (`failed 3 times in
+    a row`); `biggest` names the largest item (`message 212`)."""
     return (
         f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. "
         "It starts again after a compaction by hand, or once three answers in a row end below the warning."
@@ -115,7 +115,7 @@ def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
 
 
 def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
-    """Not even cutting brings the context under the window; `biggest` names the largest item that must stay."""
+    """The context exceeds the window even after cutting. `biggest` names the largest item that must stay."""
     return (
         f"The context cannot fit: what must stay is {short(used)} of {short(usable)} usable tokens, {biggest} alone "
         f"{short(tokens)}. Make that smaller, or choose a model with a larger window."
@@ -123,18 +123,18 @@ def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
 
 
 def offline_summary_used(reason: str, before: int, after: int) -> str:
-    """No model's summary could be had; `reason` is why, in a word or two."""
+    """No model could write the summary, so the offline summary was used; `reason` is a word or two."""
     sizes = shrinking(before, after)
     return f"The model's summary failed ({reason.rstrip('.')}). Used the offline summary instead: {sizes}."
 
 
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> str:
-    """The provider is busy; another try follows."""
+    """The provider is busy; another try follows after `seconds`."""
     return f"{provider} is busy ({reason}). Trying again in {seconds:.0f} s."
 
 
 def no_model() -> str:
-    """There is no provider to chat with."""
+    """No provider is configured, so there is no model to chat with."""
     return (
         "No model is configured. Context tracking and offline compaction work; "
         "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat."
@@ -142,7 +142,7 @@ def no_model() -> str:
 
 
 def how_to_give_key(variable: str) -> str:
-    """What to do about a missing key."""
+    """How to provide the missing key."""
     return f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}`."
 
 
@@ -179,7 +179,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def context_line(used: int, size: int | None, source: UsageSource) -> str:
-    """How full a context is: `Context: 45% (58K/128K tokens, reported)`."""
+    """Returns how full a context is: `Context: 45% (58K/128K tokens, reported)`."""
     if size is None:
         return f"Context: {short(used)} tokens, limit unknown ({source.value})"
     return f"Context: {round(100 * used / size)}% ({short(used)}/{short(size)} tokens, {source.value})"

@@ -1,1 +1,1 @@
-"""When to act: thresholds, budgets, decisions. Pure."""
+"""When to act: budgets, thresholds and decisions, worked out from figures alone. Pure."""

@@ -1,4 +1,5 @@
-"""When to warn: once on the way up, again only after the context was compacted or fell below the threshold."""
+"""When to warn: once when the context crosses the warning threshold, and again only after an edit, or after the figure
+fell below the threshold."""
 
 from msgspec import Struct
 
@@ -10,29 +11,30 @@ _HYSTERESIS = 0.02
 
 
 class Alarm(Struct, frozen=True, kw_only=True):
-    """Whether the person has been warned, at how many tokens, and below how many the next crossing is a new one."""
+    """Whether the user has been warned. `used` is the figure at that warning, in tokens; a figure below `again_below`
+    tokens lets the next crossing warn again."""
 
     used: int = 0
     again_below: int | None = None
 
 
 def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
-    """Whether to warn now."""
+    """Returns whether the user should be warned now."""
     return alarm.again_below is None and used >= budget.warn_at
 
 
 def raised(used: int, budget: ContextBudget) -> Alarm:
-    """The alarm once the person has been warned."""
+    """Returns the alarm after the user has been warned at `used` tokens."""
     return Alarm(used=used, again_below=budget.warn_at - int(budget.usable * _HYSTERESIS))
 
 
 def lowered(alarm: Alarm, used: int) -> Alarm:
-    """The alarm after a new figure."""
+    """Returns the alarm after a new figure: rearmed if the figure fell below `again_below`, else unchanged."""
     return Alarm() if alarm.again_below is not None and used < alarm.again_below else alarm
 
 
 def level(used: int, budget: ContextBudget | None) -> Level:
-    """Where a figure stands; `off` without a budget."""
+    """Returns which threshold `used` tokens have reached. Returns `off` if there is no budget."""
     if budget is None:
         return Level.OFF
     if used >= budget.compact_at:

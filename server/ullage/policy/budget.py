@@ -1,11 +1,11 @@
-"""The context budget: what of a window can be used, and where the thresholds lie (DESIGN §5)."""
+"""The context budget: how much of a window can be used, and where the thresholds lie."""
 
 from msgspec import Struct
 
 from ullage.model.settings import ContextSettings
 from ullage.model.usage import Breakdown, BudgetShares
 
-# Room for an answer: what coding agents' answers rarely exceed. Reserving all of a 64k output limit would make
+# Room for an answer. The answers of coding agents rarely exceed it. Reserving all of a 64k output limit would make
 # thresholds fire near half of a 128k window, a known complaint about other products.
 _RESERVE_CAP = 20_000
 # Used where the catalog knows no output limit; the smallest limit among current chat models is 4,096.
@@ -14,7 +14,8 @@ _TAIL_SHARE, _TAIL_MIN, _TAIL_MAX = 0.25, 2_000, 20_000
 
 
 class ContextBudget(Struct, frozen=True, kw_only=True):
-    """Tokens: the model's input window, what is reserved for the answer, and the thresholds on the rest."""
+    """A model's input window, the tokens reserved for its answer, and the thresholds on the rest. All fields are
+    tokens."""
 
     window: int
     reserve: int
@@ -26,20 +27,20 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 
     @property
     def usable(self) -> int:
-        """Tokens the prompt may take."""
+        """Tokens that the prompt may take."""
         return self.window - self.reserve
 
     def overflow(self, used: int) -> int:
-        """Tokens beyond the usable part; 0 when it fits."""
+        """Returns how many of `used` tokens exceed the usable part; 0 if they fit."""
         return max(0, used - self.usable)
 
     def available(self, used: int) -> int:
-        """Tokens still free in the usable part."""
+        """Returns how many tokens of the usable part are free."""
         return max(0, self.usable - used)
 
     def shares(self, breakdown: Breakdown) -> BudgetShares:
-        """The window shared out for a context made of these parts. Where they leave the conversation nothing, its share
-        is 0 and the prompt's and the tools' are more than the window has."""
+        """Returns how the window is shared out for a context with this breakdown. If the system prompt and the tools
+        leave no room for the conversation, its share is 0, and the other shares add up to more than the window."""
         system_prompt = breakdown.system_prompt + breakdown.overhead
         return BudgetShares(
             system_prompt=system_prompt,
@@ -54,8 +55,10 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 def make_budget(
     window: int, max_output: int | None, settings: ContextSettings, total: int | None = None
 ) -> ContextBudget:
-    """The budget for an input window. Where output shares the window (`total`), its reserve comes from what is
-    left of `total` beyond the input window first. A reserve set too large is cut to half of the window.
+    """Returns the budget for an input window of `window` tokens.
+
+    If input and output share a window of `total` tokens, the reserve is first taken from the part of `total` that the
+    input window leaves free. A reserve of more than half the window is cut to half of it.
     """
     if settings.reserve is not None:
         reserve = min(settings.reserve, window // 2)

@@ -1,4 +1,5 @@
-"""What to do about a context, decided from figures alone: when to act, what to aim for, what is worth its price."""
+"""Decides from figures alone what to do about a context: when to act, what size to aim for, and which edits are worth
+their price."""
 
 from enum import StrEnum
 
@@ -6,16 +7,18 @@ from msgspec import Struct
 
 from ullage.policy.budget import ContextBudget
 
-# Where repeated file reads alone saved this share of the context, no compaction follows (Cline's rule).
+# If clearing repeated file reads alone saved this share of the context, no compaction follows (Cline's rule).
 _REPEATS_SUFFICE = 0.30
-# A target that leaves less than this share of usable for the conversation is none.
+# A target must leave at least this share of usable for the conversation.
 _LEAST_ROOM = 0.20
-# A tool result may take this share of usable; Codex stops at 10,000 tokens, below 1,000 little is left to read.
+# A tool result may take this share of usable, within these bounds in tokens. Codex stops at 10,000 tokens; below 1,000
+# little is left to read.
 _RESULT_SHARE, _RESULT_MIN, _RESULT_MAX = 0.05, 1_000, 10_000
 
 
 class Action(StrEnum):
-    """Nothing; old tool results, because there are many; the cheap edits; or a compaction, the cheap edits first."""
+    """What a context needs: nothing; clearing old tool results because there are many; the cheap edits; or a compaction
+    after the cheap edits."""
 
     NONE = "none"
     CLEAR_TOOL_USES = "clear_tool_uses"
@@ -24,7 +27,8 @@ class Action(StrEnum):
 
 
 class Gain(Struct, frozen=True, kw_only=True):
-    """What cheap edits would do, in tokens of the whole context; `repeats` is what repeated file reads alone save."""
+    """What the cheap edits would save. Sizes are tokens of the whole context; `repeats` is the part that clearing
+    repeated file reads saves."""
 
     before: int
     after: int
@@ -32,12 +36,12 @@ class Gain(Struct, frozen=True, kw_only=True):
 
     @property
     def saved(self) -> int:
-        """Tokens that go."""
+        """Tokens that the edits would save."""
         return self.before - self.after
 
 
 def decide(used: int, budget: ContextBudget, tool_uses: int = 0, clear_at_tool_uses: int | None = None) -> Action:
-    """What a context of `used` tokens needs; `tool_uses` counts those since the last clearing."""
+    """Returns what a context of `used` tokens needs. `tool_uses` counts the tool uses since the last clearing."""
     if used >= budget.compact_at:
         return Action.COMPACT
     if used >= budget.clear_at:
@@ -47,11 +51,12 @@ def decide(used: int, budget: ContextBudget, tool_uses: int = 0, clear_at_tool_u
 
 
 def worth_clearing(action: Action, gain: Gain, budget: ContextBudget, at_least: int) -> bool:
-    """Whether cheap edits are worth the provider's cache that they cost.
+    """Returns whether the cheap edits are worth losing the provider's cache.
 
-    They are if they alone reach the target. Short of it they must save `at_least`, and where a compaction is due also
-    bring the context back to where clearing begins; else the compaction should rather see the originals. Repeated reads
-    that make up 30 % of the context spare it a compaction in any case.
+    They are worth it if they reach the target by themselves. Otherwise they must save `at_least` tokens and, if a
+    compaction is due, also bring the context back below the clearing threshold; if they don't, the compaction should
+    see the original messages instead. If clearing repeated reads saves 30 % of the context, the edits are always worth
+    it.
     """
     if gain.saved <= 0:
         return False
@@ -65,8 +70,12 @@ def worth_clearing(action: Action, gain: Gain, budget: ContextBudget, at_least: 
 
 
 def target_for(budget: ContextBudget, fixed: int) -> int:
-    """What to aim for where `fixed` tokens (tools, system prompt) stay whatever is done: the budget's target, unless
-    that leaves the conversation no room; then half of what they leave. The same again for a budget that has it."""
+    """Returns the size to aim for when `fixed` tokens (tools and system prompt) can't be removed.
+
+    This is the budget's target. If that target leaves the conversation too little room, it is `fixed` plus half of the
+    rest of usable, but below the compaction threshold if `fixed` alone is. Applying the function to a budget that
+    already has this target changes nothing.
+    """
     if budget.target - fixed >= budget.usable * _LEAST_ROOM:
         return budget.target
     half = (fixed + budget.usable) // 2
@@ -74,5 +83,5 @@ def target_for(budget: ContextBudget, fixed: int) -> int:
 
 
 def result_tokens(budget: ContextBudget, given: int | None) -> int:
-    """What an older tool result may keep: what a setting says, or a share of usable."""
+    """Returns how many tokens an older tool result may keep: the setting `given`, or a share of usable."""
     return given or int(max(_RESULT_MIN, min(_RESULT_MAX, budget.usable * _RESULT_SHARE)))

@@ -1,1 +1,1 @@
-"""Models behind SDKs, servers and scripts. An SDK is imported when its provider is first used."""
+"""Models behind SDKs, servers and scripts. A provider's SDK is imported when the provider is first used."""

@@ -1,4 +1,5 @@
-"""Anthropic's own context editing and compaction, both in beta: what a request says of them, and what comes back.
+"""Anthropic's own context editing and compaction, both in beta: the request fields that ask for them, and the parts of
+an answer that report them.
 
 Shapes as in Anthropic's documents "Context editing" (`clear_tool_uses_20250919`) and "Compaction" (`compact_20260112`).
 """
@@ -13,12 +14,12 @@ from ullage.model.json_values import JsonObject, as_objects
 
 _EDITING = "context-management-2025-06-27"
 _COMPACTION = "compact-2026-01-12"
-# The API takes no lower trigger. What has fewer tokens it would answer instead of compacting it.
+# The API takes no lower trigger. It would answer a shorter prompt instead of compacting it.
 LEAST_COMPACTED = 50_000
 
 
 def clearing(asked: ToolUseClearing) -> dict[str, Any]:
-    """What a request says, beside its body, to have old tool uses cleared."""
+    """Returns the request fields that ask for clearing old tool uses."""
     edit: dict[str, Any] = {
         "type": "clear_tool_uses_20250919",
         "trigger": _tokens(asked.trigger),
@@ -32,7 +33,7 @@ def clearing(asked: ToolUseClearing) -> dict[str, Any]:
 
 
 def compaction(request: ModelRequest) -> dict[str, Any]:
-    """What a request says, beside its body, to be answered with a compaction alone."""
+    """Returns the request fields that ask for a compaction as the only answer."""
     edit: dict[str, Any] = {
         "type": "compact_20260112",
         "trigger": _tokens(LEAST_COMPACTED),
@@ -44,7 +45,7 @@ def compaction(request: ModelRequest) -> dict[str, Any]:
 
 
 def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
-    """What the provider says it cleared."""
+    """Yields the fragments for edits that the provider reports to have made."""
     edits = event.context_management.applied_edits if event.context_management else []
     for edit in edits:
         if edit.type == "clear_tool_uses_20250919":
@@ -52,7 +53,7 @@ def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
 
 
 def compactions(usage: Mapping[str, Any]) -> Iterator[JsonObject]:
-    """The accounts of compactions, which an answer's own account leaves out."""
+    """Yields the usage of compactions, which an answer's own usage leaves out."""
     return (part for part in as_objects(usage.get("iterations")) if part.get("type") == "compaction")
 
 

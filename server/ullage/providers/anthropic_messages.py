@@ -43,12 +43,12 @@ _STOP_REASONS = {
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
-    """The provider."""
+    """Makes the provider."""
     return AnthropicProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
 
 def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropic:
-    """The SDK's client; retries are ours, so that the person is told of them."""
+    """Makes the SDK's client. It retries nothing: Ullage retries itself, so that the user is shown each wait."""
     return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url or None,
@@ -58,7 +58,7 @@ def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropi
 
 
 class AnthropicProvider:
-    """Streams answers of Claude models, and of servers that speak their protocol. One that `manages_context` uses the
+    """Streams answers of Claude models, and of servers that speak their protocol. With `manages_context` it uses the
     API's context editing and compaction, which are in beta."""
 
     def __init__(self, name: str, client: anthropic.AsyncAnthropic, *, manages_context: bool = False) -> None:
@@ -72,7 +72,8 @@ class AnthropicProvider:
 
     def capabilities(self, _model: str, /) -> ProviderCapabilities:
         compacts = LEAST_COMPACTED if self._manages_context else None
-        # "Prompt caching", what invalidates the cache: a change of `tool_choice`, that of the messages.
+        # "Prompt caching", section on what invalidates the cache: a change of `tool_choice` invalidates the messages'
+        # cache.
         return ProviderCapabilities(
             counts_tokens=True,
             manages_context=self._manages_context,
@@ -81,7 +82,7 @@ class AnthropicProvider:
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
-        # Marks the end of the request as worth caching; the next request of the session begins with all of it.
+        # Marks the end of the request as worth caching, because the session's next request begins with all of it.
         body: dict[str, Any] = {**_body(request), "max_tokens": request.max_tokens, "cache_control": _CACHED}
         reader = _EventReader()
         with self._translated():
@@ -115,7 +116,7 @@ class AnthropicProvider:
 
     @contextmanager
     def _translated(self) -> Generator[None]:
-        """Makes what the SDK raises one of our errors."""
+        """Turns the SDK's exceptions into our errors."""
         try:
             yield
         except anthropic.APIStatusError as error:
@@ -126,7 +127,7 @@ class AnthropicProvider:
                 headers=error.response.headers,
                 key=self._client.api_key or "",
             )
-            # Not from the SDK's error, which repeats the answer as it is.
+            # Without the SDK's error as the cause, because that error repeats the answer unredacted.
             raise translate_refusal(self._name, refusal) from None
         except (anthropic.APIConnectionError, httpx2.TransportError) as error:
             raise translate_connection(self._name, str(self._client.base_url), error) from error
@@ -135,7 +136,7 @@ class AnthropicProvider:
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:
-    """What a request and a count of its tokens have in common."""
+    """Returns the fields that a request and a request for its token count share."""
     written = write_anthropic(_messages(request), request.tools)
     body: dict[str, Any] = {"model": request.model, "messages": written.messages}
     if written.system is not None:
@@ -148,7 +149,8 @@ def _body(request: ModelRequest) -> dict[str, Any]:
 
 
 def _messages(request: ModelRequest) -> tuple[Message, ...]:
-    """A compaction has its instructions in a field of its own; only an answer may not come last in any request."""
+    """Returns the messages to send. A compaction's instructions have a field of their own, so they are not a message
+    then. No request may end with an answer."""
     if request.compacts and request.messages[-1].role is Role.USER:
         return request.messages
     return ask_messages(request)
@@ -162,7 +164,8 @@ class _EventReader:
         self._usage: dict[str, Any] = {}
 
     def read(self, event: _Event) -> list[Fragment]:
-        """What an event adds. Kinds that are not known are passed over, as Anthropic's versioning policy asks."""
+        """Returns the fragments of an event. Unknown kinds of events are skipped, as Anthropic's versioning policy
+        asks."""
         match event.type:
             case "message_start":
                 return self._account(event.message.usage.model_dump(exclude_none=True))
@@ -205,7 +208,7 @@ class _EventReader:
                 return []
 
     def _account(self, usage: dict[str, Any]) -> list[Fragment]:
-        """Later accounts are cumulative and may leave out what did not change."""
+        """Takes a usage object. Later ones are cumulative and may leave out fields that did not change."""
         self._usage |= usage
         reasoning = as_count(as_object(self._usage.get("output_tokens_details")).get("thinking_tokens"))
         beside = (convert_usage(part) for part in compactions(self._usage))

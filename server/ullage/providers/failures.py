@@ -1,4 +1,5 @@
-"""What went wrong at a provider, as one of our errors. Both official SDKs come from one generator and fail alike."""
+"""Converts a provider's failures to our errors. Both official SDKs come from one generator and fail in the same
+ways."""
 
 import json
 from collections.abc import Mapping
@@ -15,8 +16,8 @@ from ullage.model.errors import (
     RequestRefused,
 )
 
-# How Anthropic, OpenAI and the servers that speak their protocols say that a prompt does not fit (their documents on
-# errors; vLLM and llama.cpp in their sources). Only looked for in a 400.
+# The phrases by which Anthropic, OpenAI and servers that speak their protocols refuse a prompt that is too long (their
+# documents on errors; the sources of vLLM and llama.cpp). They are only looked for in a 400.
 _TOO_LONG = (
     "prompt is too long",
     "context_length_exceeded",
@@ -26,18 +27,18 @@ _TOO_LONG = (
     "exceeds the available context size",
     "input is too long",
 )
-# 429 as well, but no waiting helps (OpenAI and Anthropic, "Error codes").
+# These are 429 as well, but waiting does not help (OpenAI and Anthropic, "Error codes").
 _NO_CREDIT = ("insufficient_quota", "billing_error")
-# Worth another try although the fault is called the client's: timeouts, and locks held by another request.
+# Worth another try although the status blames the client: timeouts, and locks held by another request.
 _MEND_THEMSELVES = (408, 409)
 _LONGEST = 300
-# Shorter keys are placeholders for servers that need none, and words of their own.
+# Shorter keys are placeholders for servers that need none; removing them from messages would remove ordinary words.
 _SHORTEST_KEY = 8
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """An error answer: its HTTP status (below 400 for an error event in a stream), the body's `type` or `code`, its
-    message and the headers. `key` is what was sent: some servers repeat it."""
+    """An error answer: its HTTP status (below 400 for an error event in a stream), the `type` or `code` in its body,
+    its message and its headers. `key` is the key that was sent, because some servers repeat it in the message."""
 
     status: int
     key: str = ""
@@ -47,7 +48,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
-    """The error of ours for an answer of status 400 or above, or an error event in a stream."""
+    """Returns our error for an answer of status 400 or above, or for an error event in a stream."""
     status, kind = refusal.status, refusal.kind
     answered = status if status >= 400 else "with an error"
     text = f"{provider} answered {answered}: {_short(_without_key(refusal)) or kind}"
@@ -69,18 +70,18 @@ def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
 
 
 def translate_connection(provider: str, address: str, error: Exception) -> ProviderUnavailable:
-    """The error for a server that cannot be reached, is too slow, or hung up."""
+    """Returns the error for a server that cannot be reached, is too slow, or closed the connection."""
     return ProviderUnavailable(f"{provider} at {address}: {_short(str(error)) or type(error).__name__}")
 
 
 def translate_nonsense(provider: str, error: Exception) -> AnswerBroken:
-    """The error for an answer that is not what the protocol says."""
+    """Returns the error for an answer that breaks the protocol."""
     what = "is not JSON" if isinstance(error, json.JSONDecodeError) else _short(str(error))
     return AnswerBroken(f"{provider}'s answer cannot be read: {what}")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the provider asks to wait (RFC 9110 §10.2.3, and OpenAI's `retry-after-ms`)."""
+    """Returns the seconds that the provider asks to wait (RFC 9110 §10.2.3, and OpenAI's `retry-after-ms`), or None."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * scale)

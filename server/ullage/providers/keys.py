@@ -1,4 +1,4 @@
-"""Where keys come from: the environment, else the operating system's keyring. Never logged, never stored."""
+"""Finds keys: in the environment, else in the operating system's keyring. Keys are never logged and never stored."""
 
 import os
 from functools import cache
@@ -7,18 +7,18 @@ from ullage.model.settings import ProviderSettings
 
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
 KEYRING_SERVICE = "ullage"
-# The SDKs insist on a key; servers at home ignore it.
+# The SDKs require a key; servers at home ignore it.
 _NO_KEY = "none"
 
 
 def key_variable(settings: ProviderSettings) -> str:
-    """The environment variable that would hold the provider's key; empty where it needs none."""
+    """Returns the environment variable that holds the provider's key; empty if the provider needs no key."""
     return settings.key_env or _VARIABLES.get(settings.kind, "")
 
 
 def find_key(settings: ProviderSettings) -> str | None:
-    """The key; None where one is needed and there is none. A server of one's own needs none unless it is told where
-    the key is."""
+    """Returns the key, or None if a key is needed and none is found. The user's own server needs none unless the
+    settings name a variable for it."""
     variable = key_variable(settings)
     if not variable:
         return _NO_KEY
@@ -29,7 +29,7 @@ def find_key(settings: ProviderSettings) -> str | None:
 
 
 def key_source(settings: ProviderSettings) -> str:
-    """Where the key was found, for people."""
+    """Returns where the key was found, as shown to users."""
     variable = key_variable(settings)
     if not variable:
         return "needs no key"
@@ -42,7 +42,7 @@ def key_source(settings: ProviderSettings) -> str:
 
 @cache
 def _from_keyring(variable: str) -> str:
-    # The keyring's backends take long to import, and most people have the variable.
+    # The keyring's backends take long to import, and most users have the variable.
     import keyring  # noqa: PLC0415
     from keyring.errors import KeyringError  # noqa: PLC0415
 

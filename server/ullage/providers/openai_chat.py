@@ -27,7 +27,7 @@ _STOP_REASONS = {
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIChatProvider":
-    """The provider."""
+    """Makes the provider."""
     return OpenAIChatProvider(name, settings, make_client(settings, key))
 
 
@@ -78,7 +78,7 @@ class OpenAIChatProvider:
             "messages": written.messages,
             "stream_options": {"include_usage": True},
         }
-        # OpenAI's own models since o1 know only the new name; other servers mostly know only the old one.
+        # OpenAI's own models since o1 accept only the new name; most other servers accept only the old one.
         limit = "max_tokens" if self._settings.base_url else "max_completion_tokens"
         body[limit] = request.max_tokens
         if written.tools:
@@ -97,7 +97,7 @@ class _ChunkReader:
         self._reason: str | None = None
 
     def read(self, chunk: ChatCompletionChunk) -> list[Fragment]:
-        """What a chunk adds. The account comes in a chunk without choices, or with the last one."""
+        """Returns the fragments of a chunk. The usage comes in a chunk without choices, or in the last one."""
         fragments = [fragment for choice in chunk.choices for fragment in self._read_choice(choice)]
         if chunk.usage is not None:
             raw = chunk.usage.model_dump(exclude_none=True)
@@ -106,19 +106,19 @@ class _ChunkReader:
         return fragments
 
     def end(self) -> list[Fragment]:
-        """The end of the answer; nothing if the stream stopped without saying why."""
+        """Returns the fragments at the end of the stream; none if the stream ended without a stop reason."""
         if self._reason is None:
             return []
         return [*self._calls.end_all(), Finished(stop_reason=self._stop_reason())]
 
     def _stop_reason(self) -> StopReason:
-        # Some servers say `stop` although they call tools; what counts is the calls.
+        # Some servers report `stop` although they call tools, so the calls decide.
         return _STOP_REASONS.get(self._reason or "", StopReason.END_TURN)
 
     def _read_choice(self, choice: Choice) -> list[Fragment]:
         fragments: list[Fragment] = []
         extra = as_object(choice.delta.model_extra)
-        # DeepSeek, vLLM and Ollama send reasoning beside the content.
+        # DeepSeek, vLLM and Ollama send reasoning in fields next to the content.
         thinking = as_text(extra.get("reasoning_content")) or as_text(extra.get("reasoning"))
         if thinking:
             fragments.append(ThinkingDelta(text=thinking))

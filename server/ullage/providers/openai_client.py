@@ -1,4 +1,5 @@
-"""OpenAI's SDK: its client, and what it raises as our errors. Imported when a provider that needs it is first used."""
+"""OpenAI's SDK: its client, and the conversion of its exceptions to our errors. Imported when a provider that needs
+it is first used."""
 
 import json
 from collections.abc import Generator
@@ -12,7 +13,7 @@ from ullage.providers.failures import Refusal, translate_connection, translate_n
 
 
 def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
-    """The client; retries are ours, so that the person is told of them."""
+    """Makes the client. It retries nothing: Ullage retries itself, so that the user is shown each wait."""
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=settings.base_url or None,
@@ -23,7 +24,7 @@ def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
 
 @contextmanager
 def translated(name: str, client: openai.AsyncOpenAI) -> Generator[None]:
-    """Makes what the SDK raises one of our errors."""
+    """Turns the SDK's exceptions into our errors."""
     try:
         yield
     except openai.APIStatusError as error:
@@ -34,7 +35,7 @@ def translated(name: str, client: openai.AsyncOpenAI) -> Generator[None]:
             headers=error.response.headers,
             key=client.api_key,
         )
-        # Not from the SDK's error, which repeats the answer as it is.
+        # Without the SDK's error as the cause, because that error repeats the answer unredacted.
         raise translate_refusal(name, refusal) from None
     except (openai.APIConnectionError, httpx2.TransportError) as error:
         raise translate_connection(name, str(client.base_url), error) from error

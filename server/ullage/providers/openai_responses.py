@@ -33,13 +33,13 @@ _STOP_REASONS = {"max_output_tokens": StopReason.MAX_TOKENS, "content_filter": S
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIResponsesProvider":
-    """The provider."""
+    """Makes the provider."""
     return OpenAIResponsesProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
 
 class OpenAIResponsesProvider:
-    """Streams answers of OpenAI's models. Nothing is kept there: each request carries the whole context. One that
-    `manages_context` has the API compact it (`/responses/compact`)."""
+    """Streams answers of OpenAI's models. The API stores nothing: each request carries the whole context. With
+    `manages_context` the API compacts it (`/responses/compact`)."""
 
     def __init__(self, name: str, client: openai.AsyncOpenAI, *, manages_context: bool = False) -> None:
         self._name = name
@@ -82,7 +82,8 @@ class OpenAIResponsesProvider:
         await self._client.close()
 
     async def _compact(self, request: ModelRequest) -> list[Fragment]:
-        """The API gives all user messages and one sealed item; which messages stay is our own choice."""
+        """Asks for the API's compaction. The API returns all user messages and one sealed item; Ullage chooses
+        itself which messages stay."""
         written = write_responses(request.messages, sealed_by=self._name)
         with translated(self._name, self._client):
             compacted = await self._client.responses.compact(
@@ -94,7 +95,7 @@ class OpenAIResponsesProvider:
         return [*made, usage, Finished(stop_reason=StopReason.END_TURN)]
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        """What a request and a count of its tokens have in common."""
+        """Returns the fields that a request and a request for its token count share."""
         written = write_responses(ask_messages(request), request.tools, sealed_by=self._name)
         body: dict[str, Any] = {"model": request.model, "input": written.input}
         if written.instructions is not None:
@@ -116,7 +117,7 @@ class _EventReader:
         self._stop = StopReason.END_TURN
 
     def read(self, event: ResponseStreamEvent) -> list[Fragment]:
-        """What an event adds; most of the many kinds add nothing."""
+        """Returns the fragments of an event; most kinds of events have none."""
         match event.type:
             case "response.output_text.delta":
                 return [TextDelta(text=event.delta)]
@@ -151,7 +152,7 @@ class _EventReader:
         if item.type != "function_call":
             return []
         self._stop = StopReason.TOOL_USE
-        # Some servers write the arguments only here.
+        # Some servers send the arguments only here.
         late = [] if index in self._written else self._calls.add(str(index), item.arguments)
         return [*late, *self._calls.end(str(index))]
 

@@ -1,4 +1,4 @@
-"""Which provider answers for a model: the one named in the settings, else the one whose model and key there are."""
+"""Chooses the provider for a model: the one named in the settings, else the one that serves the model and has a key."""
 
 from fnmatch import fnmatch
 from importlib import import_module
@@ -10,8 +10,8 @@ from ullage.providers.keys import find_key, key_variable
 from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.ports.models import Provider
 
-# Each module has `make_provider(name, settings, key)`. Those with an SDK take half a second to import, so that is done
-# when the first of its kind is used.
+# Each module has `make_provider(name, settings, key)`. A module with an SDK takes half a second to import, so it is
+# imported when a provider of its kind is first used.
 _MODULES = {
     "anthropic": "ullage.providers.anthropic_messages",
     "openai": "ullage.providers.openai_responses",
@@ -19,7 +19,7 @@ _MODULES = {
     "scripted": "ullage.providers.scripted",
     "replay": "ullage.providers.replay",
 }
-# Providers that need no settings but a key.
+# Providers that need no settings, only a key.
 KNOWN = {
     "anthropic": ProviderSettings(kind="anthropic", models=("claude-*", "*/claude-*")),
     "openai": ProviderSettings(kind="openai", models=("gpt-*", "o1*", "o3*", "o4*", "codex-*", "chatgpt-*")),
@@ -27,7 +27,7 @@ KNOWN = {
 
 
 class ProviderRegistry:
-    """Makes each provider once; one whose settings or key changed is made anew."""
+    """Makes each provider once, and again when its settings or its key change."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[ProviderSettings, str, Provider]] = {}
@@ -52,7 +52,7 @@ class ProviderRegistry:
 
 
 def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
-    """The provider's name, its settings and its key."""
+    """Returns the provider's name, its settings and its key."""
     providers = {**KNOWN, **settings.providers}
     if settings.provider:
         if settings.provider not in providers:
@@ -65,7 +65,7 @@ def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]
             remedy = words.how_to_give_key(key_variable(named))
             raise NoModelConfigured(f"{settings.provider} has no key: {remedy}")
         return settings.provider, named, key
-    # The person's own come first: they may serve a model of the same name.
+    # The user's own providers come first, because they may serve a model of the same name.
     for name, known in (*settings.providers.items(), *KNOWN.items()):
         if serves(known, model) and (key := find_key(known)) is not None:
             return name, known, key
@@ -73,5 +73,5 @@ def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]
 
 
 def serves(settings: ProviderSettings, model: str) -> bool:
-    """Whether a provider is said to have a model."""
+    """Returns whether the settings say that a provider serves a model."""
     return any(fnmatch(model, pattern) for pattern in settings.models)

@@ -1,5 +1,5 @@
-"""The provider that plays a recorded transcript: its answers and their reported usage, one for each request, and what
-the tools they call returned then."""
+"""The provider that replays a recorded transcript: one recorded answer with its usage for each request, and the
+recorded results of the tools that the answers call."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,21 +32,21 @@ _NO_RESULT = "[The recording holds no result of this call.]"
 
 
 class RecordedAnswer(Struct, frozen=True, kw_only=True):
-    """The blocks of one answer, and the account of its request if the recording has one."""
+    """The blocks of one answer, and the usage of its request if the recording has it."""
 
     content: tuple[Block, ...]
     usage: Usage | None = None
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """A conversation's answers in order, and the results of the tool calls in them by the call's id."""
+    """A conversation's answers in order, and the results of their tool uses by the use's id."""
 
     answers: tuple[RecordedAnswer, ...]
     results: Mapping[str, ToolResultBlock]
 
 
 def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ReplayProvider":
-    """The provider of a transcript's file. Raises `InvalidRequest` or what reading a transcript raises."""
+    """Makes the provider of a transcript's file. Raises `InvalidRequest`, or an error of reading the transcript."""
     path = Path(settings.file).expanduser()
     try:
         data = path.read_bytes()
@@ -57,7 +57,7 @@ def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "Repla
 
 
 def read_recording(events: Sequence[Event]) -> Recording:
-    """What can be played of a conversation."""
+    """Returns the part of a conversation that can be replayed."""
     results = {
         block.tool_use_id: block
         for event in events
@@ -69,7 +69,7 @@ def read_recording(events: Sequence[Event]) -> Recording:
 
 
 def _answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
-    """What was recorded as several assistant messages in a row is one answer."""
+    """Returns the answers. Consecutive assistant messages of the recording become one answer."""
     usages = {event.message_id: event.usage for event in events if isinstance(event, UsageReported)}
     answers: list[RecordedAnswer] = []
     follows = False
@@ -86,7 +86,7 @@ def _answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
 
 
 class ReplayProvider:
-    """Plays the answers in order, whatever is asked."""
+    """Replays the answers in order, whatever the request."""
 
     def __init__(self, name: str, recording: Recording) -> None:
         self._name = name
@@ -123,7 +123,7 @@ class ReplayProvider:
         return f"plays a recording of {len(self._answers)} answers"
 
     async def close(self) -> None:
-        """It has no connections."""
+        """Does nothing: there are no connections."""
 
 
 def _unknown(use: ToolUseBlock) -> ToolResultBlock:

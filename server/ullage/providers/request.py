@@ -1,4 +1,4 @@
-"""What every provider does to a request before it is written in the provider's format."""
+"""The part of writing a request that is the same for every provider's format."""
 
 from ullage.model.answer import ModelRequest
 from ullage.model.blocks import TextBlock
@@ -6,7 +6,8 @@ from ullage.model.message import Message, Role
 
 
 def ask_messages(request: ModelRequest) -> tuple[Message, ...]:
-    """The messages, the instructions at their end, where they leave the cached beginning as it is."""
+    """Returns the messages, followed by the instructions if there are any, so that the cached beginning stays
+    unchanged."""
     if not request.instructions:
         return request.messages
     asked = Message(id="instructions", role=Role.USER, content=(TextBlock(text=request.instructions),))

@@ -42,13 +42,13 @@ _TOOL = re.compile(r"([\w-]+)\s*(\{.*\})?", re.DOTALL)
 
 
 class Think(Struct, frozen=True):
-    """Reasoning."""
+    """A piece of reasoning."""
 
     text: str
 
 
 class Say(Struct, frozen=True):
-    """Text."""
+    """A piece of text."""
 
     text: str
 
@@ -61,7 +61,7 @@ class CallTool(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Seconds before each piece from here on."""
+    """Seconds to wait before each later piece."""
 
     seconds: float
 
@@ -76,7 +76,8 @@ Step = Think | Say | CallTool | Wait | Fail
 
 
 class ScriptedAnswer(Struct, frozen=True, kw_only=True):
-    """One answer. Without `usage` the player counts the request itself; without `stop` the steps tell."""
+    """One answer. Without `usage` the player counts the request itself; without `stop` the stop reason follows from
+    the steps."""
 
     steps: tuple[Step, ...] = ()
     when: str = ""
@@ -86,14 +87,14 @@ class ScriptedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """All answers, and whether they begin again."""
+    """All answers, and whether they start over after the last."""
 
     answers: tuple[ScriptedAnswer, ...]
     again: bool = False
 
 
 def parse_script(text: str) -> Script:
-    """The script in a text. Raises `InvalidRequest` that names the line."""
+    """Parses a script. Raises `InvalidRequest`, naming the line."""
     answers: list[ScriptedAnswer] = []
     again = False
     line = 1

@@ -1,4 +1,4 @@
-"""The provider that plays a script: for tests, demonstrations and people without a key."""
+"""The provider that plays a script: for tests, demonstrations and users without a key."""
 
 import asyncio
 import json
@@ -26,13 +26,13 @@ from ullage.providers.script import CallTool, Fail, Say, Script, ScriptedAnswer,
 from ullage.service.ports.models import ProviderCapabilities
 from ullage.tokens.registry import get_counter
 
-# A word with the white space before it: about what a model's stream brings at a time.
+# A word with the white space before it: about as much as one event of a model's stream.
 _PIECE = re.compile(r"\s*\S+|\s+$")
 _SIGNATURE = "scripted"
 
 
 def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ScriptedProvider":
-    """The provider of a script's file. Raises `InvalidRequest` for a file that cannot be read or played."""
+    """Makes the provider of a script's file. Raises `InvalidRequest` for a file that cannot be read or parsed."""
     try:
         text = Path(settings.file).expanduser().read_text(encoding="utf-8")
     except OSError as error:
@@ -42,7 +42,7 @@ def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "Scrip
 
 
 class ScriptedProvider:
-    """Plays a script's answers in order. What a request does to the order stays: a script is one conversation."""
+    """Plays a script's answers in order. All requests share that order, because a script is one conversation."""
 
     def __init__(self, name: str, script: Script) -> None:
         self._name = name
@@ -80,10 +80,11 @@ class ScriptedProvider:
         return f"plays a script of {len(self._script.answers)} answers as {model or 'any model'}"
 
     async def close(self) -> None:
-        """It has no connections."""
+        """Does nothing: there are no connections."""
 
     def _next(self, request: ModelRequest) -> ScriptedAnswer:
-        """The first answer not played yet that fits: one that waits for what is asked before one that does not."""
+        """Returns the first answer not yet played that fits the request. An answer whose `when` matches comes before
+        one without `when`."""
         answers = self._script.answers
         fitting = [at for at in self._unplayed() if _fits(answers[at], request)]
         if not fitting and self._script.again:
@@ -113,7 +114,7 @@ class ScriptedProvider:
                 yield ToolUseEnd(id=call_id, name=name, input=given)
 
     def _count(self, request: ModelRequest, said: str) -> Usage:
-        """What a provider with this model's tokenizer would report."""
+        """Returns the usage that a provider with this model's tokenizer would report."""
         output = get_counter(request.model).count(said)
         return Usage(input_tokens=self._prompt_tokens(request), output_tokens=output)
 
@@ -129,7 +130,7 @@ def _fits(answer: ScriptedAnswer, request: ModelRequest) -> bool:
 
 
 def _newest(request: ModelRequest) -> str:
-    """The text of the last message: a prompt, or what a tool returned."""
+    """Returns the text of the last message: a prompt or a tool result."""
     if not request.messages:
         return ""
     texts: list[str] = []

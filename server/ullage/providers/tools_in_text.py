@@ -1,4 +1,5 @@
-"""Tools for models and servers that know none: described in the system prompt, called and answered in the text."""
+"""Tools for models and servers without tool support: the system prompt describes them, and calls and results are
+text."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
@@ -17,7 +18,7 @@ _SYNTAX = XmlTags()
 
 
 class ToolsInText:
-    """A provider whose requests carry no tools and whose answers' text is read for calls."""
+    """Wraps a provider. Requests are sent without tools, and tool calls are read from the text of the answers."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -30,7 +31,7 @@ class ToolsInText:
         return replace(self._provider.capabilities(model), native_tools=False)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
-        # Calls of earlier answers have numbers too; a prefix that grows with the conversation keeps ids apart.
+        # Calls of earlier answers have numbers, too; a prefix that grows with the conversation keeps the ids distinct.
         calls = CallsInText(_SYNTAX, () if request.tools_refused else request.tools, f"call_{len(request.messages)}_")
         called = False
         async with aclosing(self._provider.stream(as_text(request))) as fragments:
@@ -51,7 +52,7 @@ class ToolsInText:
 
 
 def as_text(request: ModelRequest) -> ModelRequest:
-    """The request without tools: their descriptions, calls and results are text."""
+    """Returns the request with tool descriptions, calls and results as text."""
     if not request.tools:
         return replace(request, messages=_written(request.messages))
     described = Message(id="tools", role=Role.SYSTEM, content=(TextBlock(text=_SYNTAX.describe(request.tools)),))

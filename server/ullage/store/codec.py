@@ -1,4 +1,4 @@
-"""Events as the JSON that lies in the store."""
+"""Encodes events as the JSON that the store holds."""
 
 from typing import cast
 
@@ -11,12 +11,12 @@ _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode_event(event: Event) -> bytes:
-    """UTF-8 JSON, half surrogate pairs included."""
+    """Returns an event as UTF-8 JSON, half surrogate pairs included."""
     return encode_json(event)
 
 
 def decode_event(payload: bytes) -> Event:
-    """The event again. Raises `msgspec.DecodeError` for what is not one."""
+    """Returns the event of a payload. Raises `msgspec.DecodeError` if the payload is not one."""
     try:
         return _DECODER.decode(payload)
     except msgspec.ValidationError:
@@ -26,10 +26,10 @@ def decode_event(payload: bytes) -> Event:
 
 
 def event_name(event: Event | type[Event]) -> str:
-    """The event's tag."""
+    """Returns the event's tag."""
     return str(event.__struct_config__.tag)
 
 
 def storable(text: str) -> str:
-    """The text with half surrogate pairs, which SQLite refuses in text, written as escapes."""
+    """Returns the text with half surrogate pairs, which SQLite refuses, written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()

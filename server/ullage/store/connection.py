@@ -1,4 +1,4 @@
-"""Where the store's file lies, opening it, and transactions on it."""
+"""The path of the store's file, connections to it, and transactions on it."""
 
 import os
 import sqlite3
@@ -11,24 +11,24 @@ from ullage.store.failures import BUSY_TIMEOUT
 from ullage.store.probe import check_file
 from ullage.store.schema import VERSION, migrate
 
-# Conversations are private: for the user alone. SQLite gives the -wal and -shm files the same mode.
+# Conversations are private to the user. SQLite gives the -wal and -shm files the same mode.
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
 
 
 def default_path() -> Path:
-    """The store in the user's data folder."""
+    """Returns the path of the store in the user's data folder."""
     from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
 
     return user_data_path("ullage", appauthor=False) / "sessions.db"
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the file, made with its folders if it is not there, and brings its tables up to date.
+    """Opens the file and brings its tables up to date. Makes the file and its folders if they are missing.
 
     WAL lets other processes read while one writes. `synchronous=NORMAL` hands each commit to the operating system
-    without waiting for the disk: it survives the death of the process, while a power cut may cost the newest
-    commits, whole ones, and never damages the file (https://www.sqlite.org/pragma.html#pragma_synchronous).
+    without waiting for the disk. A commit survives the death of the process; a power cut may cost the newest commits,
+    whole ones, and never damages the file (https://www.sqlite.org/pragma.html#pragma_synchronous).
     """
     check_file(path)
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def reconnect(path: Path) -> sqlite3.Connection:
-    """One more connection to a file that `connect` opened. Any thread may use it, one at a time."""
+    """Returns one more connection to a file that `connect` opened. Any thread may use it, one at a time."""
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
@@ -58,8 +58,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Generator[None]:
-    """All or nothing. IMMEDIATE holds the write lock from its start, so what it reads stays true until it writes;
-    DEFERRED gives one consistent state to several reads."""
+    """Runs a block as one transaction. IMMEDIATE takes the write lock at the start, so what the block reads stays
+    true until it writes; DEFERRED gives several reads one consistent state."""
     connection.execute(f"BEGIN {mode}")
     try:
         yield

@@ -1,4 +1,4 @@
-"""What the list of sessions shows of a session, folded from its events."""
+"""The facts that the list of sessions shows, folded from a session's events."""
 
 from collections.abc import Iterable
 
@@ -9,19 +9,19 @@ from ullage.model.events import Event, ModelChanged, SessionCreated, SessionFork
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
-    """A fork inherits `cwd` and `model` as they were where it branched off; its title is its own."""
+    """A session's listed facts. A fork inherits `cwd` and `model` as they were where it began; its title is its own."""
 
     title: str = ""
     cwd: str = ""
     model: str = ""
 
 
-# The events that a fork inherits facts from.
+# The events from which a fork inherits facts.
 INHERITED = (SessionCreated, ModelChanged)
 
 
 def fold_facts(facts: SessionFacts, events: Iterable[Event]) -> SessionFacts:
-    """The facts after these events."""
+    """Returns the facts after these events."""
     for event in events:
         facts = _apply(facts, event)
     return facts

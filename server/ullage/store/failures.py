@@ -1,4 +1,4 @@
-"""What can go wrong with the store's file, as `StoreUnavailable` with the path and the remedy."""
+"""Converts failures of the store's file to `StoreUnavailable`, with the path and the remedy."""
 
 import sqlite3
 from collections.abc import Generator
@@ -9,8 +9,8 @@ import msgspec
 
 from ullage.model.errors import InvalidRequest, StoreUnavailable
 
-# How long a writer waits for another process's transaction, seconds. Transactions take milliseconds, so whoever
-# waits longer than this waits for a process that hangs.
+# Seconds that a writer waits for another process's transaction. Transactions take milliseconds, so a longer wait means
+# that the other process hangs.
 BUSY_TIMEOUT = 5.0
 
 _DAMAGED = "is damaged: move it away and a new one is made, or put back a copy"
@@ -28,13 +28,13 @@ _REMEDIES = {
 
 
 def unavailable(path: Path, remedy: str) -> StoreUnavailable:
-    """The error for a store that cannot be used."""
+    """Returns the error for a store that cannot be used."""
     return StoreUnavailable(f"session store {path} {remedy}")
 
 
 @contextmanager
 def reporting(path: Path) -> Generator[None]:
-    """Turns the failures of SQLite, the file system and decoding into ours; a wrong use of SQLite stays a bug."""
+    """Turns failures of SQLite, the file system and decoding into our errors. A wrong use of SQLite stays a bug."""
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.IntegrityError):

@@ -1,4 +1,4 @@
-"""The records of a session: its own ones and, for a fork, those it inherits."""
+"""The records of a session: its own and, for a fork, those it inherits."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -10,14 +10,14 @@ from ullage.model.errors import ConcurrentAppend, InvalidRequest
 from ullage.model.events import MessageAppended, Record
 from ullage.store.codec import decode_event, encode_event, event_name, storable
 
-# SQLite's largest integer: the end of a log that goes on.
+# SQLite's largest integer: the end of a log that still grows.
 NO_END = 2**63 - 1
 
 _Row = tuple[str, int, int, str, int, str | None, bytes]
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """The records `start <= position < stop` that one session of a lineage contributes."""
+    """The records `start <= position < stop` that one session of a lineage contributes to a log."""
 
     session_id: str
     start: int
@@ -25,15 +25,15 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class Tail(Struct, frozen=True, kw_only=True):
-    """The last record of a log and how many messages the log has up to it; -1 and 0 for none."""
+    """The last record of a log and the number of messages up to it; -1 and 0 for an empty log."""
 
     position: int = -1
     messages: int = 0
 
 
 def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Iterator[Span]:
-    """The spans that make up a session's log before `stop`, newest first, climbing only as far as it is asked;
-    none for an unknown session."""
+    """Yields the spans that make up a session's log before `stop`, newest first. It climbs the lineage only as far
+    as the caller iterates, and yields nothing for an unknown session."""
     current: str | None = session_id
     while current is not None and stop > 0:
         row = connection.execute(
@@ -49,7 +49,7 @@ def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END)
 
 
 def read_records(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """Records with `start <= position < stop`, inherited ones included."""
+    """Returns records with `start <= position < stop`, inherited ones included."""
     spans: list[Span] = []
     for span in lineage(connection, session_id, stop):
         spans.append(span)
@@ -59,7 +59,7 @@ def read_records(connection: sqlite3.Connection, session_id: str, start: int, st
 
 
 def read_messages(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """The records that appended the messages with `start <= index < stop`."""
+    """Returns the records that appended the messages with `start <= index < stop`."""
     return _read_by_index(
         connection,
         session_id,
@@ -70,7 +70,7 @@ def read_messages(connection: sqlite3.Connection, session_id: str, start: int, s
 
 
 def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record, ...]:
-    """The records that edited the context or took an edit back."""
+    """Returns the records that edited the context or reverted an edit."""
     return _read_by_index(
         connection,
         session_id,
@@ -81,7 +81,7 @@ def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record,
 
 
 def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Tail:
-    """The last record before `stop`."""
+    """Returns the last record before `stop`."""
     for span in lineage(connection, session_id, stop):
         row = connection.execute(
             "SELECT position, messages FROM records WHERE session_id = ? AND position < ? "
@@ -94,13 +94,14 @@ def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_EN
 
 
 def find_message(connection: sqlite3.Connection, session_id: str, message_id: str) -> Record | None:
-    """The record that appended a message, the session's own or an inherited one; the last if there are several."""
+    """Returns the record that appended a message, the session's own or an inherited one; the last if there are
+    several."""
     row = _find_by_id(connection, session_id, message_id, "position, timestamp, payload")
     return None if row is None else _record(*row)
 
 
 def find_index(connection: sqlite3.Connection, session_id: str, message_id: str) -> int | None:
-    """The message's number among those appended, from 0."""
+    """Returns the message's index among the appended messages, from 0."""
     row = _find_by_id(connection, session_id, message_id, "messages")
     return None if row is None else row[0] - 1
 
@@ -108,7 +109,7 @@ def find_index(connection: sqlite3.Connection, session_id: str, message_id: str)
 def _find_by_id(connection: sqlite3.Connection, session_id: str, message_id: str, columns: str) -> Any:
     for span in lineage(connection, session_id):
         row = connection.execute(
-            # Left to itself SQLite walks the log backwards, for the order.
+            # Without the hint SQLite walks the log backwards, because of the order.
             f"SELECT {columns} FROM records INDEXED BY message_ids "
             "WHERE session_id = ? AND message_id = ? AND position < ? ORDER BY position DESC LIMIT 1",
             (span.session_id, storable(message_id), span.stop),
@@ -119,7 +120,7 @@ def _find_by_id(connection: sqlite3.Connection, session_id: str, message_id: str
 
 
 def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, records: Sequence[Record]) -> None:
-    """Writes records behind `tail`. Raises `ConcurrentAppend` if they do not start right there."""
+    """Writes records after `tail`. Raises `ConcurrentAppend` if they do not start right there."""
     check_positions(session_id, tail.position + 1, records)
     connection.executemany(
         "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
@@ -129,7 +130,7 @@ def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, 
 
 
 def check_positions(session_id: str, expected: int, records: Sequence[Record]) -> None:
-    """Raises `ConcurrentAppend` if the first is not at `expected`, `InvalidRequest` if there are gaps after it."""
+    """Raises `ConcurrentAppend` if the first record is not at `expected`, `InvalidRequest` if positions have gaps."""
     positions = [record.position for record in records]
     if positions and positions[0] != expected:
         raise ConcurrentAppend(
@@ -142,7 +143,8 @@ def check_positions(session_id: str, expected: int, records: Sequence[Record]) -
 def _read_by_index(
     connection: sqlite3.Connection, session_id: str, condition: str, values: tuple[int, ...]
 ) -> tuple[Record, ...]:
-    """Records of the whole lineage that an index finds; the first two values are the span's session and its stop."""
+    """Returns records of the whole lineage that an index finds. The first two values of the query are the span's
+    session and its stop."""
     spans = reversed(list(lineage(connection, session_id)))
     rows = (
         row

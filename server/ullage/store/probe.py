@@ -1,8 +1,8 @@
-"""Looks at a store's file before SQLite opens it for writing, so that a file that is not ours stays untouched.
+"""Checks a store's file before SQLite opens it for writing, so that a file of another program stays untouched.
 
-A read-only connection to a file in WAL mode would leave `-wal` and `-shm` files behind. So a file at rest is judged
-by the 100 bytes of its header (https://www.sqlite.org/fileformat2.html#the_database_header); only when a `-wal` file
-is there already, and may hold a newer header, SQLite is asked.
+A read-only connection to a file in WAL mode would leave `-wal` and `-shm` files. So a file without a `-wal` file is
+judged by the 100 bytes of its header (https://www.sqlite.org/fileformat2.html#the_database_header). If a `-wal` file
+exists, it may hold a newer header, and SQLite is asked.
 """
 
 import sqlite3
@@ -29,7 +29,8 @@ class _Stamp(Struct, frozen=True, kw_only=True):
 
 
 def check_file(path: Path) -> None:
-    """Raises `StoreTooNew` for a newer Ullage's store, `StoreUnavailable` for what is no store; changes nothing."""
+    """Raises `StoreTooNew` for the store of a newer Ullage and `StoreUnavailable` for a file that is not a store.
+    Changes nothing."""
     if path.is_dir():
         raise unavailable(path, "is a folder: name a file in it")
     if not path.exists() or path.stat().st_size == 0:

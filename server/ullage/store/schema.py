@@ -1,11 +1,11 @@
-"""The tables of a session store and how they came to be, version by version.
+"""The tables of a session store, and their changes version by version.
 
-`PRAGMA user_version` is the number of migrations a file has seen. A migration that was released never changes.
+`PRAGMA user_version` is the number of migrations that a file has seen. A migration that was released never changes.
 """
 
 import sqlite3
 
-# "ullg": tells a session store from any other SQLite file.
+# "ullg": distinguishes a session store from any other SQLite file.
 APPLICATION_ID = 0x756C6C67
 
 # `records.messages` counts the messages up to and including the record, inherited ones too, so that a session's
@@ -48,8 +48,8 @@ _V1 = (
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
-# A row of `message_text` is a chunk of a message, see `search_index.py`. The older index held a message a row, and is
-# filled again from the log by the next search.
+# A row of `message_text` is a chunk of a message, see `search_index.py`. The older index held one message per row; the
+# next search fills the new one from the log.
 _V2 = (
     "DROP TABLE message_text",
     "CREATE VIRTUAL TABLE message_text USING fts5 (names, words, tokenize = 'porter unicode61 remove_diacritics 2')",
@@ -61,7 +61,8 @@ VERSION = len(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
-    """Runs the migrations the file has not seen. The caller holds a write transaction, so it is all or none."""
+    """Runs the migrations that the file has not seen. The caller holds a write transaction, so all of them run or
+    none."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version >= len(migrations):
         return

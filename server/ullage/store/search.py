@@ -1,4 +1,4 @@
-"""Finds messages by words: candidates from the full-text index, ranked by message."""
+"""Finds messages by words: takes candidates from the full-text index and ranks them by message."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -12,18 +12,20 @@ from ullage.store.search_query import Query
 from ullage.store.search_snippet import found_in, make_snippet
 from ullage.store.search_text import chunks, message_text
 
-# A whole name counts twice what a word does; its words count on their own as well.
+# A whole name counts twice as much as a word; its words count on their own as well.
 _RANK = "bm25(2.0, 1.0)"
-# What a message that holds all words of a query gains over one that holds none, as a share of its score: BM25 alone
-# lets one rare word outweigh all others, which short queries do not mean. On long questions any value up to 2 does as
+# The gain of a message that holds all words of a query over one that holds none, as a share of its score. With BM25
+# alone one rare word outweighs all others, which short queries do not mean. On long questions any value up to 2 does as
 # well (`./scripts/bench search`, the dev half: MRR 0.80 among all conversations, 0.94 to 0.95 within one).
 _ALL_WORDS = 1.0
-# Messages that are looked at closely: several for each that is given, for the second look may turn their order.
+# Messages that are scored closely: several for each hit that is returned, because the second score may change their
+# order.
 _MIN_CANDIDATES, _CANDIDATES_PER_HIT = 40, 3
-# Rows that are looked at: all chunks of a huge message may match.
+# Rows that are scored: all chunks of a huge message may match.
 _MAX_ROWS = 2_000
 
-# Who shows a record of a session: the session itself if it is listed, else a listed fork that inherits the record.
+# The session in which a record is shown: its own session if that is listed, else a listed fork that inherits the
+# record.
 _HOLDER = """
     WITH RECURSIVE heirs (session_id, deleted) AS (
         SELECT session_id, deleted FROM sessions WHERE session_id = :owner
@@ -37,7 +39,8 @@ Holder = Callable[[str, int], str | None]
 
 
 class _Scope(Struct, frozen=True, kw_only=True):
-    """What is searched: a condition on rows, as SQL with its values, and who shows a record that fulfils it."""
+    """The scope of a search: an SQL condition on rows with its values, and the session in which a matching record is
+    shown."""
 
     condition: str
     values: tuple[str | int, ...]
@@ -45,7 +48,7 @@ class _Scope(Struct, frozen=True, kw_only=True):
 
 
 class _Candidate(Struct, kw_only=True):
-    """A message of which chunks match; `session_id` is the session it is shown in."""
+    """A message with matching chunks; `session_id` is the session in which it is shown."""
 
     record_id: int
     session_id: str
@@ -54,14 +57,14 @@ class _Candidate(Struct, kw_only=True):
     found: frozenset[str] = frozenset()
 
     def score(self, query: Query) -> float:
-        """The best chunk's BM25, raised by the share of the query's words that the message holds."""
+        """Returns the best chunk's BM25, raised by the share of the query's words that the message holds."""
         return self.best * (1 + _ALL_WORDS * len(self.found) / len(query.stems))
 
 
 def search_messages(
     connection: sqlite3.Connection, query: Query, session_id: str | None, limit: int
 ) -> tuple[SearchHit, ...]:
-    """Messages that hold any of the query, best first, in one session or in all, each message once.
+    """Returns messages that hold any word of the query, best first, in one session or in all, each message once.
 
     Rows are scored by BM25 (https://www.sqlite.org/fts5.html#the_bm25_function).
     """
@@ -96,7 +99,7 @@ def _find_candidates(connection: sqlite3.Connection, query: Query, scope: _Scope
 
 
 def _matches(connection: sqlite3.Connection, query: Query, scope: _Scope) -> Iterator[tuple[int, float, str]]:
-    """Rows that match, as id, score and words, best first."""
+    """Yields matching rows as id, score and words, best first."""
     return connection.execute(
         "SELECT rowid, -rank, words FROM message_text "
         f"WHERE message_text MATCH ? AND rank MATCH ? AND {scope.condition} ORDER BY rank",
@@ -120,7 +123,8 @@ def _everything(connection: sqlite3.Connection) -> _Scope:
 
 
 def _one_session(connection: sqlite3.Connection, session_id: str) -> _Scope:
-    """The rows between the first and the last that may belong to the session's lineage, without those of others."""
+    """Returns the rows between the first and the last that may belong to the session's lineage, without those of
+    other sessions."""
     stops = {span.session_id: span.stop for span in lineage(connection, session_id)}
     ids = [
         record_id

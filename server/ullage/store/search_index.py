@@ -1,4 +1,4 @@
-"""The full-text index: rows of chunks, filled when a search comes, so that appending costs nothing for it."""
+"""The full-text index. A search fills it, so that appending costs nothing for it."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ from ullage.store.log import lineage
 from ullage.store.search_text import chunks, message_text
 from ullage.store.search_words import columns
 
-# Bytes of messages that one step takes in: words are made of them in some tens of milliseconds, outside of the
-# transaction, and written in a few, so that nobody who appends waits long.
+# Bytes of messages that one step indexes. Making words of them takes some tens of milliseconds, outside of the
+# transaction; writing takes a few, so that no append waits long.
 STEP_BYTES = 200_000
-# A row is a chunk of a record: its id is the record's, moved up by so many bits, plus the chunk's number.
+# A row is a chunk of a record. Its id is the record's id, shifted left by this many bits, plus the chunk's number.
 CHUNK_BITS = 20
 _MESSAGE = event_name(MessageAppended)
 
@@ -24,7 +24,7 @@ _Row = tuple[int, str, str]
 
 
 class _Pending(Struct, frozen=True):
-    """A session whose records behind `position`, `left` of them, are not indexed."""
+    """A session with `left` records after `position` that are not indexed."""
 
     session_id: str
     position: int
@@ -32,15 +32,15 @@ class _Pending(Struct, frozen=True):
 
 
 class _Step(Struct, frozen=True):
-    """Rows that take a session's index up to and including `position`."""
+    """Rows that bring a session's index up to and including `position`."""
 
     position: int
     rows: Sequence[_Row]
 
 
 def index_some(connection: sqlite3.Connection, session_id: str | None) -> int:
-    """Indexes a little of what a search of the session, or of all, will look at. Returns how many records are left,
-    0 once the index is complete."""
+    """Indexes a part of what a search of the session, or of all sessions, will use. Returns how many records are
+    left; 0 once the index is complete."""
     with transaction(connection, "DEFERRED"):
         pending = _pending(connection, session_id)
         step = _read_step(connection, pending[0]) if pending else None
@@ -52,7 +52,7 @@ def index_some(connection: sqlite3.Connection, session_id: str | None) -> int:
 
 
 def drop_texts(connection: sqlite3.Connection, record_ids: Sequence[int]) -> None:
-    """Takes records out of the index."""
+    """Removes records from the index."""
     connection.executemany(
         "DELETE FROM message_text WHERE rowid >= ? AND rowid < ?",
         ((record_id << CHUNK_BITS, (record_id + 1) << CHUNK_BITS) for record_id in record_ids),
@@ -60,14 +60,15 @@ def drop_texts(connection: sqlite3.Connection, record_ids: Sequence[int]) -> Non
 
 
 def read_message(payload: bytes) -> Message:
-    """The message of a record that appended one."""
+    """Returns the message of a record that appended one."""
     event = decode_event(payload)
     assert isinstance(event, MessageAppended)
     return event.message
 
 
 def _pending(connection: sqlite3.Connection, session_id: str | None) -> list[_Pending]:
-    """Sessions with records that are not indexed; an inherited record is indexed where it lies."""
+    """Returns sessions with records that are not indexed. An inherited record is indexed in the session that it was
+    written in."""
     rows = connection.execute(
         "SELECT session_id, seen, last FROM ("
         "    SELECT session_id, max(indexed_position, coalesce(fork_position, -1)) seen,"
@@ -108,7 +109,7 @@ def _rows(record_id: int, message: Message) -> Iterator[_Row]:
 
 def _write_step(connection: sqlite3.Connection, pending: _Pending, step: _Step) -> None:
     taken = connection.execute(
-        # Another process may have done the same step meanwhile, or deleted the session.
+        # Another process may have done the same step in the meantime, or deleted the session.
         "UPDATE sessions SET indexed_position = ? "
         "WHERE session_id = ? AND max(indexed_position, coalesce(fork_position, -1)) = ?",
         (step.position, pending.session_id, pending.position),

@@ -1,4 +1,4 @@
-"""What a person's or a model's question means to the index."""
+"""Translates a user's or a model's question into a query of the index."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,9 +9,9 @@ from ullage.model.errors import InvalidRequest
 from ullage.store.codec import storable
 from ullage.store.search_words import Name, places, stem
 
-# More words than this make a search slow and no better.
+# More words make a search slow and no better.
 MAX_WORDS = 40
-# Words that questions are made of and answers seldom: left out as long as others remain.
+# Words that are frequent in questions and rare in answers. They are left out as long as other words remain.
 _ASKING_WORDS = """
     a about after again all also am an and any are as at be been before being but by can could did do does doing
     done earlier else find for from get give had has have he her him his how i if in into is it its just like me
@@ -24,8 +24,8 @@ _ASKING = frozenset(_ASKING_WORDS.split())
 
 
 class Query(Struct, frozen=True):
-    """An FTS5 `expression` of which any term may match, and what it looks for: the `stems` of words, and `wholes` of
-    names."""
+    """An FTS5 `expression` of which any term may match, and what it searches for: the `stems` of words and the
+    `wholes` of names."""
 
     expression: str
     stems: frozenset[str]
@@ -33,8 +33,9 @@ class Query(Struct, frozen=True):
 
 
 def read_query(text: str) -> Query:
-    """Nothing in a query is syntax. Words, whole names, and what stands side by side as a phrase: a row that holds more
-    of them, or rarer ones, scores higher by BM25. Raises `InvalidRequest` for a query without a word."""
+    """Reads a query; nothing in it is syntax. It searches for words, whole names, and neighbouring words as phrases.
+    BM25 scores a row higher the more of them, and the rarer ones, it holds. Raises `InvalidRequest` for a query
+    without a word."""
     names = [place.name for place in places(storable(text)) if place.name.parts]
     if not names:
         raise InvalidRequest(f"nothing to search for in {text!r}: give at least one word")
@@ -52,7 +53,7 @@ def _is_asking(name: Name) -> bool:
 
 
 def _terms(names: Sequence[Name], parts: Sequence[str]) -> Iterator[str]:
-    """Terms as FTS5 strings, which hold no quotes (https://www.sqlite.org/fts5.html#fts5_strings)."""
+    """Yields terms as FTS5 strings, which hold no quotes (https://www.sqlite.org/fts5.html#fts5_strings)."""
     for part in parts:
         yield f'words : "{part}"'
     for name in names:

@@ -1,4 +1,4 @@
-"""The part of a text that shows best why it was found."""
+"""The part of a text that best shows why it was found."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from ullage.store.search_words import places, stem
 # About three lines of a terminal.
 _CHARS = 240
 _LEAD = 40
-# A whole name tells more than any word.
+# A whole name is worth more than any word.
 _WHOLE_WEIGHT = 3
 
 
 class _Mark(Struct, frozen=True):
-    """A token that matches: what of the query it holds, and where it stands."""
+    """A matching token: the parts of the query that it holds, and its position."""
 
     found: frozenset[str]
     weight: int
@@ -24,12 +24,13 @@ class _Mark(Struct, frozen=True):
 
 
 def found_in(text: str, query: Query) -> frozenset[str]:
-    """Which of the query's stems a text of plain words holds."""
+    """Returns which of the query's stems a text of plain words holds."""
     return query.stems.intersection(map(stem, text.split()))
 
 
 def make_snippet(text: str, query: Query) -> str:
-    """The stretch that holds most of the query, with what matches in `**`; the beginning if nothing is seen to."""
+    """Returns the passage that holds most of the query, with the matches in `**`, or the beginning if no match is
+    found."""
     marks = _marks(text, query)
     if not marks:
         return _cut(text, 0, _CHARS, ())
@@ -56,7 +57,7 @@ def _window(marks: Sequence[_Mark], first: int) -> list[_Mark]:
 
 
 def _weight(window: Sequence[_Mark]) -> int:
-    """What the window's marks say together, repetitions once."""
+    """Returns the weight of the window's marks, counting repetitions once."""
     return sum({mark.found: mark.weight for mark in window}.values())
 
 

@@ -1,4 +1,4 @@
-"""What of a message can be found by words, in chunks small enough that a needle weighs something."""
+"""The searchable text of a message, in chunks small enough that a single line has weight."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -6,26 +6,26 @@ from typing import Any, cast
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message
 
-# Characters of one block that are indexed, half from its head and half from its tail: all of what a tool usually gives,
-# while a pasted log of megabytes neither doubles the store nor stalls a search that has to index it.
+# Characters of one block that are indexed, half from its head and half from its tail. This covers everything that a
+# tool usually returns, while a pasted log of megabytes neither doubles the store nor stalls the search that indexes it.
 BLOCK_CHARS = 524_288
-# Characters of a chunk: BM25 weighs a word by the share it has of its row, and of a row this long a few lines are
-# still a share that counts.
+# Characters of a chunk. BM25 weighs a word by its share of the row, and in a row of this length a few lines still have
+# a share that counts.
 CHUNK_CHARS = 2_000
 
 
 def message_text(message: Message) -> str:
-    """Text, tool inputs, tool results and resources of a message, each block up to `BLOCK_CHARS`."""
+    """Returns text, tool inputs, tool results and resources of a message, each block up to `BLOCK_CHARS`."""
     return "\n".join(text for block in message.content if (text := _bounded(_block_text(block))))
 
 
 def chunks(text: str) -> Iterator[tuple[int, int]]:
-    """Where the chunks of a text start and stop: whole lines as far as they fit, one chunk for a short text."""
+    """Yields where the chunks of a text start and stop: whole lines as far as they fit, one chunk for a short text."""
     start = 0
     while start < len(text):
         stop = start + CHUNK_CHARS
         if stop < len(text):
-            # A chunk is at least half full, however the lines fall.
+            # A chunk is at least half full, however long the lines are.
             line = text.rfind("\n", start + CHUNK_CHARS // 2, stop)
             stop = line + 1 if line >= 0 else stop
         yield start, min(stop, len(text))
@@ -54,7 +54,7 @@ def _block_text(block: Block) -> str:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """The values in a tool's input. Its keys repeat with every call and would drown what differs."""
+    """Yields the values in a tool's input. Its keys repeat with every call and would outweigh the values."""
     if isinstance(value, dict):
         yield from _leaves([*cast("dict[str, Any]", value).values()])
     elif isinstance(value, list):

@@ -1,8 +1,8 @@
-"""How text becomes words of the index: names as they stand, and the words they are made of.
+"""Splits text into the words of the index: whole names, and the words that names consist of.
 
 A name is what a programmer would select by a double click or a little more: `parseConfig`, `max_tokens`, `dry-run`,
-`a.b.c`, `src/app/main.py`. Its path segments and dotted members are names too. The index holds names in one column and
-plain words in another, so that a whole name can weigh more than its words, and a name's words find it as well.
+`a.b.c`, `src/app/main.py`. Its path segments and dotted members are names, too. The index holds names in one column and
+plain words in another, so that a whole name can weigh more than its words, and its words find the name as well.
 """
 
 import re
@@ -16,28 +16,28 @@ _SEGMENT = re.compile(r"[/\\]")
 _MEMBER = re.compile(r"[.@]|::")
 _PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{6,}")
-# Chinese, Japanese and Korean stand without spaces: each character is a word, neighbours are a phrase.
+# Chinese, Japanese and Korean are written without spaces: each character is a word, and neighbours are a phrase.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-# "HTTPServer" is http server, "sha256" is sha 256; letters beyond ASCII count as small ones.
+# "HTTPServer" is http server, "sha256" is sha 256; letters beyond ASCII count as lower case.
 _PART = re.compile(rf"[{_CJK}]|[A-Z]+(?![^\W\d_A-Z{_CJK}])|[A-Z]?[^\W\d_A-Z{_CJK}]+|[A-Z]+|\d+")
 # FTS5's tokenizer cuts at punctuation but not at private-use characters
-# (https://www.sqlite.org/fts5.html#unicode61_tokenizer), so these stand for what joins a name.
+# (https://www.sqlite.org/fts5.html#unicode61_tokenizer), so these replace the characters that join a name.
 _JOINTS = str.maketrans({joint: chr(0xE000 + number) for number, joint in enumerate("_./\\:@-")})
-# Ends a name, so that the stemmer finds no ending to take off: `run_test` is not `run_tests`.
+# Ends a name, so that the stemmer removes no ending from it: `run_test` is not `run_tests`.
 _END = "\ue0ff"
-# Longer ones are data (base64, minified code), of which nobody remembers a part.
+# Longer names are data (base64, minified code), of which nobody searches for a part.
 _MAX_NAME = 200
 
 
 class Name(Struct, frozen=True):
-    """A token of a text: `wholes` as the index has them, itself first, none for a plain word; and its words."""
+    """A token of a text: its `wholes` as the index has them, itself first and none for a plain word; and its words."""
 
     wholes: tuple[str, ...]
     parts: tuple[str, ...]
 
 
 class Place(Struct, frozen=True):
-    """A token and where it stands in the text."""
+    """A token and its position in the text."""
 
     name: Name
     start: int
@@ -45,13 +45,13 @@ class Place(Struct, frozen=True):
 
 
 def places(text: str) -> Iterator[Place]:
-    """The tokens of a text in their order."""
+    """Yields the tokens of a text in order."""
     for match in _TOKEN.finditer(text):
         yield Place(read_name(match[0]), match.start(), match.end())
 
 
 def columns(text: str) -> tuple[str, str]:
-    """A text as the index keeps it: its names, and its words."""
+    """Returns the two columns of the index for a text: its names, and its words."""
     found = [read_name(token) for token in _TOKEN.findall(text)]
     return (
         " ".join(whole for name in found for whole in name.wholes),
@@ -61,7 +61,7 @@ def columns(text: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=65_536)
 def read_name(token: str) -> Name:
-    """One token."""
+    """Returns the names and words of one token."""
     if _PLAIN.fullmatch(token):
         return Name((), (token.lower(),))
     if len(token) > _MAX_NAME:
@@ -75,8 +75,8 @@ def read_name(token: str) -> Name:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word without its commonest English endings: near enough to what the index' stemmer does to see which of a
-    text's words a query means."""
+    """Returns a word without its most common English endings. This is close enough to the index' stemmer to see
+    which of a text's words a query means."""
     for ending in ("ings", "ing", "ied", "ies", "ed", "es", "s", "e", "y"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

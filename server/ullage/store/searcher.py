@@ -1,4 +1,4 @@
-"""Searching from any thread: a connection of its own, so that the store's owner never waits for a search."""
+"""Searches from any thread on a connection of its own, so that the store's owner never waits for a search."""
 
 import sqlite3
 from collections.abc import Generator
@@ -16,7 +16,7 @@ from ullage.store.sessions import require_session
 
 
 class Searcher:
-    """The searching part of a `SessionStore`. Calls wait for each other, none of them long."""
+    """The searching part of a `SessionStore`. Calls wait for each other; each is short."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,7 +39,7 @@ class Searcher:
             return index_some(connection, session_id)
 
     def close(self) -> None:
-        """Lets go of the file, once the call that is running has ended."""
+        """Closes the file once the running call has ended."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

@@ -1,4 +1,4 @@
-"""The table of sessions: who exists, what the list shows, who descends from whom, and what may go."""
+"""The table of sessions: which exist, what the list shows of them, their ancestry, and which records may be dropped."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _INFO = """
 
 
 class _Origin(Struct, frozen=True, kw_only=True):
-    """What a new log builds on: the end of what it inherits, and the facts there."""
+    """The basis of a new log: the end of the part it inherits, and the facts at that point."""
 
     tail: Tail = Tail()
     facts: SessionFacts = SessionFacts()
@@ -35,7 +35,7 @@ class _Origin(Struct, frozen=True, kw_only=True):
 
 
 def insert_session(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
-    """A new session with its first records. Raises `Conflict` if the id is taken, by a deleted session too."""
+    """Inserts a new session with its first records. Raises `Conflict` if the id is taken, by a deleted session, too."""
     if connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (session_id,)).fetchone():
         raise Conflict(f"session {session_id} exists already: choose another id")
     origin = _find_origin(connection, records[0])
@@ -49,7 +49,7 @@ def insert_session(connection: sqlite3.Connection, session_id: str, records: Seq
 
 
 def append_records(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
-    """Adds records, and their facts to the session's row."""
+    """Adds records to the log, and their facts to the session's row."""
     facts = require_session(connection, session_id)
     insert_records(connection, session_id, find_tail(connection, session_id), records)
     folded = fold_facts(facts, (record.event for record in records))
@@ -60,7 +60,7 @@ def append_records(connection: sqlite3.Connection, session_id: str, records: Seq
 
 
 def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:
-    """The session's facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
+    """Returns the session's facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
     row = connection.execute(
         "SELECT title, cwd, model FROM sessions WHERE session_id = ? AND NOT deleted", (session_id,)
     ).fetchone()
@@ -70,12 +70,12 @@ def require_session(connection: sqlite3.Connection, session_id: str) -> SessionF
 
 
 def not_found(session_id: str) -> SessionNotFound:
-    """The error for an id that leads nowhere."""
+    """Returns the error for an unknown id."""
     return SessionNotFound(f"no session {session_id}: list the sessions to see which there are")
 
 
 def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
-    """One session as listed."""
+    """Returns one session as listed."""
     row = connection.execute(f"{_INFO} AND s.session_id = ?", (session_id,)).fetchone()
     if row is None:
         raise not_found(session_id)
@@ -83,7 +83,7 @@ def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
 
 
 def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
-    """Sessions, last changed first."""
+    """Returns sessions, last changed first."""
     where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
     rows = connection.execute(
         f"{_INFO} {where} ORDER BY last.timestamp DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
@@ -92,7 +92,8 @@ def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, o
 
 
 def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
-    """Takes the session off the list and drops all that no fork needs, here and in deleted ancestors."""
+    """Removes the session from the list and drops all records that no fork needs, its own and those of deleted
+    ancestors."""
     require_session(connection, session_id)
     connection.execute("UPDATE sessions SET deleted = 1 WHERE session_id = ?", (session_id,))
     connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
@@ -113,7 +114,7 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
 
 
 def _drop_records(connection: sqlite3.Connection, session_id: str, needed: int) -> None:
-    """Drops the records after position `needed`, and their text."""
+    """Drops the records after position `needed`, and their text in the index."""
     span = (session_id, needed)
     rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)
     drop_texts(connection, [record_id for (record_id,) in rows])

@@ -17,9 +17,11 @@ from ullage.store.searcher import Searcher
 
 
 def open_store(path: Path | None = None) -> "SqliteStore":
-    """The store at `path`, by default in the user's data folder; made, with its folders, if it is not there.
+    """Opens the store at `path`, by default in the user's data folder. Makes the file and its folders if they are
+    missing.
 
-    Raises `StoreTooNew` if a newer Ullage wrote it, `StoreUnavailable` if it cannot be used; touches neither.
+    Raises `StoreTooNew` if a newer Ullage wrote it and `StoreUnavailable` if it cannot be used; neither file is
+    changed.
     """
     path = path or default_path()
     with reporting(path):
@@ -27,11 +29,11 @@ def open_store(path: Path | None = None) -> "SqliteStore":
 
 
 class SqliteStore:
-    """A `SessionStore` for one thread, but for `search` and `index_some`, which any thread may call; any number of
+    """A `SessionStore` for one thread, except `search` and `index_some`, which any thread may call. Any number of
     processes may have the same file open.
 
-    An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing,
-    from the last one backwards; the file stays whole.
+    An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing, from
+    the last one backwards; the file stays intact.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -47,11 +49,11 @@ class SqliteStore:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self._path
 
     def close(self) -> None:
-        """Lets go of the file. The store cannot be used after."""
+        """Closes the file. The store cannot be used afterwards."""
         with reporting(self._path):
             self._searcher.close()
             self._connection.close()

@@ -1,1 +1,2 @@
-"""Counting tokens and knowing how full a context is. `registry.get_counter` counts, `tracker.ContextTracker` knows."""
+"""Counts tokens and tracks how full a context is. `registry.get_counter` gives a counter, `tracker.ContextTracker`
+tracks."""

@@ -1,4 +1,4 @@
-"""The counter that needs no vocabulary: words, bounded by the number of bytes."""
+"""The counter that needs no vocabulary: it counts words, with a lower bound by bytes."""
 
 from math import ceil
 
@@ -7,16 +7,16 @@ from ullage.tokens.message import MessageCounter
 
 # OpenAI's rule of thumb for English: 100 tokens are about 75 words.
 TOKENS_PER_WORD = 1.3
-# Words say nothing of code, CJK or text without spaces. Byte-level BPE needs a token for about this many bytes of code
-# and tool output, so a text never counts for fewer.
+# Words are a poor measure of code, CJK or text without spaces. Byte-level BPE needs one token for about this many bytes
+# of code and tool output, so no text counts for fewer.
 BYTES_PER_TOKEN = 4.0
-# Mean error against o200k over 3,189 messages of recorded agent conversations, where words alone are off by 45 %
-# (`scripts/bench accuracy`); one message in twenty is off by more than 35 %.
+# Mean error against o200k over 3,189 messages of recorded agent conversations; counting words alone is off by 45 %
+# (`scripts/bench accuracy`). One message in twenty is off by more than 35 %.
 ERROR_SHARE = 0.14
 
 
 class ApproximateCounter(MessageCounter):
-    """Counts `tokens_per_word` a word, and never less than a token for each `BYTES_PER_TOKEN` bytes."""
+    """Counts `tokens_per_word` tokens per word, and at least one token per `BYTES_PER_TOKEN` bytes."""
 
     def __init__(self, family: Family = UNKNOWN, tokens_per_word: float = TOKENS_PER_WORD) -> None:
         super().__init__(family)
@@ -33,6 +33,6 @@ class ApproximateCounter(MessageCounter):
         return ERROR_SHARE
 
     def count(self, text: str) -> int:
-        """Tokens of bare text, about."""
+        """Returns the approximate number of tokens in a text."""
         words = len(text.split()) * self._tokens_per_word
         return ceil(max(words, len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN))

@@ -1,4 +1,4 @@
-"""What a token counter is. Implementations: `tiktoken_counter`, `approximate`; `registry` chooses one."""
+"""The interface of a token counter. Implementations: `tiktoken_counter`, `approximate`; `registry` chooses one."""
 
 from collections.abc import Container, Sequence
 from typing import Protocol
@@ -8,11 +8,11 @@ from ullage.model.usage import Breakdown
 
 
 class TokenCounter(Protocol):
-    """Counts tokens for one model. Counting is pure: equal input, equal answer."""
+    """Counts tokens for one model. Counting is pure: equal input gives an equal count."""
 
     @property
     def name(self) -> str:
-        """What is counted with, for people: `o200k_base`, `approximate`."""
+        """The name of the method, as shown to users: `o200k_base`, `approximate`."""
         ...
 
     @property
@@ -21,22 +21,23 @@ class TokenCounter(Protocol):
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of bare text. Takes any `str`, lone surrogates included; never raises."""
+        """Returns the tokens of a text. Takes any `str`, lone surrogates included; never raises."""
         ...
 
     def count_message(self, message: Message) -> int:
-        """Tokens one message adds to a prompt, its overhead included. For a marker: what the model is sent."""
+        """Returns the tokens that one message adds to a prompt, framing included. A marker counts as the text that
+        the model is sent for it."""
         ...
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        """The sum of `count_message`."""
+        """Returns the sum of `count_message` over the messages."""
         ...
 
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
-        """Tokens the definitions of offered tools add to a prompt."""
+        """Returns the tokens that the definitions of offered tools add to a prompt."""
         ...
 
     def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
-        """`count_message` by kind; its `total` equals `count_message`. Results of the tool uses with the ids
+        """Returns `count_message` by kind; its `total` equals `count_message`. Results of the tool uses with the ids
         `memory_uses` count as memory."""
         ...

@@ -1,7 +1,8 @@
-"""Families of models that count alike: which encoding, how far off it is, and what a message costs beside its text.
+"""Families of models whose tokens are counted the same way: their encoding, its error, and the cost of a message beyond
+its text.
 
-Sources: OpenAI's cookbook and tiktoken's model table for OpenAI; for the others ratios measured with their public
-tokenizers on code, prose, tool output and CJK text, and, for Claude, derived from Anthropic's published counts.
+Sources: OpenAI's cookbook and tiktoken's model table for OpenAI. For the others, ratios measured with their public
+tokenizers on code, prose, tool output and CJK text; for Claude, ratios derived from Anthropic's published counts.
 """
 
 import re
@@ -14,7 +15,7 @@ from ullage.tokens.kinds import KindRatios
 
 
 class ImageRule(StrEnum):
-    """Which formula of `images` gives a picture's tokens."""
+    """The formula in `images` that gives a picture's tokens."""
 
     OPENAI_TILES = "openai_tiles"
     OPENAI_TILES_MINI = "openai_tiles_mini"
@@ -29,10 +30,11 @@ class ImageRule(StrEnum):
 
 
 class Family(Struct, frozen=True, kw_only=True):
-    """How one family counts. Tokens; `error_share` is the mean error of a single text, 0.0 where counts are exact.
+    """How one family counts. Sizes are tokens; `error_share` is the mean error of a single text, 0.0 where counts are
+    exact.
 
-    `per_message` and `per_tool_call` are what the provider's framing adds to the text; `tool_prompt` what offering
-    any tool at all adds. `escaped_input` says whether a call's input is JSON to the model or bare parameters.
+    `per_message` and `per_tool_call` are the tokens of the provider's framing; `tool_prompt` is added once if any tool
+    is offered. `escaped_input` says whether the model sees a tool use's input as JSON or as bare parameters.
     """
 
     name: str
@@ -49,15 +51,15 @@ class Family(Struct, frozen=True, kw_only=True):
     images: ImageRule = ImageRule.OPENAI_TILES
 
     def counted_with(self, encoding: str) -> "Family":
-        """The family counted with another encoding, taken as its own."""
+        """Returns the family with another encoding, which is taken to be the model's own."""
         return replace(self, encoding=encoding, ratios=KindRatios(), error_share=0.0)
 
 
 _OPENAI_PATCHES = Family(name="gpt-5.2", images=ImageRule.OPENAI_PATCHES)
-# Text of a tokenizer nobody published: the mean ratio of those that are, with their spread as error.
+# For a tokenizer that nobody published: the mean ratio of the published ones, with their spread as error.
 UNKNOWN = Family(name="unknown", ratios=KindRatios(1.08, 1.08, 1.12, 1.1, 1.05), error_share=0.12)
-# Framing of a call (60) and its result (25) in Claude's prompt: what fits the growth between consecutive recorded
-# requests of Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish it.
+# The framing of a call (60) and of its result (25) in Claude's prompt are fitted to the growth between consecutive
+# recorded requests of Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish them.
 _CLAUDE = Family(
     name="claude",
     ratios=KindRatios(prose=1.22, code=1.18, output=1.15, cjk=1.36, listing=1.15),
@@ -91,7 +93,7 @@ def _open(name: str, error_share: float, ratios: KindRatios) -> Family:
     return Family(name=name, ratios=ratios, error_share=error_share)
 
 
-# First match wins; matched against the bare, lower-case name (see `model_names.bare_name`).
+# Matched in this order against the bare, lower-case name (see `model_names.bare_name`); the first match counts.
 _FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"gpt-3\.5|gpt-4(-turbo|-32k|-\d{4}.*)?$|text-embedding", Family(name="gpt-4", encoding="cl100k_base")),
     (r"gpt-4o-mini", Family(name="gpt-4o-mini", images=ImageRule.OPENAI_TILES_MINI)),
@@ -120,5 +122,5 @@ _COMPILED = tuple((re.compile(pattern), family) for pattern, family in _FAMILIES
 
 
 def family_of(bare_name: str) -> Family:
-    """The family of a model by its bare name; `UNKNOWN` when nothing is known of its tokenizer."""
+    """Returns the family of a model by its bare name, or `UNKNOWN` if nothing is known of its tokenizer."""
     return next((family for pattern, family in _COMPILED if pattern.match(bare_name)), UNKNOWN)

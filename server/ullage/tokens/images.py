@@ -10,7 +10,7 @@ from ullage.model.blocks import ImageBlock
 from ullage.tokens.families import ImageRule
 from ullage.tokens.image_size import size_of
 
-# Of a picture whose size nobody says (a URL, an unknown format): a screenshot's order of magnitude.
+# Assumed for a picture whose size is not given (a URL, an unknown format): the order of magnitude of a screenshot.
 ASSUMED_SIZE = (1024, 1024)
 
 # base and per tile of the tile models
@@ -28,7 +28,7 @@ _GEMINI_3 = 1_100
 
 
 def count_image(image: ImageBlock, rule: ImageRule) -> int:
-    """Tokens of one picture under a rule."""
+    """Returns the tokens of one picture by a rule."""
     width, height = size_of(image) or ASSUMED_SIZE
     if rule in _TILES:
         return _count_tiles(width, height, *_TILES[rule])
@@ -62,5 +62,5 @@ def _count_gemini_tiles(width: int, height: int) -> int:
 
 
 def _grid(width: float, height: float, cell: int) -> int:
-    # Rounded first: 1024 x 0.75 must not become a hair more than 768 and a cell too many.
+    # Rounded first, so that 1024 x 0.75 does not become a hair more than 768 and one cell too many.
     return ceil(round(width, 6) / cell) * ceil(round(height, 6) / cell)

@@ -1,12 +1,12 @@
-"""Kinds of text that tokenizers differ on, told apart by the shares of their bytes."""
+"""Kinds of text for which tokenizers differ, recognised by the shares of their bytes."""
 
 from enum import IntEnum
 from typing import NamedTuple
 
 
 class TextKind(IntEnum):
-    """What a piece of text mostly is; `OUTPUT` is logs, JSON, numbered code: signs and digits;
-    `LISTING` is `ls -l`."""
+    """The main kind of a piece of text. `OUTPUT` is logs, JSON and numbered code, with many signs and digits;
+    `LISTING` is the output of `ls -l`."""
 
     PROSE = 0
     CODE = 1
@@ -16,7 +16,7 @@ class TextKind(IntEnum):
 
 
 class KindRatios(NamedTuple):
-    """Tokens of some tokenizer per token of the local encoding, by kind."""
+    """A tokenizer's tokens per token of the local encoding, by kind of text."""
 
     prose: float = 1.0
     code: float = 1.0
@@ -26,7 +26,7 @@ class KindRatios(NamedTuple):
 
     @property
     def typical(self) -> float:
-        """The mean over the kinds an agent's context is made of."""
+        """The mean over the kinds that an agent's context consists of."""
         return (self.prose + self.code + self.output) / 3
 
 
@@ -37,10 +37,10 @@ _CJK_LEAD = bytes(range(0xE3, 0xEE))
 
 
 def kind_of(piece: bytes) -> TextKind:
-    """The kind of a piece of UTF-8 text.
+    """Returns the kind of a piece of UTF-8 text.
 
-    Thresholds: signs and digits make 13-18 % of Python files (the middle half), English prose has 6-9 %; output has
-    more than 6 % digits, a listing as many dashes (its permissions), CJK text a tenth of lead bytes.
+    Thresholds: signs and digits make 13-18 % of Python files (the middle half) and 6-9 % of English prose. Output has
+    more than 6 % digits, a listing as many dashes (its permissions), and a tenth of CJK text's bytes are lead bytes.
     """
     if not piece:
         return TextKind.PROSE

@@ -1,4 +1,5 @@
-"""What messages and tool definitions cost beyond bare text. Counters differ in `count`; this is the same for all."""
+"""The cost of messages and tool definitions beyond their bare text. Counters differ in `count` only; this part is
+the same for all."""
 
 import re
 from abc import ABC, abstractmethod
@@ -30,25 +31,25 @@ _CHARACTERS_PER_REDACTED_TOKEN = 6
 
 
 class MessageCounter(ABC):
-    """Counts messages block by block, given a way to count text. `family` says what framing costs."""
+    """Counts messages block by block with a given way to count text. `family` holds the cost of framing."""
 
     def __init__(self, family: Family) -> None:
         self.family = family
 
     @abstractmethod
     def count(self, text: str) -> int:
-        """Tokens of bare text."""
+        """Returns the tokens of a text."""
 
     def count_message(self, message: Message) -> int:
-        """Tokens one message adds to a prompt."""
+        """Returns the tokens that one message adds to a prompt."""
         return self.break_down(message).total
 
     def count_messages(self, messages: Sequence[Message]) -> int:
-        """The sum of `count_message`."""
+        """Returns the sum of `count_message` over the messages."""
         return sum(map(self.count_message, messages))
 
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
-        """Tokens the definitions of offered tools add to a prompt."""
+        """Returns the tokens that the definitions of offered tools add to a prompt."""
         if not tools:
             return 0
         if self.family.tools_as_typescript:
@@ -56,14 +57,14 @@ class MessageCounter(ABC):
         return self.count(render_json(tools)) + self.family.tool_prompt + self.family.per_tool * len(tools)
 
     def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
-        """A message's tokens by kind, results of the tool uses `memory_uses` among the memory. Framing counts with the
-        messages, or with the system prompt."""
+        """Returns a message's tokens by kind. Results of the tool uses `memory_uses` count as memory. Framing counts
+        with the messages, or with the system prompt."""
         if message.role is Role.SYSTEM and message.compaction is None:
             return Breakdown(system_prompt=self.family.per_message + sum(map(self._count_block, message.content)))
         tokens = {"messages": 0, "memory": 0, "tool_results": 0, "summary": 0}
         for block in message.content:
             tokens[_kind(block, memory_uses)] += self._count_block(block)
-        # A provider frames each tool result by itself; a message of nothing else has no frame of its own.
+        # A provider frames each tool result by itself, so a message with nothing else has no frame of its own.
         if not message.content or any(not isinstance(block, ToolResultBlock) for block in message.content):
             tokens["messages"] += self.family.per_message
         return Breakdown(**tokens)
@@ -78,7 +79,7 @@ class MessageCounter(ABC):
             case ThinkingBlock():
                 return self.count(block.thinking) + ceil(len(block.redacted or "") / _CHARACTERS_PER_REDACTED_TOKEN)
             case CompactionBlock():
-                # What is sent depends on who is asked.
+                # The provider that made the sealed compaction is sent it, every other provider is sent the text.
                 return max(self.count(render_marker(block)), block.sealed.tokens if block.sealed else 0)
             case _:
                 return self._count_part(block)

@@ -1,8 +1,10 @@
-"""The names one model goes by: providers, routers and regions put prefixes before it, dates and versions behind it."""
+"""The names that one model goes by: providers, routers and regions put prefixes before it, dates and versions after
+it."""
 
 import re
 
-# `us.anthropic.`, `us-anthropic-`, `eu.meta.`: Bedrock's regions and vendors, with dots or made fit for a file name.
+# `us.anthropic.`, `us-anthropic-`, `eu.meta.`: Bedrock's regions and vendors, with dots or with dashes as in a file
+# name.
 _REGION = re.compile(
     r"(?:(?:us|eu|apac|jp|au|global)[.-])?(?:anthropic|meta|amazon|mistral|cohere|deepseek|qwen)[.](?=\D)"
 )
@@ -15,7 +17,7 @@ _VARIANT = re.compile(r"\[[^\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|ex
 
 
 def without_provider(model: str) -> str:
-    """The lower-case name without routers, providers, regions and deployment versions; a date stays."""
+    """Returns the lower-case name without routers, providers, regions and deployment versions. A date stays."""
     name = _VARIANT.sub("", model.strip().lower().rsplit("/", 1)[-1])
     if name.startswith("ft:"):
         # OpenAI's fine-tuned models: `ft:BASE:organisation:suffix:id`
@@ -25,10 +27,10 @@ def without_provider(model: str) -> str:
 
 
 def without_date(name: str) -> str:
-    """The name without a trailing date (`-20250929`, `-2024-08-06`) or `-latest`."""
+    """Returns the name without a trailing date (`-20250929`, `-2024-08-06`) or `-latest`."""
     return _DATE.sub("", name)
 
 
 def bare_name(model: str) -> str:
-    """The name by which a family is found."""
+    """Returns the name by which a model's family is found."""
     return without_date(without_provider(model))

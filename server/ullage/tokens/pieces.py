@@ -1,8 +1,8 @@
-"""Cutting text where a tokenizer never joins tokens, so that the pieces' counts sum to the count of the whole.
+r"""Cuts text where a tokenizer never joins tokens, so that the counts of the pieces sum to the count of the whole.
 
-Byte-level BPE first splits text by a pattern; the patterns of cl100k and o200k (and of llama3, qwen3, glm4, kimi,
-deepseek, mistral_v3, gemma) never match across a newline that is followed by neither whitespace nor `/` (o200k lets
-punctuation take following `\\r`, `\\n` and `/` with it).
+Byte-level BPE first splits text by a pattern. The patterns of cl100k and o200k (and of llama3, qwen3, glm4, kimi,
+deepseek, mistral_v3, gemma) never match across a newline that is followed by neither whitespace nor `/` (in o200k,
+punctuation may take following `\r`, `\n` and `/` with it).
 """
 
 import re
@@ -14,21 +14,22 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-# Hashing and cutting cost little next to counting 1-4 kB; smaller pieces would make the cache larger than it is worth.
+# Hashing and cutting cost little compared with counting 1-4 kB; smaller pieces would make the cache larger than it is
+# worth.
 TARGET = 2_000
-# tiktoken's pattern gives up (a Rust panic) on about a million spaces, and one word of a megabyte takes seconds.
+# tiktoken's pattern fails (a Rust panic) on about a million spaces, and one word of a megabyte takes seconds.
 LONGEST = 32_000
-# About 140 bytes an entry: 9 MB for 130 MB of text, several times the largest sessions seen.
+# About 140 bytes per entry: 9 MB for 130 MB of text, several times the largest sessions seen.
 CACHE_ENTRIES = 65_536
 
 _SAFE_CUT = re.compile(r"\n(?=[^\s/])")
 
 
 def cut(text: str) -> Iterator[str]:
-    """Pieces that concatenate to `text`, each at most `LONGEST` characters (128 kB as UTF-8).
+    """Yields pieces that concatenate to `text`, each at most `LONGEST` characters (128 kB as UTF-8).
 
-    Cuts are exact but in a stretch of `LONGEST` characters without a safe newline, which is cut hard: a token more or
-    less per cut. Appending to a text leaves all but its last piece as they were.
+    The cuts don't change the count, except where `LONGEST` characters hold no safe newline: there a cut may change it
+    by one token. Appending to a text leaves all pieces but the last unchanged.
     """
     start = 0
     while len(text) - start > TARGET:
@@ -41,12 +42,13 @@ def cut(text: str) -> Iterator[str]:
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD: no tokenizer's UTF-8 can hold them."""
+    """Returns the text with lone surrogates replaced by U+FFFD, because no tokenizer's UTF-8 can hold them."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class PieceCache(Generic[T]):
-    """What is known about pieces, found by content; the least recently used go first. In memory only."""
+    """A cache of values for pieces, by the hash of their content. It drops the least recently used value when full,
+    and is in memory only."""
 
     def __init__(self, entries: int = CACHE_ENTRIES) -> None:
         self._entries = entries
@@ -57,12 +59,12 @@ class PieceCache(Generic[T]):
         return len(self._known)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all values."""
         with self._lock:
             self._known.clear()
 
     def get(self, key: bytes) -> T | None:
-        """What was put under the key, unless it had to go."""
+        """Returns the value of a key, or None if there is none (any more)."""
         with self._lock:
             value = self._known.get(key)
             if value is not None:
@@ -70,7 +72,7 @@ class PieceCache(Generic[T]):
             return value
 
     def put(self, key: bytes, value: T) -> None:
-        """Keeps a value, in place of the least recently used one when full."""
+        """Stores a value, in place of the least recently used one when the cache is full."""
         with self._lock:
             self._known[key] = value
             if len(self._known) > self._entries:
@@ -78,5 +80,5 @@ class PieceCache(Generic[T]):
 
 
 def key_of(piece: bytes) -> bytes:
-    """A piece's name in the cache: a hash, 16 bytes, so that the cache holds no text."""
+    """Returns a piece's key in the cache: a hash of 16 bytes, so that the cache holds no text."""
     return blake2b(piece, digest_size=16).digest()

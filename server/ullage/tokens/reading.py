@@ -1,4 +1,4 @@
-"""What a tracker says of a context."""
+"""The figures that a tracker gives for a context."""
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -7,10 +7,10 @@ from ullage.model.usage import Breakdown, UsageSource
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """How full a context is and how that is known. `breakdown.total` is `used`.
+    """How full a context is, and how that is known. `breakdown.total` equals `used`.
 
-    `pending_messages` came after the last report, which was at `reported_at` (Unix milliseconds). `error_share` is the
-    expected error as a share of `used`.
+    `pending_messages` were appended after the last report, which was made at `reported_at` (Unix milliseconds).
+    `error_share` is the expected error as a share of `used`.
     """
 
     used: int
@@ -22,9 +22,10 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
-    """The parts of `counted` as the model's tokens, summing to `used`; what they leave is `overhead`.
+    """Converts the parts of `counted` to the model's tokens, so that they sum to `used`; the rest of `used` becomes
+    `overhead`.
 
-    Where the parts come to more than `used` they share it in proportion.
+    If the parts exceed `used`, they share it in proportion.
     """
     fitting = min(ratio, used / counted.total) if counted.total else 0.0
     parts = {name: int(tokens * fitting) for name, tokens in asdict(counted).items()}

@@ -1,4 +1,4 @@
-"""Which counter serves a model: exact where its encoding is public, else scaled, approximate as the last resort."""
+"""Chooses the counter for a model: exact if its encoding is public, else scaled, and approximate as the last resort."""
 
 import logging
 from collections.abc import Callable
@@ -16,8 +16,8 @@ MakeCounter = Callable[[Family], TokenCounter]
 
 
 class CounterRegistry:
-    """Makes one counter per family and encoding. `make_exact` is tried first; when it fails, one warning is logged and
-    counts are approximate."""
+    """Makes one counter per family and encoding. If `make_exact` fails, one warning is logged and counts are
+    approximate."""
 
     def __init__(self, make_exact: MakeCounter = TiktokenCounter) -> None:
         self._make_exact = make_exact
@@ -25,7 +25,7 @@ class CounterRegistry:
         self._warned = False
 
     def get_counter(self, model: str, encoding: str | None = None) -> TokenCounter:
-        """The counter for a model's name as providers spell it; `encoding` (`cl100k_base`, `o200k_base`,
+        """Returns the counter for a model's name as any provider spells it. `encoding` (`cl100k_base`, `o200k_base`,
         `approximate`) overrides the family's own and is taken as exact."""
         family = family_of(bare_name(model))
         key = (family.name, encoding or "")
@@ -52,5 +52,5 @@ _registry = CounterRegistry()
 
 
 def get_counter(model: str, encoding: str | None = None) -> TokenCounter:
-    """The process's counter for a model, as `CounterRegistry.get_counter` finds it."""
+    """Returns the counter that this process uses for a model; see `CounterRegistry.get_counter`."""
     return _registry.get_counter(model, encoding)

@@ -1,4 +1,4 @@
-"""The exact counter for OpenAI's encodings, and the base for estimating tokenizers that are not public."""
+"""The exact counter for OpenAI's encodings, and the base of estimates for tokenizers that are not public."""
 
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
 
 
 class PieceCount(NamedTuple):
-    """What the cache knows of a piece."""
+    """The cached facts about a piece."""
 
     tokens: int
     kind: TextKind
 
 
-# One cache for all counters: keys include the encoding.
+# One cache for all counters: the keys include the encoding.
 _cache: PieceCache[PieceCount] = PieceCache()
 
 
 def forget_pieces() -> None:
-    """Empties the cache, as at the start of a process: for measuring."""
+    """Empties the cache, so that a measurement starts like a new process."""
     _cache.clear()
 
 
 class TiktokenCounter(MessageCounter):
-    """Counts with a packed vocabulary; exact for OpenAI's text, scaled by kind of text for other families.
+    """Counts with a packed vocabulary. Counts are exact for OpenAI's models, and scaled by kind of text for other
+    families.
 
-    Raises `OSError`, `lzma.LZMAError` or `ImportError` when the vocabulary cannot be loaded. Text longer than 32,000
-    characters without a safe newline is cut hard there: a token more or less per cut.
+    Raises `OSError`, `lzma.LZMAError` or `ImportError` when the vocabulary cannot be loaded. Text with more than 32,000
+    characters and no safe newline is cut, which may change the count by one token per cut.
     """
 
     def __init__(self, family: Family) -> None:
@@ -43,17 +44,17 @@ class TiktokenCounter(MessageCounter):
 
     @property
     def name(self) -> str:
-        """The encoding, and the typical ratio it is scaled by: `o200k_base`, `o200k_base×1.18`."""
+        """The encoding and the typical ratio by which it is scaled: `o200k_base`, `o200k_base×1.18`."""
         ratios = self.family.ratios
         return self._encoding.name if ratios == KindRatios() else f"{self._encoding.name}×{ratios.typical:.2f}"
 
     @property
     def error_share(self) -> float:
-        """The family's: 0.0 where this is the model's own encoding."""
+        """The family's mean error; 0.0 if the encoding is the model's own."""
         return self.family.error_share
 
     def count(self, text: str) -> int:
-        """Tokens of bare text. Spellings of special tokens count as the text they are."""
+        """Returns the tokens of a text. Special tokens written out in the text count as ordinary text."""
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -72,11 +73,12 @@ class TiktokenCounter(MessageCounter):
 
 
 def count_piece(encoding: "Encoding", piece: str) -> int:
-    """Tokens of one piece; where tiktoken panics, the most it can be: one token a byte."""
+    """Returns the tokens of one piece. If tiktoken panics, returns the upper bound: one token per byte."""
     try:
         return len(encoding.encode_ordinary(piece))
     except BaseException as error:
-        # PyO3's PanicException cannot be imported and is no Exception; pieces are too short for the panics known.
+        # PyO3's PanicException cannot be imported and is not an Exception. The known panics need longer pieces than
+        # ours.
         if type(error).__name__ != "PanicException":
             raise
         return len(piece.encode())

@@ -1,4 +1,4 @@
-"""The text a model sees of tools: their definitions and its calls of them."""
+"""The text by which a model sees tools: their definitions and its own tool uses."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -8,14 +8,14 @@ import msgspec
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.message import ToolDefinition
 
-# What stands around the rendered definitions in OpenAI's prompt (source: gpt-tokenizer, litellm).
+# Tokens around the rendered definitions in OpenAI's prompt (source: gpt-tokenizer, litellm).
 TYPESCRIPT_OVERHEAD = 9
 
 _TYPES = {"integer": "number", "number": "number", "boolean": "boolean", "null": "null", "string": "string"}
 
 
 def render_typescript(tools: Sequence[ToolDefinition]) -> str:
-    """Definitions as OpenAI's models see them: a TypeScript namespace."""
+    """Renders definitions as OpenAI's models see them: a TypeScript namespace."""
     lines = ["namespace functions {", ""]
     for tool in tools:
         if tool.description:
@@ -29,14 +29,15 @@ def render_typescript(tools: Sequence[ToolDefinition]) -> str:
 
 
 def render_json(tools: Sequence[ToolDefinition]) -> str:
-    """Definitions as JSON, one a line, as most other models see them."""
+    """Renders definitions as most other models see them: JSON, one per line."""
     return "\n".join(
         to_json({"name": tool.name, "description": tool.description, "parameters": tool.input_schema}) for tool in tools
     )
 
 
 def render_input(block: ToolUseBlock, *, escaped: bool) -> str:
-    """A call's input: one JSON object (`escaped`), or names and bare values, where a newline is one."""
+    """Renders the input of a tool use: as one JSON object (`escaped`), or as names and bare values with real
+    newlines."""
     if escaped:
         return to_json(block.input)
     return "\n".join(
@@ -45,7 +46,7 @@ def render_input(block: ToolUseBlock, *, escaped: bool) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Compact JSON. What JSON cannot hold (a lone surrogate) is written as Python does."""
+    """Returns compact JSON. Values that JSON cannot hold (a lone surrogate) are written as Python writes them."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, TypeError, RecursionError):

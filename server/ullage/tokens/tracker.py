@@ -1,4 +1,4 @@
-"""The ledger of a context: the last reported usage, and the calibrated count of what came after it."""
+"""Tracks the size of a context: the last reported usage plus the calibrated count of everything appended after it."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -11,14 +11,14 @@ from ullage.model.usage import Breakdown, Usage, UsageSource
 from ullage.tokens.calibration import Calibration, Rivals, Step
 from ullage.tokens.reading import Reading, apportion
 
-# Messages a late report may still belong to; older ones are only part of the sums.
+# The number of messages that a late report may still belong to. Older messages are only part of the sums.
 REMEMBERED = 256
 _UNTAUGHT = Calibration()
 
 
 class Counted(Struct, frozen=True, kw_only=True):
-    """A message's place in the sum of local counts: what came `before` it, what is there `after` it. `number` counts
-    the view's messages, `turn` its prompt turns."""
+    """A message's place in the sum of local counts: the sum `before` it and the sum `after` it. `number` counts the
+    view's messages, `turn` its prompt turns."""
 
     message_id: str
     turn: int
@@ -28,7 +28,7 @@ class Counted(Struct, frozen=True, kw_only=True):
 
 
 class Anchor(Struct, frozen=True, kw_only=True):
-    """The last report, and the message it belongs to; `reasoning` as in `Step`."""
+    """The last report and the message that it belongs to; `reasoning` as in `Step`."""
 
     usage: Usage
     answer: Counted
@@ -37,10 +37,10 @@ class Anchor(Struct, frozen=True, kw_only=True):
 
 
 class TrackerState(Struct, frozen=True, kw_only=True):
-    """All a tracker knows. `own` is what this context's reports alone have taught. `parts` and `tools` are local counts
-    of the view; `smallest` is the report with the smallest counted prompt, as (reported, counted): what it has too much
-    is hidden from the session. `turn` counts prompt turns; `answered` says that the last message is the assistant's, so
-    that the next prompt begins one."""
+    """The whole state of a tracker. `own` is what this context's reports alone have taught. `parts` and `tools` are
+    local counts of the view. `smallest` is the report with the smallest counted prompt, as (reported, counted); its
+    surplus is the part hidden from the session. `turn` counts prompt turns. `answered` is set if the last message is
+    the assistant's, so that the next prompt begins a turn."""
 
     calibration: Calibration = Calibration()
     own: Calibration = Calibration()
@@ -56,11 +56,11 @@ class TrackerState(Struct, frozen=True, kw_only=True):
 
 
 class ContextTracker:
-    """Follows one context. Every method but `edited` costs the same however long the session is.
+    """Tracks one context. Every method but `edited` costs the same however long the session is.
 
-    `calibration` is what is known about the model, `prior` what was to be believed of it before any report. What a
-    client adds to its prompts unseen is the context's own: it is learned from the prior on, so that a context that is
-    built again from its log knows the same.
+    `calibration` is what is known about the model, `prior` what was assumed before any report. The unseen text that a
+    client adds to its prompts belongs to this context: it is learned starting from the prior, so that a context rebuilt
+    from its log has the same knowledge.
     """
 
     def __init__(self, calibration: Calibration = _UNTAUGHT, prior: Calibration = _UNTAUGHT) -> None:
@@ -78,7 +78,7 @@ class ContextTracker:
 
     @classmethod
     def restore(cls, state: TrackerState) -> "ContextTracker":
-        """The tracker whose `state` that was."""
+        """Returns a tracker with a saved `state`."""
         tracker = cls(state.calibration, state.own)
         tracker._parts, tracker._tools, tracker._messages = state.parts, state.tools, state.messages
         tracker._turn, tracker._answered = state.turn, state.answered
@@ -88,7 +88,7 @@ class ContextTracker:
 
     @property
     def state(self) -> TrackerState:
-        """Everything, as a value that `restore` takes."""
+        """The whole state, as a value for `restore`."""
         return TrackerState(
             calibration=self._calibration,
             own=self._own,
@@ -104,11 +104,11 @@ class ContextTracker:
         )
 
     def append(self, message_id: str, role: Role, parts: Breakdown) -> None:
-        """One more message at the end of the view, with its local count."""
+        """Adds a message at the end of the view, with its local count."""
         before = self._counted
         self._parts += parts
         self._messages += 1
-        # Results alone, also those of the memory tool, have no frame: they begin no turn.
+        # A message with tool results only, those of the memory tool included, has no frame and begins no turn.
         if role is Role.USER and self._answered and parts.messages and not parts.tool_results:
             self._turn += 1
         self._answered = role is Role.ASSISTANT
@@ -119,14 +119,14 @@ class ContextTracker:
             del self._recent[next(iter(self._recent))]
 
     def declare_tools(self, tokens: int) -> None:
-        """The local count of the tools offered from here on."""
+        """Sets the local count of the tools offered from here on."""
         self._tools = tokens
 
     def report(self, usage: Usage, message_id: str, at: int) -> None:
-        """The provider's account of the request that `message_id` answers; `at` in Unix milliseconds.
+        """Takes the provider's report of the request that `message_id` answers; `at` is Unix milliseconds.
 
-        A second report of one answer replaces the first. A report of an answer from before the last edit or the
-        last report counts for the totals alone.
+        A second report of one answer replaces the first. A report of an answer from before the last edit or before the
+        last report only counts in the totals.
         """
         if self._anchor and self._anchor.answer.message_id == message_id:
             self._totals = self._totals - self._anchor.usage + usage
@@ -147,13 +147,14 @@ class ContextTracker:
         self._forget_before(answer)
 
     def take_count(self, prompt: int, at: int) -> None:
-        """The provider's own count of the whole view as a prompt: known like a report, though nothing was sent yet."""
+        """Takes the provider's own count of the whole view as a prompt. It is as good as a report, although nothing
+        was sent."""
         end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
         self._anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
         self._smallest = prompt, self._counted
 
     def edited(self, counts: Iterable[tuple[str, Role, Breakdown]]) -> None:
-        """The whole view as it is after an edit. The last report no longer speaks of it."""
+        """Takes the whole view after an edit. The last report does not cover it any more."""
         self._anchor = None
         self._recent.clear()
         self._messages = 0
@@ -163,12 +164,12 @@ class ContextTracker:
             self._parts += parts
 
     def spend(self, usage: Usage) -> None:
-        """A report that speaks of no message here, as of a summary: it counts for the totals alone."""
+        """Takes a report that belongs to no message, such as a summary's. It only counts in the totals."""
         self._totals += usage
 
     def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
-        """Goes on with another model: what was reported before is another tokenizer's. The hidden part is taken to be
-        as large as it was."""
+        """Continues with another model. Earlier reports are in another tokenizer's tokens; the hidden part is
+        assumed to be as large as it was."""
         hidden = self.overhead
         self._calibration, self._own = calibration, prior
         self._anchor = None
@@ -177,12 +178,12 @@ class ContextTracker:
             self._smallest = hidden + self.scale(counted), counted
 
     def trust(self, calibration: Calibration) -> None:
-        """Goes on with what is known by now, which the reports taken in have taught already."""
+        """Continues with a calibration that has already learned from the reports taken so far."""
         self._calibration = _with_reminders(calibration, self._own)
 
     @property
     def calibration(self) -> Calibration:
-        """What is known about the model now, this session's hidden part included, its client's reminders left out."""
+        """What is known about the model now, with this session's hidden part and without its client's reminders."""
         hidden = self.overhead if self._hides_prompt and self._smallest else self._calibration.hidden
         return replace(self._calibration, hidden=hidden, reminders=Rivals(), reminder=0.0)
 
@@ -193,7 +194,7 @@ class ContextTracker:
 
     @property
     def overhead(self) -> int:
-        """Tokens of a prompt that the session does not show, as far as known."""
+        """Tokens of a prompt that the session does not contain, as far as known."""
         if self._smallest:
             reported, counted = self._smallest
             return max(0, reported - self.scale(counted))
@@ -223,7 +224,7 @@ class ContextTracker:
         )
 
     def scale(self, tokens: int) -> int:
-        """A local count as the model's tokens."""
+        """Converts a local count to the model's tokens."""
         return round(self._calibration.scale(tokens))
 
     @property
@@ -239,14 +240,15 @@ class ContextTracker:
         self._calibration = _with_reminders(self._calibration.learn(step, grown), self._own)
 
     def _forget_before(self, answer: Counted) -> None:
-        """Drops messages up to and including the answer: no report will speak of them any more."""
+        """Removes the messages up to and including the answer: no later report can belong to them."""
         first = next(iter(self._recent.values()))
         for message_id in list(islice(self._recent, answer.number - first.number + 1)):
             del self._recent[message_id]
 
 
 def _step(anchor: Anchor, counted: int, turn: int) -> Step:
-    """What came between a report and the point where `counted` tokens and `turn` prompt turns are in the view."""
+    """Returns what was added between a report and the point where the view holds `counted` tokens and `turn` prompt
+    turns."""
     return Step(
         output=anchor.usage.output_tokens,
         answer=anchor.answer.after - anchor.answer.before,

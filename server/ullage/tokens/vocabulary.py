@@ -1,7 +1,7 @@
-"""The packed vocabularies, unpacked into tiktoken encodings: no network, no cache folder, no environment.
+"""Unpacks the packed vocabularies into tiktoken encodings, without network, cache folder or environment variables.
 
-`scripts/pack_vocab.py` makes the files. Packed form, xz-compressed: the number of tokens as 4 bytes little-endian,
-one length byte per token, then the bytes of all tokens in rank order.
+`scripts/pack_vocab.py` makes the files. Packed form, xz-compressed: the number of tokens as 4 bytes little-endian, one
+length byte per token, then the bytes of all tokens in rank order.
 """
 
 import lzma
@@ -20,7 +20,8 @@ DATA = Path(__file__).with_name("data")
 
 
 class VocabularySpec(Struct, frozen=True, kw_only=True):
-    """What tiktoken needs beside the tokens; `sha256` is of the published file (`base64(token) rank` lines)."""
+    """What tiktoken needs in addition to the tokens. `sha256` is that of the published file (`base64(token) rank`
+    lines)."""
 
     pattern: str
     special_tokens: dict[str, int]
@@ -65,7 +66,7 @@ _loading = Lock()
 
 
 def pack(tokens: Sequence[bytes]) -> bytes:
-    """Tokens in rank order, in packed form (before compression)."""
+    """Returns tokens in rank order in packed form, before compression."""
     return len(tokens).to_bytes(4, "little") + bytes(map(len, tokens)) + b"".join(tokens)
 
 
@@ -77,14 +78,15 @@ def unpack(packed: bytes) -> list[bytes]:
 
 
 def read_tokens(name: str) -> list[bytes]:
-    """The tokens of an encoding in rank order. Raises `OSError` or `lzma.LZMAError` when its file is unusable."""
+    """Returns the tokens of an encoding in rank order. Raises `OSError` or `lzma.LZMAError` when its file is
+    unusable."""
     return unpack(lzma.decompress((DATA / f"{name}.xz").read_bytes()))
 
 
 def load_encoding(name: str) -> "Encoding":
-    """The encoding `name`, a key of `SPECS`, built once per process.
+    """Returns the encoding `name`, a key of `SPECS`, built once per process.
 
-    Raises as `read_tokens`, and `ImportError` where tiktoken has no build for the platform.
+    Raises the errors of `read_tokens`, and `ImportError` where tiktoken has no build for the platform.
     """
     from tiktoken import Encoding  # noqa: PLC0415  its import costs a good part of a server's start
 
@@ -101,5 +103,5 @@ def load_encoding(name: str) -> "Encoding":
 
 
 def warm_up(name: str = "o200k_base") -> None:
-    """Loads an encoding and compiles its pattern, tens of milliseconds: call it in a thread."""
+    """Loads an encoding and compiles its pattern, which takes tens of milliseconds: call it in a thread."""
     load_encoding(name).encode_ordinary("warm up")

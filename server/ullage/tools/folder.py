@@ -1,4 +1,4 @@
-"""A session's folder, as tools may see it: paths that stay inside it, and what is worth walking through."""
+"""A session's folder as tools may see it: paths that stay inside it, and the files worth walking through."""
 
 import os
 from collections.abc import Iterator
@@ -6,14 +6,15 @@ from pathlib import Path
 
 from ullage.model.errors import InvalidRequest
 
-# Folders of other programs' making: their thousands of files say nothing about the project.
+# Folders that other programs make: their thousands of files say nothing about the project.
 SKIPPED = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache"}
 )
 
 
 def resolve_inside(cwd: str, path: str) -> Path:
-    """The file or folder a path means, links followed. Raises `InvalidRequest` if it is not inside `cwd`."""
+    """Returns the file or folder that a path names, with links followed. Raises `InvalidRequest` if it is not inside
+    `cwd`."""
     if not cwd or not Path(cwd).is_dir():
         raise InvalidRequest("this session has no folder, so there are no files to look at")
     if "\0" in path:
@@ -29,7 +30,7 @@ def resolve_inside(cwd: str, path: str) -> Path:
 
 
 def walk_files(root: Path, cwd: str) -> Iterator[Path]:
-    """The files under a folder in the order of their names; links out of `cwd` are not followed."""
+    """Yields the files under a folder in the order of their names. Links that lead out of `cwd` are not followed."""
     inside = Path(cwd).resolve()
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)

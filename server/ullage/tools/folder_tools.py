@@ -1,4 +1,4 @@
-"""The tools on the session's folder: they read, list and search, and change nothing."""
+"""The tools on the session's folder. They read, list and search, and change nothing."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,12 +17,13 @@ from ullage.tools.read_file import ReadFileInput, find_file, read_text, show_lin
 from ullage.tools.search_text import SearchTextInput, search_text
 from ullage.tools.tool import Call, Tool
 
-# A session and a file's whole path: its text in the person's editor, None where there is none.
+# Takes a session id and a file's whole path; gives the file's text in the user's editor, or None if it isn't open
+# there.
 OpenText = Callable[[str, str], Awaitable[str | None]]
 
 
 class _Look(Struct, frozen=True, kw_only=True):
-    """One way of looking: the tool's name and words, and what does it with an input of its type."""
+    """One of the tools: its name, its description, and the function that runs it with an input of its type."""
 
     name: str
     doing: str
@@ -37,7 +38,7 @@ class _Look(Struct, frozen=True, kw_only=True):
             title=f"{self.doing} {as_text(given.get('pattern')) or path}".strip(),
             kind=self.kind,
             locations=(ToolLocation(path=path),) if path else (),
-            # A file may hold what no provider should see.
+            # A file may hold text that no provider should see.
             needs_permission=True,
         )
 
@@ -50,7 +51,7 @@ class _Look(Struct, frozen=True, kw_only=True):
 
 
 def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitable[str]]:
-    """Looking at a folder blocks for as long as the disk takes."""
+    """Runs a look at the folder in a thread, because it blocks for as long as the disk takes."""
 
     async def run(call: Call, given: Any) -> str:
         return await asyncio.to_thread(look, call.cwd, given)
@@ -59,7 +60,7 @@ def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitab
 
 
 def _reading(open_text: OpenText) -> Callable[[Call, ReadFileInput], Awaitable[str]]:
-    """The editor's text, if it has one: what the person sees may not be saved yet."""
+    """Reads the editor's text if the file is open there, because the user may not have saved what they see."""
 
     async def run(call: Call, given: ReadFileInput) -> str:
         path = await asyncio.to_thread(find_file, call.cwd, given.path)
@@ -90,7 +91,7 @@ _LOOKS = (
 
 
 def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
-    """All of them; `open_text` gives a file's text as the person's editor holds it."""
+    """Returns all tools on the folder. `open_text` gives a file's text as the user's editor holds it."""
     read_file = _Look(
         name="read_file",
         kind=ToolKind.READ,
@@ -110,7 +111,7 @@ def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
 
 
 def _schema(given: type[Struct]) -> dict[str, Any]:
-    """The input's JSON Schema, without references, which not every provider follows."""
+    """Returns the input's JSON Schema without references, which not every provider resolves."""
     (schema,), components = msgspec.json.schema_components([given])
     named = components[schema["$ref"].rsplit("/", 1)[-1]]
     return {"type": "object", **{key: named[key] for key in ("properties", "required") if key in named}}

@@ -1,4 +1,4 @@
-"""`list_files`: what is under a folder."""
+"""`list_files`: lists the files under a folder."""
 
 from fnmatch import fnmatch
 from itertools import islice
@@ -13,14 +13,15 @@ _MOST = 500
 
 
 class ListFilesInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`pattern` is a glob on the path from the folder."""
+    """`pattern` is a glob on the path relative to the folder."""
 
     path: str = "."
     pattern: str = "*"
 
 
 def list_files(cwd: str, given: ListFilesInput) -> str:
-    """Paths from the session's folder, one a line. Raises `InvalidRequest` for what is no folder inside it."""
+    """Returns paths relative to the session's folder, one per line. Raises `InvalidRequest` if the path is not a
+    folder inside it."""
     folder = resolve_inside(cwd, given.path)
     if not folder.is_dir():
         raise InvalidRequest(f"{given.path!r} is not a folder")

@@ -1,5 +1,5 @@
-"""The tools on what Ullage keeps itself: the memory, and the conversation's archive. Nobody is asked for permission,
-since they reach nothing else."""
+"""The tools on Ullage's own data: the memory and the conversation's archive. They need no permission, because they
+reach nothing else."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,13 +15,13 @@ from ullage.service.ports.models import ToolAbout, ToolOutcome
 from ullage.service.ports.store import MemoryFiles
 from ullage.tools.tool import Call, Tool
 
-# The memory of a session's folder; of the person, for a session without one.
+# Takes a session's folder; gives the folder's memory, or the user's memory for a session without a folder.
 Memories = Callable[[str], MemoryFiles]
 Recall = Callable[[str, Any], Awaitable[RecallResult]]
 
 
 def memory_tool(memories: Memories) -> Tool:
-    """Notes that outlast the conversation."""
+    """Returns the tool for notes that outlast the conversation."""
 
     async def run(call: Call) -> ToolOutcome:
         answer = await asyncio.to_thread(run_memory, memories(call.cwd), call.input)
@@ -31,7 +31,7 @@ def memory_tool(memories: Memories) -> Tool:
 
 
 def recall_tool(look_up: Recall) -> Tool:
-    """What was said earlier in the conversation."""
+    """Returns the tool that looks up earlier parts of the conversation."""
 
     async def run(call: Call) -> ToolOutcome:
         found = await look_up(call.session_id, call.input)

@@ -1,4 +1,4 @@
-"""`read_file`: the lines of a text file, numbered."""
+"""`read_file`: shows the lines of a text file with their numbers."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from msgspec import Struct
 from ullage.model.errors import InvalidRequest
 from ullage.tools.folder import resolve_inside
 
-# About 25,000 tokens: a model that needs more asks for the lines it needs.
+# About 25,000 tokens; a model that needs more asks for the lines it needs.
 _MOST_CHARS = 100_000
 _MOST_LINES = 2_000
-# A line beyond this is data, not text.
+# A longer line is data, not text.
 _LONGEST_LINE = 2_000
 
 
@@ -23,7 +23,7 @@ class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def find_file(cwd: str, name: str) -> Path:
-    """The file's whole path. Raises `InvalidRequest` for what is no file inside the session's folder."""
+    """Returns the file's whole path. Raises `InvalidRequest` if there is no such file inside the session's folder."""
     path = resolve_inside(cwd, name)
     if not path.is_file():
         raise InvalidRequest(f"{name!r} is not a file; list_files shows what there is")
@@ -31,7 +31,7 @@ def find_file(cwd: str, name: str) -> Path:
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text on disk. Raises `InvalidRequest` for what is no text."""
+    """Returns the text on disk. Raises `InvalidRequest` if the file is not text."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -42,7 +42,7 @@ def read_text(path: Path, name: str) -> str:
 
 
 def show_lines(text: str, given: ReadFileInput) -> str:
-    """The lines asked for, numbered, as many as are reasonable at once."""
+    """Returns the requested lines with their numbers, up to a limit."""
     lines = text.splitlines()
     first = max(1, given.start_line)
     shown = lines[first - 1 : first - 1 + min(max(1, given.line_count), _MOST_LINES)]

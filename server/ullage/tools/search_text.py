@@ -1,4 +1,4 @@
-"""`search_text`: lines of the session's files that match."""
+"""`search_text`: finds matching lines in the session's files."""
 
 import time
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ _MOST = 200
 _LONGEST_LINE = 300
 # Larger files are data.
 _MOST_BYTES = 2_000_000
-# Seconds for one search, and for one line: a pattern can take exponential time.
+# Seconds for one search, and for one line, because a pattern can take exponential time.
 _PATIENCE = 10.0
 _LINE_PATIENCE = 0.5
 
 
 class SearchTextInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`pattern` is a regular expression, `files` a glob on the path from the session's folder."""
+    """`pattern` is a regular expression, `files` a glob on the path relative to the session's folder."""
 
     pattern: str
     path: str = "."
@@ -30,7 +30,8 @@ class SearchTextInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def search_text(cwd: str, given: SearchTextInput) -> str:
-    """Matches as `path:line: text`. Raises `InvalidRequest` for a pattern that is none, or takes too long."""
+    """Returns matches as `path:line: text`. Raises `InvalidRequest` for an invalid pattern, or one that takes too
+    long."""
     pattern = _compile(given.pattern)
     folder = resolve_inside(cwd, given.path)
     root = Path(cwd).resolve()
@@ -67,7 +68,7 @@ def _matches(path: Path, root: Path, pattern: regex.Pattern[str], deadline: floa
 
 def _found(pattern: regex.Pattern[str], line: str) -> bool:
     try:
-        # `concurrent` lets the event loop run meanwhile.
+        # `concurrent` releases the interpreter lock, so that the event loop runs meanwhile.
         return pattern.search(line, concurrent=True, timeout=_LINE_PATIENCE) is not None
     except TimeoutError as error:
         raise InvalidRequest(f"{pattern.pattern!r} takes too long on a line; write a simpler pattern") from error

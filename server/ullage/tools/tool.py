@@ -1,4 +1,4 @@
-"""What one tool is: its definition, what is said of a call, and how a call is made."""
+"""One tool: its definition, the description of a call for the user, and the function that runs a call."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,7 +10,7 @@ from ullage.service.ports.models import ToolAbout, ToolOutcome
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """One call: the session it is made in, that session's folder, and the input as the model wrote it."""
+    """One call: the session that it is made in, that session's folder, and the input as the model wrote it."""
 
     session_id: str
     cwd: str
@@ -18,8 +18,8 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One tool. `about` never fails, whatever the input; `run` raises `UllageError` for what the model can do
-    otherwise."""
+    """One tool. `about` describes a call and never fails, whatever the input. `run` raises `UllageError` if the
+    model can avoid the failure by calling differently."""
 
     definition: ToolDefinition
     about: Callable[[dict[str, Any]], ToolAbout]

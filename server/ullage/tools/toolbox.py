@@ -1,4 +1,4 @@
-"""All tools behind the one port."""
+"""All tools, as the service's toolbox port."""
 
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.errors import UllageError
@@ -11,7 +11,7 @@ from ullage.tools.tool import Call
 
 
 class LocalToolbox:
-    """Finds a call's tool and makes the call."""
+    """Finds the tool of a call and runs the call."""
 
     def __init__(self, memories: Memories, recall: Recall, open_text: OpenText) -> None:
         tools = (*folder_tools(open_text), memory_tool(memories), recall_tool(recall))

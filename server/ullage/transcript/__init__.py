@@ -1,1 +1,2 @@
-"""The log folded into a transcript, projected into what a model is sent, and where it may be cut."""
+"""Folds the log into a transcript, projects the transcript to the view that a model is sent, and says where a view may
+be cut."""

@@ -1,4 +1,4 @@
-"""An answer under construction: the fragments that came so far, as blocks of the message that they will be."""
+"""An answer while it is being streamed: the fragments so far, as content blocks of the message to come."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -24,11 +24,11 @@ from ullage.model.usage import Usage
 
 
 class PartialAnswer:
-    """Takes fragments in; gives what can be kept of them at any time.
+    """Collects fragments and gives at any time the content blocks that can be kept.
 
-    A tool call counts once it is whole. `faults` names the calls whose input could not be read, with the reason;
-    `results` are those of calls that need not be made, by the call's id; `cleared_tool_uses` counts the old ones that
-    the provider itself cleared before the model read the request.
+    A tool call counts once it is complete. `faults` maps the id of a call whose input could not be parsed to the
+    reason. `results` maps the id of a call that need not be run to its recorded result. `cleared_tool_uses` counts the
+    old tool uses that the provider itself cleared before the model read the request.
     """
 
     def __init__(self) -> None:
@@ -43,22 +43,22 @@ class PartialAnswer:
 
     @property
     def content(self) -> tuple[Block, ...]:
-        """The blocks, text that is still being written among them."""
+        """The blocks so far, including text that is still being written."""
         text = "".join(self._text)
         return (*self._done, TextBlock(text=text)) if text.strip() else tuple(self._done)
 
     @property
     def tool_uses(self) -> Iterator[ToolUseBlock]:
-        """The calls in the order they were made."""
+        """The complete tool calls, in order."""
         return (block for block in self._done if isinstance(block, ToolUseBlock))
 
     @property
     def faults(self) -> Mapping[str, str]:
-        """Why a call's input could not be read, by the call's id."""
+        """The calls whose input could not be parsed: the reason by the call's id."""
         return MappingProxyType(self._faults)
 
     def add(self, fragment: Fragment) -> None:
-        """Takes in the next fragment."""
+        """Adds the next fragment."""
         match fragment:
             case TextDelta(text=text):
                 self._end_thinking()

@@ -1,7 +1,7 @@
-"""Cut points: where a sequence of messages may be parted in two.
+"""Cut points: places where a sequence of messages may be split in two.
 
-The legal ones are the intersection of what each provider rule allows; one rule, one file in `rules/`. A rule
-names stretches of cuts it forbids. Cut `i` parts `messages[:i]` from `messages[i:]`; 0 and the length are always legal.
+The legal cuts are the intersection of what each provider rule allows; one rule, one file in `rules/`. A rule names
+ranges of cuts that it forbids. Cut `i` splits `messages[:i]` from `messages[i:]`; 0 and the length are always legal.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ RULES: tuple[Rule, ...] = (tool_pairs.forbidden, thinking.forbidden, alternation
 
 
 def cut_points(messages: Sequence[Message]) -> list[int]:
-    """All legal cuts, ascending, from 0 to `len(messages)`."""
+    """Returns all legal cuts in ascending order, from 0 to `len(messages)`."""
     depth = [0] * (len(messages) + 2)
     for rule in RULES:
         for cuts in rule(messages):
@@ -27,10 +27,12 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
 
 
 def groups(messages: Sequence[Message]) -> list[range]:
-    """The indivisible stretches between neighbouring cut points, in order; together they are all of it."""
+    """Returns the index ranges between neighbouring legal cuts, in order. A range can't be split; together the ranges
+    cover all messages."""
     return [range(start, stop) for start, stop in pairwise(cut_points(messages))]
 
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Indices at which a prompt turn begins: something the user typed, not only tool results."""
+    """Returns the indices at which a prompt turn begins: a message that the user typed, not one with tool results
+    only."""
     return [i for i, message in enumerate(messages) if tool_pairs.is_prompt(message)]

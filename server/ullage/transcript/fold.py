@@ -1,8 +1,8 @@
-"""The fold: a log's records, applied one by one, give the transcript's present state.
+"""The fold: applies a log's records one by one and holds the transcript's present state.
 
-`Transcript` is a sans-I/O state machine. It holds the view and a few facts, never the archived messages, so its
-size is that of the active context. A reverted edit is passed over as if it had never been; since its archived
-messages are no longer at hand, reverting means folding the log again (`service/workspace.py`).
+`Transcript` is a sans-I/O state machine. It holds the view and a few facts, never the archived messages, so its size is
+that of the active context. A reverted edit is skipped as if it had never been made. The state no longer has the
+messages which that edit archived, so an edit is reverted by folding the log again (`service/conversation`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,8 +36,8 @@ from ullage.transcript.view import Item, apply_edit
 
 
 class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the
-    edit it is undone with."""
+    """An edit as listed: its kind, its time, the tokens it saved, and whether it is in force. `partOf` names the edit
+    with which it is undone."""
 
     id: str
     kind: str
@@ -49,8 +49,8 @@ class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A transcript's whole state, to be stored and restored. `relied` are the messages that notices in the view point
-    to."""
+    """The whole state of a transcript, to be stored and restored. `relied` holds the ids of messages that notices in
+    the view point to."""
 
     position: int
     items: tuple[Item, ...]
@@ -70,7 +70,7 @@ class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Transcript:
-    """The state of one session's conversation after the records applied so far."""
+    """One session's conversation after the records applied so far."""
 
     def __init__(self, state: TranscriptState | None = None) -> None:
         state = state or TranscriptState(position=-1, items=())
@@ -94,7 +94,7 @@ class Transcript:
 
     @property
     def state(self) -> TranscriptState:
-        """Everything there is to know, as a value."""
+        """The whole state as a value."""
         return TranscriptState(
             position=self.position,
             items=tuple(self._items),
@@ -115,40 +115,40 @@ class Transcript:
 
     @property
     def items(self) -> Sequence[Item]:
-        """The view with each message's place in the transcript."""
+        """The view, each message with its index in the transcript."""
         return self._items
 
     @property
     def view(self) -> tuple[Message, ...]:
-        """What the model would be sent."""
+        """The messages that the model would be sent."""
         return tuple(item.message for item in self._items)
 
     @property
     def active(self) -> int:
-        """Appended messages that are in the view."""
+        """Number of appended messages that are in the view."""
         return self._active
 
     @property
     def archived(self) -> int:
-        """Appended messages that are in the log only."""
+        """Number of appended messages that are in the log only."""
         return self.messages - self.active
 
     @property
     def compactions(self) -> int:
-        """Compactions in force, superseded ones included."""
+        """Number of compactions in force, including those that a later compaction covers."""
         return sum(edit.kind == "compaction" and not edit.reverted for edit in self.edits)
 
     @property
     def edits_in_force(self) -> tuple[EditInfo, ...]:
-        """Edits that were not reverted, oldest first."""
+        """The edits that were not reverted, oldest first."""
         return tuple(edit for edit in self.edits if not edit.reverted)
 
     def is_reverted(self, edit_id: str) -> bool:
-        """Whether the log takes an edit back further on."""
+        """Returns whether a later record of the log reverts the edit."""
         return edit_id in self._reverted
 
     def apply(self, record: Record) -> None:
-        """Takes one more record in. Records come in order of position, each once."""
+        """Applies one more record. Records must come in order of position, each once."""
         self._apply_event(record.event)
         self.position = record.position
 
@@ -190,7 +190,7 @@ class Transcript:
             case SessionForked():
                 self.parent_id = event.parent_id
                 self.title = event.title or self.title
-                # The agent knows nothing of the fork.
+                # The agent doesn't know the fork.
                 self.agent = None
             case AgentAttached():
                 self.agent = event
@@ -224,7 +224,7 @@ class Transcript:
             self.relied &= {item.message.id for item in self._items}
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
-        """Tells the fold which edits the coming records take back for good."""
+        """Notes which edits the coming records revert in the end."""
         self._reverted |= reverted_ids(records)
 
 
@@ -233,12 +233,12 @@ def _count_active(items: Sequence[Item]) -> int:
 
 
 def edit_kind(edit: Edit) -> str:
-    """The edit's name as stored and listed: `compaction`, `clear_tool_uses`, …"""
+    """Returns the edit's name as stored and listed, for example `clear_tool_uses`."""
     return str(edit.__struct_config__.tag)
 
 
 def fold(records: Sequence[Record], state: TranscriptState | None = None) -> Transcript:
-    """The transcript after all records, from the start or from a state."""
+    """Returns the transcript after all records, folded from the start or from `state`."""
     transcript = Transcript(state)
     transcript.expect_reverts(records)
     for record in records:
@@ -247,7 +247,7 @@ def fold(records: Sequence[Record], state: TranscriptState | None = None) -> Tra
 
 
 def project(events: Iterable[Event]) -> tuple[Message, ...]:
-    """What the model would be sent after these events."""
+    """Returns the messages that the model would be sent after these events."""
     records = [
         Record(position=position, timestamp=0, event=event) for position, event in zip(count(), events, strict=False)
     ]
@@ -255,13 +255,14 @@ def project(events: Iterable[Event]) -> tuple[Message, ...]:
 
 
 def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
-    """The edits that are reverted after these records: of several events about one edit the last holds."""
+    """Returns the ids of edits that are reverted after these records. If several events concern one edit, the last one
+    counts."""
     last = {record.event.edit_id: record.event for record in records if isinstance(record.event, EditReverted)}
     return frozenset(edit_id for edit_id, event in last.items() if event.reverted)
 
 
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
-    """The compactions among records, reverted ones left out, oldest first."""
+    """Returns the compactions among the records that are in force, oldest first."""
     records = tuple(records)
     reverted = reverted_ids(records)
     return tuple(

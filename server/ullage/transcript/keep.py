@@ -1,6 +1,6 @@
-"""Keep: what stays verbatim through every edit: the system prompt, the first user message, and pinned messages.
+"""The messages that stay verbatim through every edit: the system prompt, the first user message, and pinned messages.
 
-A pinned message stays together with its group (its tool's results, the thinking behind it).
+A pinned message stays together with its group: the results of its tool uses and the thinking that led to it.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,7 +10,7 @@ from ullage.transcript.cut_points import groups
 
 
 def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str, ...]:
-    """Ids of the first user message and of the system messages up to it, in order."""
+    """Returns the ids of the first user message and of the system messages before it, in order."""
     ids: list[str] = []
     for message in messages:
         if message.role is Role.SYSTEM or message.id == first_user_id:
@@ -21,7 +21,8 @@ def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str
 
 
 def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
-    """Ids of system messages, of the pinned ones, and of all that shares a group with a pinned one, in order."""
+    """Returns the ids of system messages, of pinned messages, and of every message in a group with a pinned one, in
+    order."""
     return tuple(messages[i].id for group in groups(messages) for i in _kept(messages, group, pinned))
 
 
@@ -32,7 +33,8 @@ def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) ->
 
 
 def without_oldest(messages: Sequence[Message], stays: Collection[str], count: int) -> tuple[Message, ...]:
-    """The messages without the first `count` groups that none of `stays` belongs to; the last group stays."""
+    """Returns the messages without the first `count` groups, counting only groups that contain no message of `stays`.
+    The last group is never left out."""
     going = [group for group in groups(messages)[:-1] if not any(messages[i].id in stays for i in group)][:count]
     gone = {i for group in going for i in group}
     return tuple(message for i, message in enumerate(messages) if i not in gone)

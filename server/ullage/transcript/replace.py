@@ -1,4 +1,4 @@
-"""New contents for one block, its kind and its ties to other blocks unchanged."""
+"""Replaces the contents of one block and keeps its kind and its references to other blocks."""
 
 from msgspec.structs import replace
 
@@ -14,9 +14,10 @@ from ullage.model.edits import Replacement
 
 
 def replace_block(block: Block, replacement: Replacement) -> Block:
-    """The block with the replacement's `text` or `input`; unchanged where that makes no sense for its kind.
+    """Returns the block with the replacement's `text` or `input`, or the unchanged block if its kind has no such
+    content.
 
-    An image becomes text. Rewritten thinking loses its signature, which vouches for the old text.
+    An image becomes text. Rewritten thinking loses its signature, because the signature is valid for the old text only.
     """
     if isinstance(block, ToolUseBlock):
         return block if replacement.input is None else replace(block, input=replacement.input)

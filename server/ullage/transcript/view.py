@@ -1,4 +1,4 @@
-"""The view: what the model would be sent, as items that remember their place in the transcript."""
+"""The view: the messages that the model would be sent, as items that know their index in the transcript."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,8 +10,8 @@ from ullage.transcript.replace import replace_block
 
 
 class Item(Struct, frozen=True):
-    """A message of the view. `index` is its place among the appended messages; a marker or notice, which was
-    never appended, has the index of the message it stands before and `inserted` set."""
+    """A message of the view. `index` is its index among the appended messages. A marker or a notice was never appended:
+    it has `inserted` set and the index of the message that follows it."""
 
     index: int
     message: Message
@@ -19,7 +19,8 @@ class Item(Struct, frozen=True):
 
 
 def apply_edit(items: list[Item], edit: Edit) -> list[Item]:
-    """The items after an edit. Parts of the edit that find nothing to act on are without effect."""
+    """Returns the items after an edit. A part of the edit that names a message which is not in the view has no
+    effect."""
     if isinstance(edit, CompactionEdit):
         return _apply_compaction(items, edit)
     if isinstance(edit, DropEdit):
@@ -28,7 +29,7 @@ def apply_edit(items: list[Item], edit: Edit) -> list[Item]:
 
 
 def touched_ids(edit: Edit) -> frozenset[str]:
-    """Messages whose content or presence in the view an edit may change by replacing or inserting."""
+    """Returns the ids of the messages that the edit may replace or insert."""
     if isinstance(edit, CompactionEdit):
         return frozenset({edit.marker.id})
     if isinstance(edit, DropEdit):

@@ -357,7 +357,7 @@ M.settings = {
               type = 'array',
               items = {
                 title = 'Speaker',
-                description = "What a group of messages is: a tool's call with its results, the assistant's words, the user's.",
+                description = "The kind of a group of messages: a tool use with its results, the assistant's text, or the user's.",
                 enum = { 'assistant', 'tool', 'user' },
               },
               default = { 'tool', 'assistant' },

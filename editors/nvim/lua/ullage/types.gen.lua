@@ -1,7 +1,7 @@
 ---@meta _
 -- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.
 
---- A piece of the model's answer; `message_id` is the transcript's, once appended.
+--- A piece of the model's answer. `message_id` is the id that the message will have in the transcript.
 ---@class (exact) ullage.AgentMessageChunk
 ---@field sessionUpdate "agent_message_chunk"
 ---@field content ullage.TextContent
@@ -26,7 +26,7 @@
 ---@field messageIds string[]
 ---@field usage ullage.UsageResult
 
---- All artifacts of a stretch of conversation, each list ranked: most important first.
+--- All artifacts of a range of messages. Each list begins with the most important one.
 ---@class (exact) ullage.ArtifactLedger
 ---@field files? ullage.FileArtifact[]
 ---@field commands? ullage.CommandArtifact[]
@@ -34,7 +34,7 @@
 
 ---@alias ullage.Block ullage.TextBlock|ullage.ImageBlock|ullage.ThinkingBlock|ullage.ToolUseBlock|ullage.ToolResultBlock|ullage.ResourceBlock|ullage.CompactionBlock
 
---- Tokens of the context by kind; `overhead` is what a provider reported beyond what the session shows (hidden system prompt and tools). The parts sum to `used`.
+--- Tokens of the context by kind. `overhead` is the part that a provider reported beyond what the session contains (a hidden system prompt and tools). The parts sum to `used`.
 ---@class (exact) ullage.Breakdown
 ---@field system_prompt? integer Default 0.
 ---@field tools? integer Default 0.
@@ -44,12 +44,12 @@
 ---@field summary? integer Default 0.
 ---@field overhead? integer Default 0.
 
---- A file of the project that a compaction points to; `text` is its content then, if it was read.
+--- A file of the project that a compaction names. `text` is its content at that time, if it was read.
 ---@class (exact) ullage.BroughtBack
 ---@field path string
 ---@field text? string
 
---- A window shared out, in tokens: `system_prompt` and `tools` have what they take (what a provider hides counts with the prompt), `reserve` is kept for the answer, `conversation` may have the rest. Together they are the window. Of the conversation's share `available` is free; `overflow` is what the context is beyond what it may take.
+--- How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum to the window. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
 ---@class (exact) ullage.BudgetShares
 ---@field systemPrompt integer
 ---@field tools integer
@@ -58,7 +58,7 @@
 ---@field available integer
 ---@field overflow integer
 
---- A command or test run, its last outcome, and the line of its output that tells most.
+--- A command or test run, its last outcome, and the most informative line of its output.
 ---@class (exact) ullage.CommandArtifact
 ---@field command string
 ---@field outcome ullage.Outcome
@@ -94,7 +94,7 @@
 ---@field archived ullage.Entry[]
 ---@field note string
 
---- The marker that stands in the transcript where older messages were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the archived range's messages that stay verbatim. The model sees `summary`, the rendered `ledger` and the project's files that were `brought_back`; people see all of it. A provider that `sealed` a compaction of its own is sent that instead.
+--- The marker in the place of messages that were compacted. `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context. `kept` names the messages of the archived range that stay verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`; users see all fields. If a provider made a compaction of its own (`sealed`), that provider is sent it instead.
 ---@class (exact) ullage.CompactionBlock
 ---@field type "context_compaction"
 ---@field compaction_number integer
@@ -109,7 +109,7 @@
 ---@field brought_back? ullage.BroughtBack[]
 ---@field sealed? ullage.SealedCompaction
 
---- What a compaction did: the edit to undo it by, and its figures in tokens and messages.
+--- Details of a compaction: the edit to undo it by, and its figures in tokens and messages.
 ---@class (exact) ullage.CompactionMeta
 ---@field trigger string
 ---@field compactionNumber integer
@@ -119,16 +119,16 @@
 ---@field contextSizeBefore integer
 ---@field contextSizeAfter integer
 
---- A compaction's life: in progress, then exactly one of the others.
+--- The states of a compaction: in progress, then exactly one of the others.
 ---@alias ullage.CompactionStatus "in_progress"|"completed"|"failed"|"cancelled"
 
---- A piece of the summary, in order, while it is written.
+--- A piece of the summary while it is written, in order.
 ---@class (exact) ullage.CompactionSummaryChunk
 ---@field sessionUpdate "compaction_summary_chunk"
 ---@field compactionId string
 ---@field content ullage.TextContent
 
---- A compaction begins or ends; fields left out keep what they were.
+--- A compaction begins or ends. A field that is left out keeps its earlier value.
 ---@class (exact) ullage.CompactionUpdate
 ---@field sessionUpdate "compaction_update"
 ---@field compactionId string
@@ -170,12 +170,12 @@
 ---@field bringBack? "contents"|"off"|"references" What a compaction says of the project's instruction files: nothing, names, or contents. Default 'references'.
 ---@field trustedFolders? string[] Folders whose instruction files' contents a compaction may bring back.
 
---- What the session's requests have cost so far, by the providers' list prices; `currency` is ISO 4217.
+--- The cost of the session's requests so far, by the providers' list prices. `currency` is an ISO 4217 code.
 ---@class (exact) ullage.Cost
 ---@field amount number
 ---@field currency string
 
---- An edit as listed: what it was, when, what it saved in tokens, and whether it still counts. `partOf` names the edit it is undone with.
+--- An edit as listed: its kind, its time, the tokens it saved, and whether it is in force. `partOf` names the edit with which it is undone.
 ---@class (exact) ullage.EditInfo
 ---@field id string
 ---@field kind string
@@ -185,7 +185,7 @@
 ---@field reverted? boolean Default false.
 ---@field partOf? string
 
---- Who asked for an edit.
+--- What caused an edit: the user or automatic context management.
 ---@alias ullage.EditTrigger "manual"|"automatic"
 
 --- A message as listed: its place, its tokens in the context (0 if archived) and how it stands.
@@ -216,10 +216,10 @@
 ---@class (exact) ullage.ExportResult
 ---@field text string
 
---- The strongest thing that happened to a file, weakest first.
+--- The strongest thing that happened to a file. Members are ordered from the weakest to the strongest.
 ---@alias ullage.FileAction "read"|"modified"|"created"|"deleted"
 
---- A file: what happened to it, how often, and the index of the message that touched it last.
+--- A file: the strongest action on it, the number of actions, and the index of the last message that touched it.
 ---@class (exact) ullage.FileArtifact
 ---@field path string
 ---@field action ullage.FileAction
@@ -259,14 +259,14 @@
 ---@field timeout? number Seconds after which a hook is stopped. Default 10.0.
 ---@field shareContent? boolean Give the hook before a compaction the messages that go, too, not only their number. Default false.
 
---- A name the conversation keeps coming back to (function, class, flag, hash, URL), and where it stood.
+--- A name that the conversation repeats (function, class, flag, hash, URL), and where it occurred.
 ---@class (exact) ullage.IdentifierArtifact
 ---@field name string
 ---@field context? string
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
 
---- A picture: base64 `data` or a `url`. `width` and `height` in pixels when the sender knows them.
+--- A picture: base64 `data` or a `url`. `width` and `height` are in pixels, if the sender knows them.
 ---@class (exact) ullage.ImageBlock
 ---@field type "image"
 ---@field media_type? string Default 'image/png'.
@@ -291,7 +291,7 @@
 ---@field unread ullage.SkippedLine[]
 ---@field passedOver integer
 
---- Where `used` stands between the thresholds.
+--- Which threshold `used` has reached.
 ---@alias ullage.Level "off"|"normal"|"warning"|"critical"
 
 --- Sessions of one folder or all; `cursor` is a former result's `nextCursor`.
@@ -371,7 +371,7 @@
 --- An empty result.
 ---@class (exact) ullage.Nothing
 
---- A line for the person; live only.
+--- A line of text for the user. It is sent live only and is not part of the transcript.
 ---@class (exact) ullage.Notice
 ---@field sessionUpdate "notice"
 ---@field severity ullage.Severity
@@ -379,32 +379,32 @@
 ---@field description? string
 ---@field _meta? { ullage: ullage.NoticeMeta }
 
---- A notice's kind, a stable word for programs, and the edit it speaks of.
+--- A notice's kind (a stable word for programs) and the edit that it is about.
 ---@class (exact) ullage.NoticeMeta
 ---@field kind string
 ---@field editId? string|vim.NIL
 
---- How a command ended, as far as its output tells.
+--- How a command ended, as far as its output shows.
 ---@alias ullage.Outcome "passed"|"failed"|"unknown"
 
---- ACP's kinds of options, those that are offered.
+--- The kinds of options that Ullage offers, a subset of ACP's.
 ---@alias ullage.PermissionKind "allow_once"|"allow_always"|"reject_once"
 
---- One way to answer.
+--- One option that the user may choose.
 ---@class (exact) ullage.PermissionOption
 ---@field optionId string
 ---@field name string
 ---@field kind ullage.PermissionKind
 
---- What the person did; `optionId` is there if an option was selected.
+--- The user's choice. `optionId` is present if an option was selected.
 ---@class (exact) ullage.PermissionOutcome
 ---@field outcome ullage.PermissionOutcomeKind
 ---@field optionId? string
 
---- Whether the person chose an option, or the turn was stopped meanwhile.
+--- Whether the user chose an option, or the prompt turn was cancelled before.
 ---@alias ullage.PermissionOutcomeKind "selected"|"cancelled"
 
---- The tool call in question, as `tool_call` told of it.
+--- The tool call in question, as its `tool_call` update described it.
 ---@class (exact) ullage.PermissionToolCall
 ---@field toolCallId string
 ---@field title string
@@ -451,7 +451,7 @@
 ---@field timeout? number Seconds without a word from the server after which it is given up. Default 120.0.
 ---@field contextEditing? boolean Let the provider itself clear old tool results (Anthropic) and make compactions (Anthropic, OpenAI), for models that can. Default false.
 
---- How much of what follows the first exchange a truncated range leaves, as coding agents name it.
+--- How much of the messages after the first exchange a truncated range leaves, in the terms that coding agents use.
 ---@alias ullage.RangeKeep "none"|"lastTwo"|"half"|"quarter"
 
 --- The server asks the client whether a tool call may be made.
@@ -464,7 +464,7 @@
 ---@class (exact) ullage.RequestPermissionResult
 ---@field outcome ullage.PermissionOutcome
 
---- A file or other resource put into the conversation; without `text` it is only a link.
+--- A file or other resource that was added to the conversation. Without `text` it is only a link.
 ---@class (exact) ullage.ResourceBlock
 ---@field type "resource"
 ---@field uri string
@@ -488,10 +488,10 @@
 ---@field messagesBack integer
 ---@field usage ullage.UsageResult
 
---- Who speaks. A tool's results are the user's, as in Anthropic's API.
+--- Who a message is from. Tool results are the user's, as in Anthropic's API.
 ---@alias ullage.Role "system"|"user"|"assistant"
 
---- A provider's own compaction of the archived messages, in `data` that only it can read. `provider` is its name in the settings; `tokens` is what it takes of a prompt.
+--- A provider's own compaction of the archived messages, as `data` that only this provider can read. `provider` is its name in the settings; `tokens` is its size in a prompt.
 ---@class (exact) ullage.SealedCompaction
 ---@field provider string
 ---@field data string
@@ -521,7 +521,7 @@
 ---@field type "selective"
 ---@field order? ullage.Speaker[] What goes first, what next.
 
---- The session's title or time of last change (ISO 8601); `_meta` where no window is known (see `UsageUpdate`).
+--- The session's title or the time of its last change (ISO 8601). If no window is known, `_meta` has the figures (see `UsageUpdate`).
 ---@class (exact) ullage.SessionInfoUpdate
 ---@field sessionUpdate "session_info_update"
 ---@field title? string
@@ -555,7 +555,7 @@
 ---@field summary? ullage.SummarySettings
 ---@field hooks? ullage.HookSettings
 
---- How much a notice matters.
+--- How important a notice is.
 ---@alias ullage.Severity "info"|"warning"|"error"
 
 --- A part of the file that holds no event: where (1-based line, or index of the element) and why. `expected` is True for what the format is known to hold beside the conversation (progress lines, snapshots); False for what could not be read.
@@ -575,7 +575,7 @@
 ---@field keepFirst? integer Messages that stay at the beginning. Default 2.
 ---@field keepLast? integer Messages that stay at the end. Default 10.
 
---- What a group of messages is: a tool's call with its results, the assistant's words, the user's.
+--- The kind of a group of messages: a tool use with its results, the assistant's text, or the user's.
 ---@alias ullage.Speaker "tool"|"assistant"|"user"
 
 ---@alias ullage.StrategySettings ullage.SlidingWindow|ullage.TokenBudget|ullage.Selective|ullage.Smart|ullage.TruncateRange
@@ -598,7 +598,7 @@
 ---@field type "text"
 ---@field text string
 
---- A model's reasoning. `signature` must go back to the provider unchanged; `redacted` holds encrypted reasoning that has no readable text.
+--- A model's reasoning. `signature` must go back to the provider unchanged. `redacted` holds encrypted reasoning without readable text.
 ---@class (exact) ullage.ThinkingBlock
 ---@field type "thinking"
 ---@field thinking string
@@ -619,7 +619,7 @@
 ---@field locations ullage.ToolLocation[]
 ---@field rawInput? table<string, any>
 
---- A tool call goes on or ends; fields left out keep what they were.
+--- A tool call's state or content changed. A field that is left out keeps its earlier value.
 ---@class (exact) ullage.ToolCallUpdate
 ---@field sessionUpdate "tool_call_update"
 ---@field toolCallId string
@@ -628,7 +628,7 @@
 ---@field content? ullage.ToolContent[]
 ---@field rawInput? table<string, any>
 
---- ACP's tool call content: what the tool returned, as text.
+--- ACP's tool call content: the tool's result, as text.
 ---@class (exact) ullage.ToolContent
 ---@field type "content"
 ---@field content ullage.TextContent
@@ -639,7 +639,7 @@
 ---@field description? string
 ---@field input_schema? table<string, any>
 
---- ACP's kinds of tool calls, those that our tools have.
+--- The kinds of tool calls that Ullage's own tools have, a subset of ACP's.
 ---@alias ullage.ToolKind "read"|"search"|"edit"|"think"|"other"
 
 --- A file that a tool call touches; `line` counts from 1.
@@ -647,17 +647,17 @@
 ---@field path string
 ---@field line? integer
 
---- What the tool call `tool_use_id` returned.
+--- The result of the tool call `tool_use_id`.
 ---@class (exact) ullage.ToolResultBlock
 ---@field type "tool_result"
 ---@field tool_use_id string
 ---@field content? ullage.ResultPart[]
 ---@field is_error? boolean Default false.
 
---- A tool call's life.
+--- The states of a tool call.
 ---@alias ullage.ToolStatus "pending"|"in_progress"|"completed"|"failed"
 
---- A model's call of the tool `name`; the result carries the same `id`.
+--- A model's call of the tool `name`. The result carries the same `id`.
 ---@class (exact) ullage.ToolUseBlock
 ---@field type "tool_use"
 ---@field id string
@@ -683,7 +683,7 @@
 
 ---@alias ullage.Update ullage.UsageUpdate|ullage.CompactionUpdate|ullage.CompactionSummaryChunk|ullage.Notice|ullage.SessionInfoUpdate|ullage.UserMessageChunk|ullage.AgentMessageChunk|ullage.AgentThoughtChunk|ullage.ToolCall|ullage.ToolCallUpdate
 
---- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes what was read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other providers' shapes.
+--- Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other providers' shapes.
 ---@class (exact) ullage.Usage
 ---@field input_tokens? integer Default 0.
 ---@field output_tokens? integer Default 0.
@@ -717,10 +717,10 @@
 ---@field cost? ullage.Cost
 ---@field _meta { ullage: ullage.UsageMeta }
 
---- How the figure `used` is known. `reported`: the provider's last report covers all of it. `stale`: messages came after that report and were counted here. `estimated`: no report speaks of this context, because there was none yet or an edit came since.
+--- How the figure `used` is known. `reported`: the provider's last report covers the whole context. `stale`: messages were appended after that report and were counted here. `estimated`: no report covers this context, because there was none yet or because an edit followed it.
 ---@alias ullage.UsageSource "reported"|"estimated"|"stale"
 
---- Tokens in context and the window in effect, and what the session has cost, where every request's price is known. Never sent with a guessed `size`.
+--- Tokens in context, the window in effect, and the session's cost if every request's price is known. It is never sent with a guessed `size`.
 ---@class (exact) ullage.UsageUpdate
 ---@field sessionUpdate "usage_update"
 ---@field used integer
@@ -728,7 +728,7 @@
 ---@field cost? ullage.Cost
 ---@field _meta? { ullage: ullage.UsageMeta }
 
---- The person's prompt as it enters the transcript, so that every client of the session shows it.
+--- The user's prompt as it enters the transcript, so that every client of the session shows it.
 ---@class (exact) ullage.UserMessageChunk
 ---@field sessionUpdate "user_message_chunk"
 ---@field content ullage.TextContent

@@ -5,7 +5,9 @@ from argparse import Namespace
 
 
 def run(args: Namespace) -> int:
-    """Serves the Language Server until its client is done."""
+    """Serves the Language Server until its client is done. Raises `InvalidRequest` for options that cannot be met."""
+    if args.debug or args.log_file or args.wait_for_debugger:
+        _prepare_debugging(args)
     # The protocol's types are some 100,000 objects that live as long as the process. Looking for garbage among them
     # while they are made takes a tenth of the start-up, and frozen they are not looked through later either.
     gc.disable()
@@ -13,4 +15,12 @@ def run(args: Namespace) -> int:
 
     gc.freeze()
     gc.enable()
-    return serve_language_server(args.store)
+    return serve_language_server(args.store, args.trace)
+
+
+def _prepare_debugging(args: Namespace) -> None:
+    from ullage.app.debugging import start_logging, wait_for_debugger  # noqa: PLC0415
+
+    start_logging(debug=args.debug, file=args.log_file)
+    if args.wait_for_debugger:
+        wait_for_debugger(args.wait_for_debugger)

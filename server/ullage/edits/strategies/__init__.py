@@ -1,1 +1,1 @@
-"""Strategies: which whole messages leave the context, in what order. One strategy, one file; `chain` runs them."""
+"""Strategies: which whole messages leave the context, and in what order. One strategy, one file; `chain` runs them."""

@@ -1,4 +1,4 @@
-"""Chains: strategies as settings name them, made into an edit."""
+"""Makes an edit from a chain of strategies, as the settings name them."""
 
 from collections.abc import Sequence
 
@@ -28,22 +28,24 @@ _BY_MODE: dict[TruncationMode, StrategySettings] = {
     TruncationMode.SLIDING_WINDOW: SlidingWindow(),
     TruncationMode.TOKEN_BUDGET: TokenBudget(),
     TruncationMode.SMART: Smart(),
-    # What goes when no summary could be made.
+    # The strategy for the case that no summary could be made.
     TruncationMode.SUMMARIZE: Smart(),
 }
 
 
 def chain_for(mode: TruncationMode, strategies: Sequence[StrategySettings]) -> tuple[StrategySettings, ...]:
-    """The chain that settings ask for; without one of its own a mode has its strategy with its defaults."""
+    """Returns the chain that the settings ask for. If they name no strategies, the chain is the mode's own strategy
+    with its defaults."""
     return tuple(strategies) or (_BY_MODE[mode],)
 
 
 def plan_truncation(
     view: CountedView, strategies: Sequence[StrategySettings], limit: int, keep: Keep, stamp: Stamp
 ) -> tuple[Edit, ...]:
-    """The edits that bring the context to at most `limit` tokens by a chain, or as near as whole groups allow.
+    """Returns the edits that bring the context to at most `limit` tokens by a chain, or as near to it as whole groups
+    allow.
 
-    Empty when it fits already or nothing may go.
+    Returns no edits if the context fits already or no message may go.
     """
     if view.used <= limit:
         return ()
@@ -53,7 +55,7 @@ def plan_truncation(
 
 
 def make_strategy(settings: StrategySettings) -> TruncationStrategy:
-    """The strategy that settings describe."""
+    """Returns the strategy that the settings describe."""
     match settings:
         case SlidingWindow():
             return SlidingWindowStrategy(**asdict(settings))

@@ -1,4 +1,4 @@
-"""`composite`: strategies one after the other, until the target is met."""
+"""`composite`: runs strategies one after the other until the target is met."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from ullage.edits.strategies.truncation import Truncation, TruncationStrategy
 
 
 class CompositeStrategy(Struct, Truncation, frozen=True):
-    """A chain: a strategy's turn comes only if those before it were not enough."""
+    """A chain of strategies. A strategy runs only if those before it were not enough."""
 
     strategies: tuple[TruncationStrategy, ...]
 

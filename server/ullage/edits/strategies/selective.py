@@ -1,4 +1,4 @@
-"""`selective`: messages go by who speaks."""
+"""`selective`: drops messages by their role."""
 
 from ullage.edits.strategies.situation import Candidate, Situation, until_fits
 from ullage.edits.strategies.truncation import Truncation
@@ -6,7 +6,8 @@ from ullage.model.strategies import Selective
 
 
 class SelectiveStrategy(Selective, Truncation, frozen=True, kw_only=True, tag="selective"):
-    """Of each kind in `order` the oldest go first; the next kind's turn comes when none of the last is left."""
+    """Drops the oldest messages of the first role in `order`, then those of the next role once none of the first is
+    left."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         ordered = (each for speaker in self.order for each in situation.free if each.speaker is speaker)

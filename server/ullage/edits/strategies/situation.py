@@ -1,4 +1,4 @@
-"""What a strategy decides on: the groups of messages that may go, and how many tokens are too many."""
+"""The input of a strategy's decision: the groups of messages that may go, and the number of tokens over the limit."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -14,8 +14,9 @@ from ullage.transcript.keep import kept, leading
 
 
 class Keep(Struct, frozen=True, kw_only=True):
-    """What stays whatever the strategy: pinned messages and the first user message, by id. Messages that notices point
-    to (`relied`) go only in the order of age, so that each notice goes before what it stands for."""
+    """The messages that stay whatever the strategy: pinned messages and the first user message, by id. Messages in
+    `relied` are pointed to by notices; they go only in order of age, so that each notice goes before the message it
+    points to."""
 
     pinned: frozenset[str] = frozenset()
     first_user_id: str | None = None
@@ -23,8 +24,8 @@ class Keep(Struct, frozen=True, kw_only=True):
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A group of messages that may go: their places in the view, ascending, and their tokens. `relied`: a notice points
-    to one of them."""
+    """A group of messages that may go: their indices in the view, ascending, and their tokens. `relied` is set if a
+    notice points to one of them."""
 
     places: tuple[int, ...]
     tokens: int
@@ -33,8 +34,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Situation(Struct, frozen=True, kw_only=True):
-    """A view to be truncated. `excess` is the tokens over the limit, 0 or less when it fits; `candidates` are what may
-    go, oldest first; `summaries`, compaction markers, only when nothing else is left."""
+    """A view to be truncated. `excess` is the number of tokens over the limit, 0 or less if the view fits.
+    `candidates` are the groups that may go, oldest first; `summaries` are compaction markers, which go only when no
+    candidate is left."""
 
     messages: Sequence[Message]
     excess: int
@@ -47,7 +49,7 @@ class Situation(Struct, frozen=True, kw_only=True):
         return tuple(candidate for candidate in self.candidates if not candidate.relied)
 
     def after(self, gone: Collection[Candidate]) -> "Situation":
-        """What is left to decide once some have gone."""
+        """Returns the situation once the candidates `gone` are left out."""
         places = {candidate.places for candidate in gone}
         return replace(
             self,
@@ -57,7 +59,8 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
-    """The situation of a view. The last group stays, since a request must end with what is to be answered."""
+    """Returns the situation of a view. The last group stays, because a request must end with the message to be
+    answered."""
     messages = view.messages
     stays = {*leading(messages, keep.first_user_id), *kept(messages, keep.pinned)}
     found = [
@@ -80,7 +83,7 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
 
 
 def until_fits(order: Iterable[Candidate], excess: int) -> tuple[Candidate, ...]:
-    """As many of the candidates, from the first on, as must go for nothing to be in excess."""
+    """Returns the first candidates of `order`, as many as must go to remove the excess."""
     gone: list[Candidate] = []
     for candidate in order:
         if excess <= 0:

@@ -1,4 +1,4 @@
-"""`sliding_window`: the last messages stay, by number."""
+"""`sliding_window`: keeps the last messages, by number."""
 
 from ullage.edits.strategies.situation import Candidate, Situation
 from ullage.edits.strategies.truncation import Truncation
@@ -6,7 +6,7 @@ from ullage.model.strategies import SlidingWindow
 
 
 class SlidingWindowStrategy(SlidingWindow, Truncation, frozen=True, kw_only=True, tag="sliding_window"):
-    """Holds its own measure: what is outside the window goes even where the tokens would fit."""
+    """Drops every message outside the window, even if the context would fit its token limit."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         start = len(situation.messages) - self.max_messages

@@ -1,4 +1,4 @@
-"""`smart`: the beginning and the end stay, the middle goes."""
+"""`smart`: keeps the beginning and the end, and drops the middle."""
 
 from ullage.edits.strategies.situation import Candidate, Situation, until_fits
 from ullage.edits.strategies.truncation import Truncation
@@ -6,7 +6,7 @@ from ullage.model.strategies import Smart
 
 
 class SmartTruncationStrategy(Smart, Truncation, frozen=True, kw_only=True, tag="smart"):
-    """Only as much of the middle goes as must, its oldest messages first."""
+    """Drops only as much of the middle as needed, the oldest messages first."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         start, stop = self.keep_first, len(situation.messages) - self.keep_last

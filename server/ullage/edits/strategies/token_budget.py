@@ -1,4 +1,4 @@
-"""`token_budget`: the oldest messages go until the rest fits."""
+"""`token_budget`: drops the oldest messages until the rest fits."""
 
 from ullage.edits.strategies.situation import Candidate, Situation, until_fits
 from ullage.edits.strategies.truncation import Truncation

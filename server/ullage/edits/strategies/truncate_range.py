@@ -1,4 +1,4 @@
-"""`truncate_range`: a range behind the first exchange goes at once, as coding agents (Cline and its kin) do it."""
+"""`truncate_range`: drops a whole range after the first exchange at once, as coding agents such as Cline do."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from ullage.transcript.cut_points import groups
 
 
 class RangeTruncationStrategy(TruncateRange, Truncation, frozen=True, kw_only=True, tag="truncate_range"):
-    """Keeps the first exchange and, of the rest, what `keep` says, in whole groups. A range that is not enough is
-    followed by the next one, which begins where it ended."""
+    """Keeps the first exchange and, of the rest, the part that `keep` names, in whole groups. If one range is not
+    enough, the next range begins where the first ended."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         spoken = [i for i, message in enumerate(situation.messages) if message.role is not Role.SYSTEM]
@@ -30,11 +30,12 @@ class RangeTruncationStrategy(TruncateRange, Truncation, frozen=True, kw_only=Tr
 
 
 def next_truncation_range(roles: Sequence[Role], start: int, keep: RangeKeep) -> range:
-    """Which of the messages from `start` on (behind the first exchange, or behind the last truncation) go next.
+    """Returns the range of messages that go next, beginning at `start`, the index after the first exchange or after the
+    last truncation.
 
-    An even number goes, so that roles alternate behind the gap as before it: `half` and `quarter` say what is left,
-    rounded to whole exchanges, `lastTwo` leaves one exchange, `none` nothing. Where the last to go is spoken by the
-    one who spoke before the range's first, one message more stays.
+    The range has an even length, so that roles alternate across the gap. `half` and `quarter` are the shares of the
+    rest that stay, rounded to whole exchanges; `lastTwo` keeps one exchange, `none` keeps nothing. If the last message
+    of the range has the same role as its first message, the range ends one message earlier.
     """
     rest = max(0, len(roles) - start)
     removed = {
@@ -49,7 +50,8 @@ def next_truncation_range(roles: Sequence[Role], start: int, keep: RangeKeep) ->
 
 
 def first_exchange(messages: Sequence[Message]) -> int:
-    """Where the first exchange ends: behind the first answer and what it cannot be parted from."""
+    """Returns the index after the first exchange: after the first answer and the messages that must stay together
+    with it."""
     for group in groups(messages):
         if any(messages[i].role is Role.ASSISTANT for i in group):
             return group.stop

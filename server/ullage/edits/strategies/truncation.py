@@ -1,8 +1,8 @@
-"""Truncation: a strategy's choice made into an edit. Both faces of every strategy end here.
+"""Truncation: makes an edit from a strategy's choice. Both uses of every strategy end here.
 
-What a strategy prefers is its own; what holds for all is here: the limit is kept whenever that is legal (what a
-strategy would rather keep goes oldest first, a summary last), the context gets smaller, and one notice stands where
-the first gap is, for this truncation and all before it.
+The strategy decides what it prefers. This module ensures what holds for all strategies: the limit is kept whenever that
+is legal (if the choice is not enough, the remaining messages go oldest first, summaries last), the context gets
+smaller, and one notice marks the first gap, for this truncation and all before it.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,32 +21,33 @@ from ullage.transcript.view import Item
 
 
 class TruncationStrategy(Protocol):
-    """A way of leaving messages out."""
+    """A way of choosing the messages to leave out."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        """What goes by this strategy; nothing when the situation is as the strategy would have it."""
+        """Returns the candidates that the strategy leaves out; none if the situation needs no change."""
         ...
 
     def truncate(
         self, messages: Sequence[Message], target_tokens: int, counter: TokenCounter, *, pinned: Collection[str] = ()
     ) -> tuple[Message, ...]:
-        """The messages that are left, at most `target_tokens` where that is legal, a notice where the gap is."""
+        """Returns the messages that are left, with a notice in the gap. They take at most `target_tokens` if that is
+        legal."""
         ...
 
 
 class Truncation:
-    """The second half of a strategy: `truncate`, worked out from its `choose`."""
+    """The common half of every strategy: `truncate`, built on the strategy's own `choose`."""
 
     __slots__ = ()
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        """What goes by this strategy."""
+        """Returns the candidates that the strategy leaves out."""
         raise NotImplementedError
 
     def truncate(
         self, messages: Sequence[Message], target_tokens: int, counter: TokenCounter, *, pinned: Collection[str] = ()
     ) -> tuple[Message, ...]:
-        """The messages that are left; the same ones when nothing needs to go."""
+        """Returns the messages that are left; the same messages if none needs to go."""
         view = count_view(messages, counter)
         first = next((message.id for message in messages if is_pure_prompt(message)), None)
         edit = plan_drop(
@@ -56,24 +57,27 @@ class Truncation:
 
 
 def plan_drop(view: CountedView, strategy: TruncationStrategy, limit: int, keep: Keep, stamp: Stamp) -> DropEdit | None:
-    """The edit that brings the context to at most `limit` tokens by a strategy, or as near as whole groups allow.
+    """Returns the edit that brings the context to at most `limit` tokens by a strategy, or as near to it as whole
+    groups allow.
 
-    None when there is nothing to do or nothing may go.
+    Returns None if the context fits already or no message may go.
     """
     notices = [item for item in view.items if _is_notice(item)]
     bare = _without(view, notices)
-    # What a view that fits has in excess is nothing: only a strategy's own measure can then be exceeded.
+    # If the view fits, it has no excess that a notice could add to: only a strategy's own measure can still be
+    # exceeded.
     excess = bare.used + view.measure(notice(stamp)) - limit if view.used > limit else view.used - limit
     old = [item.message.id for item in notices]
     gone, freed = _choose(strategy, bare, excess, keep)
     if old and freed < excess:
-        # A notice may be all that keeps a pinned answer apart from one that may go; without it they are one group.
+        # An earlier notice may be all that separates a pinned answer from one that may go; without the notice both are
+        # one group.
         gone, _ = _choose(strategy, view, excess, replace(keep, pinned=keep.pinned.union(old)))
     return drop(view, (*old, *(item.message.id for item in gone)), stamp) if gone else None
 
 
 def _choose(strategy: TruncationStrategy, view: CountedView, excess: int, keep: Keep) -> tuple[list[Item], int]:
-    """What of the view goes, in its order, and the tokens of it."""
+    """Returns the items that go, in order, and their tokens."""
     situation = assess(view, excess, keep)
     chosen = strategy.choose(situation)
     rest = situation.after(chosen)
@@ -83,7 +87,8 @@ def _choose(strategy: TruncationStrategy, view: CountedView, excess: int, keep: 
 
 
 def _is_notice(item: Item) -> bool:
-    """Whether an earlier truncation put it there; a compaction's marker is the only other thing put in."""
+    """Returns whether an earlier truncation inserted the item. The only other inserted item is a compaction's
+    marker."""
     return item.inserted and item.message.compaction is None
 
 

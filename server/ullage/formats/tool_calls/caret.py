@@ -1,4 +1,6 @@
-"""Caret fences in the text::
+"""Tool calls written in the text between caret fences.
+
+For example::
 
     ^^^write_note
     path: notes/today.md

@@ -43,7 +43,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The provider's name in the settings: `anthropic`, `openai`, …"""
+        """The provider's name in the settings: `anthropic`, `openai` or the user's own."""
         ...
 
     def capabilities(self, model: str, /) -> ProviderCapabilities:

@@ -1,1 +1,1 @@
-"""Provider rules, one per file: what must not be parted when a transcript is cut."""
+"""Provider rules, one per file: which messages must stay together when a transcript is cut."""

@@ -1,7 +1,7 @@
-"""Roles alternate: what a provider receives as one assistant message is not parted.
+"""Roles alternate: messages that a provider receives as one assistant message must stay together.
 
-Anthropic merges neighbouring messages of one role into one; an answer cut in the middle would begin where its
-first half ended. Neighbouring user messages may be parted: each stands for itself.
+Anthropic merges neighbouring messages of one role. If an answer were cut in the middle, the conversation would begin
+with its second half. Neighbouring user messages may be split, because each is complete.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from ullage.model.message import Message, Role
 
 
 def forbidden(messages: Sequence[Message]) -> Iterator[range]:
-    """Cuts between neighbouring assistant messages."""
+    """Yields the cuts between neighbouring assistant messages."""
     for i, (before, after) in enumerate(pairwise(messages), start=1):
         if before.role is Role.ASSISTANT and after.role is Role.ASSISTANT:
             yield range(i, i + 1)

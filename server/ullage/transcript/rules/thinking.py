@@ -1,7 +1,7 @@
-"""Thinking is never parted from what it led to.
+"""Thinking must stay together with what it led to.
 
-Anthropic requires that the thinking that led to a tool use comes back with it; providers that keep reasoning in
-messages of its own (OpenAI's Responses) require the item behind it.
+Anthropic requires that the thinking which led to a tool use is sent back with it. Providers that keep reasoning in
+items of its own (OpenAI's Responses) require the item that follows it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from ullage.model.message import Message, Role
 
 
 def forbidden(messages: Sequence[Message]) -> Iterator[range]:
-    """Cuts between a message that ends in thinking and the next thing the assistant says."""
+    """Yields the cuts between a message that ends in thinking and the assistant's next message."""
     pending: int | None = None
     for i, message in enumerate(messages):
         if message.role is not Role.ASSISTANT:

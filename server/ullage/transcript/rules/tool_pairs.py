@@ -1,7 +1,7 @@
-"""A tool use and its results are never parted.
+"""A tool use and its results must stay together.
 
-Anthropic answers 400 to a `tool_use` without its `tool_result` in the next message, and to a result without its
-use; OpenAI likewise for `tool_calls` and `tool` messages.
+Anthropic answers 400 to a `tool_use` without its `tool_result` in the next message, and to a result without its use;
+OpenAI does the same for `tool_calls` and `tool` messages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from ullage.model.message import Message, Role
 
 
 def forbidden(messages: Sequence[Message]) -> Iterator[range]:
-    """Cuts between a use and its result, and behind a use whose result is still to come."""
+    """Yields the cuts between a use and its result, and the cuts after a use that still waits for its result."""
     open_uses: dict[str, int] = {}
     last_assistant = -1
     for i, message in enumerate(messages):
@@ -24,16 +24,17 @@ def forbidden(messages: Sequence[Message]) -> Iterator[range]:
                 use = open_uses.pop(block.tool_use_id)
                 if use < i:
                     yield range(use + 1, i + 1)
-    # A use that later assistant messages have left behind lost its result for good: nothing to hold together.
+    # If assistant messages follow a use without a result, the result will never come: the use needs no partner.
     if last_assistant in open_uses.values():
         yield range(last_assistant + 1, len(messages))
 
 
 def is_prompt(message: Message) -> bool:
-    """Whether a message is something a person typed rather than what tools returned."""
+    """Returns whether the user typed the message. Messages with tool results only are not prompts."""
     return message.role is Role.USER and any(not isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def is_pure_prompt(message: Message) -> bool:
-    """Whether a message is the user's words alone, tied to no tool use, so that it may stand anywhere."""
+    """Returns whether the message holds the user's words and no tool result, so that it may stay without its
+    neighbours."""
     return is_prompt(message) and not any(isinstance(block, ToolResultBlock) for block in message.content)

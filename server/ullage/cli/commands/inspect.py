@@ -1,0 +1,64 @@
+"""`ullage inspect`: the events of a session's log as text, for debugging."""
+
+import sys
+from argparse import Namespace
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from ullage.app.compose import open_workspace
+from ullage.cli.draw.fit import fit
+from ullage.cli.draw.glyphs import Glyphs
+from ullage.cli.terminal import print_lines, terminal_glyphs
+from ullage.model.blocks import TextBlock
+from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
+from ullage.model.json_values import encode_json
+from ullage.model.message import Message
+
+_POSITION, _NAME, _DETAILS = 6, 18, 120
+
+
+def run(args: Namespace) -> int:
+    """Prints one line an event: position, time (UTC), name, details. Raises `SessionNotFound`."""
+    with open_workspace(args.store) as workspace:
+        records = workspace.ports.store.read(args.session)
+    if args.json:
+        sys.stdout.writelines(encode_json(record).decode() + "\n" for record in records)
+    else:
+        glyphs = terminal_glyphs()
+        print_lines(_line(record, glyphs) for record in records)
+    return 0
+
+
+def _line(record: Record, glyphs: Glyphs) -> Text:
+    time = datetime.fromtimestamp(record.timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    name = str(record.event.__struct_config__.tag)
+    return Text.assemble(
+        f"{record.position:>{_POSITION}}  ",
+        (time, "dim"),
+        "  ",
+        (fit(name, _NAME, glyphs), "bold"),
+        "  ",
+        fit(_details(record.event), _DETAILS, glyphs).rstrip(),
+    )
+
+
+def _details(event: Event) -> str:
+    match event:
+        case MessageAppended(message=message, count=count):
+            tokens = "" if count is None else f" {count.parts.total:,} tokens"
+            return f"{message.role} {message.id}{tokens}: {_opening(message)}"
+        case ToolsDeclared(tools=tools):
+            return ", ".join(tool.name for tool in tools)
+        case _:
+            fields: dict[str, Any] = msgspec.to_builtins(event)
+            return encode_json({name: value for name, value in fields.items() if name != "type"}).decode()
+
+
+def _opening(message: Message) -> str:
+    """The beginning of a message's text; the kinds of its blocks if it has none."""
+    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+    kinds = (str(block.__struct_config__.tag) for block in message.content)
+    return texts[0] if texts else ", ".join(kinds)

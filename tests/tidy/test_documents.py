@@ -1,0 +1,64 @@
+"""The documents agree with the tree: links lead somewhere, the architecture names files and tests that exist."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from support.documents import ROOT, heading_anchors, region, table_rows
+
+LONGEST_MAP = 1_500
+ARCHITECTURE = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+GENERATED = {"node_modules", "test-results", "build", "dist"}
+
+
+def documents() -> list[Path]:
+    folders = ("docs", "server", "tests", "editors", "protocol", ".github")
+    found = [ROOT / "README.md", *(path for folder in folders for path in (ROOT / folder).rglob("*.md"))]
+    return sorted(path for path in found if not GENERATED & set(path.relative_to(ROOT).parts))
+
+
+def is_broken(link: str, document: Path) -> bool:
+    """Whether a relative link names no file, or no heading in it."""
+    if "://" in link or link.startswith("mailto:"):
+        return False
+    name, _, anchor = link.partition("#")
+    target = document.parent / name if name else document
+    if not target.exists():
+        return True
+    return bool(anchor) and target.suffix == ".md" and anchor not in heading_anchors(target.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(document: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert [link for link in LINK.findall(text) if is_broken(link, document)] == []
+
+
+def test_the_architecture_is_short_enough_to_be_a_map() -> None:
+    assert len(ARCHITECTURE.split()) <= LONGEST_MAP
+
+
+def test_each_invariant_names_a_test_that_exists() -> None:
+    rows = table_rows(region(ARCHITECTURE, "invariants"), "always true")
+    assert rows
+    assert [row["held by"] for row in rows if not is_test(row["held by"].strip("`"))] == []
+
+
+def is_test(name: str) -> bool:
+    """Whether `file::function` is a test."""
+    path, _, function = name.partition("::")
+    if not (ROOT / path).is_file():
+        return False
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return function.startswith("test_") and function in names
+
+
+def test_each_path_in_the_architecture_exists() -> None:
+    named = re.findall(r"`([\w./]+(?:\.py|/))(?:`|:)", ARCHITECTURE)
+    homes = (ROOT, ROOT / "server" / "ullage")
+    assert named
+    assert [path for path in named if "/" in path and not any((home / path).exists() for home in homes)] == []

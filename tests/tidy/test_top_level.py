@@ -1,0 +1,17 @@
+"""The top level stays small: what everybody looks for first is seen at once."""
+
+import subprocess
+
+from support.documents import ROOT
+
+VISIBLE = {"pyproject.toml", "uv.lock", "README.md", "LICENSE"} | {
+    *("server", "tests", "editors", "protocol", "scripts", "docs"),
+}
+
+
+def test_the_top_level_holds_nothing_but_what_was_agreed_on_and_dot_files() -> None:
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    # Without git (an unpacked archive) everything there counts but what tools have made.
+    names = {line.split("/")[0] for line in listed.stdout.splitlines()} or {path.name for path in ROOT.iterdir()}
+    assert {name for name in names if not name.startswith(".")} - VISIBLE == set()
