@@ -10,16 +10,16 @@ from ullage.summary.choosing.page import Page
 COUNTER = LengthCounter()
 NAMES = tuple(f"name_{number}" for number in range(12))
 WEIGHTS = {name: float(number) for number, name in enumerate(NAMES)}
-names = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map(tuple)
+
+
+def entry(names: tuple[str, ...], index: int, section: Section) -> Item:
+    group = "src/app.py" if section is Section.DETAILS else ""
+    return Item(section=section, text=" ".join(names), index=index, anchors=names, group=group)
+
+
 items = st.builds(
-    lambda names, index, section: Item(
-        section=section,
-        text=" ".join(names),
-        index=index,
-        anchors=names,
-        group="src/app.py" if section is Section.DETAILS else "",
-    ),
-    names,
+    entry,
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map(tuple),
     st.integers(0, 9),
     st.sampled_from([Section.FINDINGS, Section.DETAILS, Section.ERRORS]),
 )
