@@ -38,10 +38,10 @@ def test_of_two_equal_sentences_the_newer_one_stays() -> None:
 
 
 def test_a_conclusion_is_worth_more_than_its_names_and_an_announcement_or_code_is_not() -> None:
-    said = agent("Let me fix `load_config` now.\nThe cause is `stale_cache`.\nresult.value = fixed(1)")
-    worth = {item.text: item.value for item in findings_of(digest(said))}
-    assert [text for text, value in worth.items() if value] == ["The cause is `stale_cache`."]
-    assert len(worth) > 1
+    said = agent("Let me fix `load_config` now.\nThe cause is `stale_cache`.\nIt is warm.\nresult.value = fixed(1)")
+    items = list(findings_of(digest(said)))
+    assert by_text(items, "cause").value > by_text(items, "warm").value > 0
+    assert by_text(items, "Let me").value == by_text(items, "result").value == 0
 
 
 def test_details_cannot_close_the_frame_they_stand_in() -> None:

@@ -27,7 +27,7 @@ _CODE = re.compile(
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """What the agent said. A sentence that concludes something is worth more than its names."""
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
-        yield _item(excerpt, Section.FINDINGS, tuning.said_value if _concludes(excerpt) else 0.0)
+        yield _item(excerpt, Section.FINDINGS, _value(excerpt.text, tuning))
 
 
 def details_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
@@ -83,9 +83,11 @@ def _changes(digest: Digest, check: Check) -> list[tuple[int, str]]:
     ]
 
 
-def _concludes(excerpt: Excerpt) -> bool:
-    text = excerpt.text
-    return not CHATTER.match(text) and not _CODE.search(text) and _CONCLUDES.search(text) is not None
+def _value(text: str, tuning: Tuning) -> float:
+    """What a text is worth besides its names. Announcements and pasted code are worth no more than those."""
+    if CHATTER.match(text) or _CODE.search(text):
+        return 0.0
+    return tuning.said_value if _CONCLUDES.search(text) else tuning.shown_value
 
 
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
