@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from generators import lua
-from generators.manifest import with_settings
+from generators.manifest import with_settings, with_version
 from generators.typescript import typescript
+from ullage import __version__
 from ullage.api.schema import methods_document, schema_document, settings_schema
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +23,7 @@ PROTOCOL = ROOT / "protocol"
 README = PROTOCOL / "README.md"
 VSCODE = ROOT / "editors" / "vscode"
 MANIFEST = VSCODE / "package.json"
+LOCK = VSCODE / "package-lock.json"
 NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
 
 
@@ -33,7 +35,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 def readme() -> str:
     """The hand-written README with its tables as they are now."""
     methods = methods_document()
-    text = README.read_text()
+    text = README.read_text(encoding="utf-8")
     text = with_region(text, "methods", methods_table(methods["methods"]))
     text = with_region(text, "client methods", client_methods_table(methods["clientMethods"]))
     text = with_region(text, "updates", updates_table(methods["updates"]))
@@ -97,7 +99,9 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
     PROTOCOL / "settings.schema.json": lambda: as_json(settings_schema()),
     README: readme,
     VSCODE / "src" / "protocol.gen.ts": typescript,
-    MANIFEST: lambda: with_settings(MANIFEST),
+    MANIFEST: lambda: with_version(with_settings(MANIFEST), __version__),
+    # npm writes the package's own version twice: at the top, and in the list of packages.
+    LOCK: lambda: with_version(LOCK.read_text(), __version__, places=2),
     NVIM / "types.gen.lua": lua.types,
     NVIM / "generated.lua": lua.values,
 }
@@ -105,7 +109,7 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
 
 def drifted() -> list[Path]:
     """The files that are not what would be written now."""
-    return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text() != text()]
+    return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text(encoding="utf-8") != text()]
 
 
 def main() -> int:
@@ -117,7 +121,7 @@ def main() -> int:
         if check:
             print(f"{path.relative_to(ROOT)} has drifted; run scripts/gen_protocol.py", file=sys.stderr)
         else:
-            path.write_text(OUTPUTS[path]())
+            path.write_text(OUTPUTS[path](), encoding="utf-8", newline="\n")
             print(f"wrote {path.relative_to(ROOT)}")
     return 1 if check and changed else 0
 

@@ -1,14 +1,21 @@
-# Sourced by the scripts beside it: prepares the checkout's .venv once, and again when pyproject.toml changes.
+# Sourced by the scripts beside it: prepares the checkout's .venv once, and again when pyproject.toml or the
+# pinned versions change.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
+# A virtual environment's programs; on Windows these scripts run in Git's bash.
+case $(uname -s) in
+  MINGW* | MSYS* | CYGWIN*) bin=$venv/Scripts python=$venv/Scripts/python.exe ;;
+  *) bin=$venv/bin python=$venv/bin/python ;;
+esac
 cd "$root" || exit 1
 
 say() { printf '%s\n' "$*" >&2; }
 
+# ULLAGE_PYTHON names the interpreter to use, of several that are installed.
 find_python() {
   local name
-  for name in python3.13 python3.12 python3.11 python3; do
+  for name in ${ULLAGE_PYTHON:+"$ULLAGE_PYTHON"} python3.14 python3.13 python3.12 python3.11 python3 python; do
     if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
       echo "$name"
       return
@@ -18,33 +25,62 @@ find_python() {
   return 1
 }
 
-# Debian's python3 comes without ensurepip; as root we can add it, otherwise say how.
-make_venv() {
-  local python
-  python=$(find_python) || return 1
-  if ! "$python" -c 'import ensurepip' 2>/dev/null; then
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-      say "Installing python3-venv..."
-      { apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv; } >&2 || return 1
-    else
-      say "Python's venv module is incomplete. On Debian: sudo apt-get install python3-venv"
-      return 1
-    fi
+# Longest a step may take before we say that it cannot be done, seconds.
+patience=300
+
+# need WHAT COMMAND…: runs a step quietly and within bounds; its output is shown when it fails.
+need() {
+  local what=$1 log status=0
+  shift
+  log=$(mktemp)
+  say "  $what..."
+  timeout --kill-after=10 "$patience" "$@" >"$log" 2>&1 || status=$?
+  if [ "$status" != 0 ]; then
+    tail -n 30 "$log" >&2
+    say "$what failed (status $status; 124 means it took over $patience s). Is the network there?"
   fi
-  "$python" -m venv "$venv"
+  rm -f "$log"
+  return "$status"
 }
 
-# prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench").
+# may_apt: Debian packages may be installed. Asked for by --all, which sets it, or by hand.
+may_apt() { [ "${ULLAGE_APT:-}" = 1 ]; }
+
+# need_debian WHY PACKAGE…: installs Debian packages if that was asked for and this is root; otherwise says how to.
+need_debian() {
+  local why=$1
+  shift
+  if may_apt && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "$why: installing these Debian packages and what they depend on: $*"
+    need "apt: package lists" apt-get update -qq || return 1
+    need "apt: $*" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    return
+  fi
+  say "$why. On Debian: sudo apt-get install --no-install-recommends $*"
+  say "As root, ULLAGE_APT=1 before the command lets it do that itself."
+  return 1
+}
+
+# Debian's python3 comes without ensurepip.
+make_venv() {
+  local found
+  found=$(find_python) || return 1
+  "$found" -c 'import ensurepip' 2>/dev/null || need_debian "Python's venv module is incomplete" python3-venv || return 1
+  "$found" -m venv "$venv"
+}
+
+# prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench", "lock"), each at the
+# version that scripts/lock pinned.
 prepare() {
   local group=${1:-} stamp want
   stamp=$venv/.prepared-${group:-run}
-  want=$(cat "$root/pyproject.toml" | sha256sum)
-  [ -x "$venv/bin/python" ] || make_venv || return 1
+  want=$(cat pyproject.toml scripts/constraints.txt | cksum)
+  [ -x "$python" ] || make_venv || return 1
   if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     say "Preparing .venv..."
-    "$venv/bin/python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
-    "$venv/bin/python" -m pip install -q -e "$root" ${group:+--group "$root/pyproject.toml:$group"} >&2 || return 1
+    "$python" -m pip install -q --upgrade 'pip>=25.1' >&2 || return 1
+    "$python" -m pip install -q -c scripts/constraints.txt -e . ${group:+--group "$group"} >&2 || return 1
     printf '%s' "$want" >"$stamp"
   fi
-  export PATH=$venv/bin:$PATH
+  export PATH=$bin:$PATH
 }

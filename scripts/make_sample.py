@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from ullage.formats.ullage_jsonl import Header, write
+from ullage.formats.transcripts.ullage_jsonl import Header, write
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, ToolsDeclared
 from ullage.model.message import Message, Role, ToolDefinition

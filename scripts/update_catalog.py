@@ -74,7 +74,7 @@ def _tier(entry: Mapping[str, Any], above: int) -> Tier:
 def write(target: Path, entries: Mapping[str, object]) -> None:
     """One line a model."""
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
-    target.write_text(f"{{\n{lines}\n}}\n")
+    target.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
     print(f"{len(entries)} models in {target.name}")
 
 

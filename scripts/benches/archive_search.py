@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from benches.report import Aim, Report, at_most, percentile, transcript_files
 from benches.search_questions import CUTS, Question, conversation, make_questions
-from ullage.formats import read
+from ullage.agents.transcripts import read
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message
 from ullage.store import open_store

@@ -49,7 +49,7 @@ class LoadedServer:
         return self._status("VmHWM")
 
     def _status(self, name: str) -> int:
-        lines = Path(f"/proc/{self._client.process.pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{self._client.process.pid}/status").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith(name))
 
 

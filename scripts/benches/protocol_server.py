@@ -22,8 +22,9 @@ def serve_ours() -> None:
     from msgspec import Struct  # noqa: PLC0415
 
     from ullage.api.table import Method  # noqa: PLC0415
-    from ullage.lsp.server import WorkspaceHooks, build_server, serve  # noqa: PLC0415
+    from ullage.lsp.server import LspServer, WorkspaceHooks  # noqa: PLC0415
     from ullage.service.conversation.workspace import Workspace  # noqa: PLC0415
+    from ullage.system.stdio import serve_stdio  # noqa: PLC0415
 
     class UsageParams(Struct, frozen=True, rename="camel"):
         session_id: str
@@ -43,7 +44,7 @@ def serve_ours() -> None:
         cancel_compaction=lambda _, __: None,
     )
     method = Method(name="usage", params=UsageParams, result=UsageResult, handler=usage, doc="Usage.")
-    serve(build_server(hooks, (method,), (), "0"))
+    serve_stdio(LspServer(hooks, (method,), (), "0").connection)
 
 
 if __name__ == "__main__":

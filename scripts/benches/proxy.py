@@ -70,7 +70,7 @@ class Client:
 
     def peak(self) -> float:
         """The most memory it has taken, megabytes."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ from ullage.edits.compaction import CompactionLimits, Summary, finish_compaction
 from ullage.edits.counted import CountedView, Stamp, count_view
 from ullage.edits.shorten import cap_blocks
 from ullage.model.message import Message
-from ullage.service.compact.run import BLOCK_SHARE, keep_old
+from ullage.service.plan.plan import BLOCK_SHARE, keep_old
 from ullage.summary.checks import go_on
 from ullage.summary.choosing.compose import compose
 from ullage.summary.choosing.scoring import Judge

@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from benches.report import transcript_files
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.app.compose import build_workspace
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
 from ullage.model.errors import CannotFit
@@ -72,7 +72,7 @@ def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
 
 
 def _recorded(path: Path) -> Recorded:
-    transcript = formats.read(path.read_bytes(), str(path))
+    transcript = transcripts.read(path.read_bytes(), str(path))
     messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
     return Recorded(
         name=f"{path.parent.name}/{path.name}",
@@ -108,12 +108,12 @@ async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Wor
 async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
     """The session brought to at most `budget` tokens; what cannot be is counted as it then is."""
     with suppress(CannotFit):
-        await fit_budget(workspace, workspace.session(session_id), budget)
-    requests = {shape: await provider_request(workspace, session_id, shape) for shape in ("anthropic", "openai")}
-    session = workspace.session(session_id)
+        await fit_budget(workspace.open(session_id), budget)
+    conversation = workspace.open(session_id)
+    requests = {shape: await provider_request(conversation, shape) for shape in ("anthropic", "openai")}
     return Fitted(
-        messages=tuple(session.transcript.view),
-        used=session.used,
+        messages=tuple(conversation.transcript.view),
+        used=conversation.used,
         requests={shape: request["messages"] for shape, request in requests.items()},
     )
 

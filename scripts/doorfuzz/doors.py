@@ -12,7 +12,6 @@ import msgspec
 from doorfuzz.frames import ACP_METHODS, LSP_METHODS
 from ullage.app.acp_agent import make_agent
 from ullage.app.language_server import make_language_server
-from ullage.lsp.connection import LspConnection
 from ullage.model.settings import Settings
 from ullage.system.stdio import Connection
 
@@ -66,9 +65,14 @@ class Door(ABC):
         for body in self.bodies(data):
             self._sent.append(msgspec.json.decode(body))
 
-    def close(self) -> None:
-        """Takes nothing more."""
-        self._sent.clear()
+    @property
+    def has_room(self) -> bool:
+        """Everything is taken at once."""
+        return True
+
+    async def drain(self) -> None:
+        """Returns at once: there is always room."""
+        await asyncio.sleep(0)
 
     async def exchange(self, body: bytes) -> list[Json]:
         """The answers to a body: what the door sends until it is at rest, without its own notifications."""
@@ -151,8 +155,8 @@ class LspDoor(Door):
     }
 
     def __init__(self, store: Path) -> None:
-        self._protocol = make_language_server(store).connection
-        super().__init__(LspConnection(self._protocol, LONGEST))
+        self._server = make_language_server(store, LONGEST)
+        super().__init__(self._server.connection)
 
     def framed(self, body: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -166,7 +170,7 @@ class LspDoor(Door):
         return [body]
 
     def unfinished(self) -> int:
-        return self._protocol.unfinished()
+        return self._server.connection.unfinished()
 
 
 DOORS: dict[str, type[AcpDoor] | type[LspDoor]] = {"acp": AcpDoor, "lsp": LspDoor}

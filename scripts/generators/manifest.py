@@ -1,4 +1,4 @@
-"""The settings in `editors/vscode/package.json`: `contributes.configuration` and nothing else of it."""
+"""What is generated in `editors/vscode/package.json` and its lock file: `contributes.configuration` and the version."""
 
 import json
 import re
@@ -38,10 +38,19 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
 
 def with_settings(manifest: Path) -> str:
     """The manifest's text with the settings as they are now."""
-    text = manifest.read_text()
+    text = manifest.read_text(encoding="utf-8")
     start, end, margin = _region(text, manifest)
     region = indent(json.dumps(configuration(), indent=2, ensure_ascii=False), margin).lstrip()
     return text[:start] + region + text[end:]
+
+
+def with_version(text: str, version: str, places: int = 1) -> str:
+    """A manifest's text with this version in its first `places` fields called so: those of the package itself. Raises
+    `SystemExit` if there are fewer."""
+    replaced, found = re.subn(r'^( *"version": *)"[^"]*"', rf'\g<1>"{version}"', text, count=places, flags=re.MULTILINE)
+    if found != places:
+        raise SystemExit(f"the extension's manifest needs {places} versions; it has {found}")
+    return replaced
 
 
 def configuration() -> Mapping[str, Any]:

@@ -8,8 +8,8 @@ from lawcheck.situation import Situation
 from support.build import append, log, user
 from support.provider_rules import anthropic_violations, openai_violations
 from ullage.edits.counted import CountedView
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.openai_request import write_openai
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
 from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.edits import Edit
 from ullage.model.events import ContextEdited, EditReverted

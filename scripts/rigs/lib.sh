@@ -1,37 +1,14 @@
-# Sourced by the rigs beside it: where real editors are kept, and how a step of setting them up is bounded and told.
+# Sourced by the rigs beside it: where real editors are kept, and how one is set up once.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 # One folder for several checkouts spares them the download.
 rigs=${ULLAGE_RIGS:-$root/.rigs}
-# Longest a download may take before we say that it cannot be had, seconds.
-patience=300
 
-# need WHAT COMMAND…: runs a step quietly and within bounds; its output is shown when it fails.
-need() {
-  local what=$1 log status=0
-  shift
-  log=$(mktemp)
-  say "  $what..."
-  timeout --kill-after=10 "$patience" "$@" >"$log" 2>&1 || status=$?
-  if [ "$status" != 0 ]; then
-    tail -n 30 "$log" >&2
-    say "Cannot set up the rig: $what failed (status $status; 124 means it took over $patience s). Is the network there?"
-  fi
-  rm -f "$log"
-  return "$status"
-}
-
-# need_apt COMMAND PACKAGE…: installs Debian packages unless the command is there already.
+# need_apt COMMAND PACKAGE…: `need_debian`, unless the command is there already.
 need_apt() {
   local command=$1
   shift
-  command -v "$command" >/dev/null && return
-  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    say "The rig needs $command. On Debian: sudo apt-get install --no-install-recommends $*"
-    return 1
-  fi
-  need "apt: package lists" apt-get update -qq || return 1
-  need "apt: $*" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+  command -v "$command" >/dev/null || need_debian "There is no $command" "$@"
 }
 
 # once STAMP WANT COMMAND…: runs the command unless it has succeeded before for the same WANT.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ullage.tokens.tiktoken_counter import TiktokenCounter as TiktokenCounter
     from ullage.tokens.tracker import ContextTracker as ContextTracker
 
+# The only place of the version: hatchling reads it, and scripts/gen_protocol.py writes it into the extension.
 __version__ = "0.1.0"
 
 # Where each public name is at home. They are imported on first use: a server that starts needs none of them.

@@ -103,7 +103,7 @@ def test_output_goes_to_a_file_but_never_to_the_transcript(transcript: Path, tmp
         (["context", str(SAMPLE), "--window", "-3"], "--window"),
         (["compact", str(SAMPLE), "--budget", "0"], "--budget"),
         (["compact", str(SAMPLE), "--budget", "30"], "too small"),
-        (["compact", str(SAMPLE), "--summarizer", "gpt-4o"], "not there yet"),
+        (["compact", str(SAMPLE), "--summarizer", "gpt-4o"], "unrecognized arguments: --summarizer"),
         (["import", "no-such-file"], "cannot read"),
         (["export", "no-such-session"], "no-such-session"),
         (["search", "..."], "word"),
@@ -235,6 +235,18 @@ def test_doctor_checks_a_provider_described_on_the_command_line(store: Path, tmp
     ran = ullage("doctor", "--store", store, "--provider", "mine")
     assert ran.status == 2
     assert "--base-url" in ran.err
+
+
+def test_doctor_names_the_package_that_a_provider_with_a_key_lacks(store: Path, tmp_path: Path) -> None:
+    hide = "import sys; sys.modules['anthropic'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(hide)
+    env = {**NO_KEYS, "ANTHROPIC_API_KEY": "very-secret", "PYTHONPATH": str(tmp_path)}
+    ran = ullage("doctor", "--store", store, "--json", env=env)
+    assert ran.status == 1
+    checks = {check["what"]: check for check in ran.json["checks"]}
+    assert "not installed: anthropic" in checks["extras"]["found"]
+    assert not checks["extras"]["remedy"]
+    assert "pip install 'ullage[anthropic]'" in checks["anthropic"]["remedy"]
 
 
 def test_doctor_says_what_to_fix(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from support.lsp_client import Json, LspClient
 from support.program import language_server
 from support.provider_rules import anthropic_violations, openai_violations
 from support.transcripts import ROOT, conversation, conversation_files
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.catalog.limits import ContextLimits
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import Block
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message
@@ -25,7 +25,7 @@ NAMES = [str(path.relative_to(ROOT)) for path in conversation_files()]
 
 def read(name: str) -> ImportedTranscript:
     path = conversation(name)
-    return formats.read(path.read_bytes(), name)
+    return transcripts.read(path.read_bytes(), name)
 
 
 def append_params(session_id: str, event: Event) -> Json | None:

@@ -7,12 +7,10 @@ from rich.cells import cell_len
 
 from support.usages import NOW, make_usage
 from ullage.api.values import UsageResult
-from ullage.cli.draw.bar import bar
-from ullage.cli.draw.box import WIDTH
-from ullage.cli.draw.compaction_box import compaction_box
-from ullage.cli.draw.context_box import context_box
-from ullage.cli.draw.fit import fit
+from ullage.cli.draw.boxes import compaction_box, context_box
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
+from ullage.cli.draw.shapes import WIDTH, bar
+from ullage.cli.draw.text import fit
 from ullage.model.blocks import CompactionBlock
 from ullage.model.updates import Meta
 from ullage.model.usage import Breakdown, UsageSource

@@ -14,7 +14,9 @@ from ullage.memory.paths import parse_path
 from ullage.memory.texts import insert_text, lines_of, replace_text
 from ullage.model.errors import InvalidRequest
 from ullage.service.memory import run_memory
+from ullage.store.memory_by_path import PathFolder
 from ullage.store.memory_files import FolderMemory
+from ullage.store.memory_lock import Open, open_folder
 
 pieces = st.sampled_from(
     ["/", "..", ".", "memories", "outside", "canary.txt", "notes.md", "a", "\\", "%2e", "\x00", "~", "Å", "․", " ", ":"]
@@ -45,7 +47,7 @@ def test_no_path_touches_what_is_outside(path: str, other: str) -> None:
         ]
         assert all("CANARY" not in run_memory(files, command).text for command in commands)
         assert picture(outside) == before
-        assert {entry.name for entry in root.iterdir()} <= {"outside", "base"}
+        assert {entry.name for entry in root.iterdir()} <= {"outside", "base", "base.lock"}
 
 
 @given(paths)
@@ -88,12 +90,14 @@ texts = st.text(alphabet="ab\né", max_size=12)
 class MemoryOnDisk(RuleBasedStateMachine):
     """Commands on a folder and on a dict: both answer alike and hold the same."""
 
+    open_base: Open = staticmethod(open_folder)
+
     def __init__(self) -> None:
         super().__init__()
         self.folder = TemporaryDirectory()
         self.outside = plant(Path(self.folder.name))
         self.before = picture(self.outside)
-        self.disk = FolderMemory(Path(self.folder.name) / "base")
+        self.disk = FolderMemory(Path(self.folder.name) / "base", open_base=self.open_base)
         self.twin = MemoryTwin()
 
     @rule(path=spots, text=texts)
@@ -134,5 +138,13 @@ class MemoryOnDisk(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
+class MemoryByPath(MemoryOnDisk):
+    """The same with folders that are opened by path."""
+
+    open_base = staticmethod(PathFolder.open)
+
+
 TestMemoryOnDisk = MemoryOnDisk.TestCase
 TestMemoryOnDisk.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestMemoryByPath = MemoryByPath.TestCase
+TestMemoryByPath.settings = TestMemoryOnDisk.settings

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from support.histories import conversations, histories
 from support.provider_rules import anthropic_violations, openai_violations, responses_violations
-from ullage.formats import read
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.openai_request import write_openai
+from ullage.agents.transcripts import read
 from ullage.formats.provider import Provider, read_messages, write_request
-from ullage.formats.responses_request import write_responses
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
+from ullage.formats.requests.responses import write_responses
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role

@@ -14,8 +14,8 @@ from ullage.edits.counted import CountedView, count_view
 from ullage.edits.drop import NOTICE
 from ullage.edits.strategies.chain import make_strategy, plan_truncation
 from ullage.edits.strategies.situation import Keep
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.openai_request import write_openai
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
 from ullage.model.edits import DropEdit, Edit
 from ullage.model.events import ContextEdited, EditReverted
 from ullage.model.message import Message

@@ -8,6 +8,7 @@ from support.acp_rig import ALL_CAPABILITIES, AcpRig
 from support.lsp_client import RpcFailure
 from support.memory_twin import MemoryTwin
 from support.workspace import SMALL_MODEL, CountingIds, FixedClock, OneFile, build_test_workspace, play
+from ullage import __version__
 from ullage.acp.agent import Agent, AgentHooks
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
@@ -56,7 +57,7 @@ def _agent() -> Agent:
         check_model=lambda _: None,
         settings=Settings(model=SMALL_MODEL, summary=SummarySettings(writer="offline")),
     )
-    return Agent(hooks, METHODS, "0.1.0")
+    return Agent(hooks, METHODS, __version__)
 
 
 async def _ask(rig: AcpRig, session_id: str) -> None:

@@ -24,7 +24,8 @@ def stored_rig(store: Path, settings: Settings | None = None) -> "AcpRig":
 
 class AcpRig:
     """A client's end of one in-process agent. `answers` are given to the agent's requests; `wire` is all that was said,
-    by `client` and `agent`."""
+    by `client` and `agent`. While `reads` is not set, the
+    client reads nothing: from the first message on that holds `stops_reading_at`, if that is given."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
@@ -35,6 +36,9 @@ class AcpRig:
         self.answers: dict[str, Callable[[Any], Any]] = {}
         self._methods: dict[Any, str] = {}
         self._asked = 0
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.stops_reading_at = ""
         self.connection.connect(self)
 
     def write(self, data: bytes) -> None:
@@ -46,12 +50,18 @@ class AcpRig:
             self.faults += self._judge(message)
         self.sent.append(message)
         self.wire.append(("agent", message))
+        if self.stops_reading_at and self.stops_reading_at in data.decode():
+            self.reads.clear()
         if "id" in message and message.get("method") in self.answers:
             result = self.answers[message["method"]](message["params"])
             asyncio.get_running_loop().call_soon(self.send, {"id": message["id"], "result": result})
 
-    def close(self) -> None:
-        """Nothing is kept open."""
+    @property
+    def has_room(self) -> bool:
+        return self.reads.is_set()
+
+    async def drain(self) -> None:
+        await self.reads.wait()
 
     def send(self, message: Json) -> None:
         if "method" in message and "id" in message:

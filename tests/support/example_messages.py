@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET
 
 from support.workspace import TestClient, as_json
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.api.notification import SessionNotification
 from ullage.model.errors import UllageError
 from ullage.model.updates import CompactionUpdate, Notice, SessionInfoUpdate, UsageUpdate

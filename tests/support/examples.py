@@ -20,6 +20,8 @@ from support.workspace import (
     LARGE_MODEL,
     SMALL_MODEL,
     START,
+    Live,
+    NoProviders,
     OneFile,
     PacedSummarizer,
     ScriptedCommands,
@@ -28,12 +30,14 @@ from support.workspace import (
     build_test_client,
     play,
 )
+from ullage.model import words
 from ullage.model.errors import (
     AgentError,
     Cancelled,
     CannotFit,
     NotFound,
     ProviderError,
+    SdkMissing,
     UllageError,
 )
 from ullage.model.settings import HookSettings, Settings, SummarySettings
@@ -274,6 +278,10 @@ async def _prompt(examples: Examples) -> None:
         failing = build_test_client(live=play(script))
         session_id = await _start(failing, LARGE_MODEL)
         await examples.refusal(failing, "session/prompt", sessionId=session_id, prompt=prompt)
+    missing = SdkMissing(words.sdk_missing("anthropic", "anthropic"))
+    without_sdk = build_test_client(live=Live(providers=NoProviders(missing)))
+    session_id = await _start(without_sdk, LARGE_MODEL)
+    await examples.refusal(without_sdk, "session/prompt", sessionId=session_id, prompt=prompt)
 
 
 async def _ask_first(examples: Examples) -> None:
@@ -296,7 +304,7 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     prompt = [{"type": "text", "text": "Go on."}]
     await examples.refusal(client, "session/prompt", sessionId=session_id, prompt=prompt)
     try:
-        await fit_budget(client.workspace, client.workspace.session(session_id), 50)
+        await fit_budget(client.workspace.open(session_id), 50)
     except CannotFit as error:
         examples.error(error)
     empty = await client.call("session/new", model=LARGE_MODEL)

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ullage.formats import read
-from ullage.formats.imported import ImportedTranscript
+from ullage.agents.transcripts import read
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, UsageReported
 from ullage.model.message import Message
 

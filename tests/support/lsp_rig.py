@@ -8,7 +8,6 @@ import msgspec
 
 from support.lsp_client import PATIENCE, RpcFailure, frame
 from support.lsp_toy import Toy
-from ullage.lsp.connection import LspConnection
 
 Json = dict[str, Any]
 _SENT_HEADER = b"\r\n\r\n"
@@ -22,7 +21,11 @@ class _Recorder:
         _, _, body = data.partition(_SENT_HEADER)
         self._take(msgspec.json.decode(body))
 
-    def close(self) -> None:
+    @property
+    def has_room(self) -> bool:
+        return True
+
+    async def drain(self) -> None:
         pass
 
 
@@ -32,11 +35,10 @@ class Rig:
     def __init__(self) -> None:
         self.toy = Toy()
         self.server = self.toy.server()
-        self.protocol = self.server.connection
-        self.connection = LspConnection(self.protocol)
+        self.connection = self.server.connection
         self.sent: list[Json] = []
         self.answers: dict[str, Callable[[Any], Any]] = {}
-        self.protocol.set_writer(_Recorder(self._take))
+        self.connection.connect(_Recorder(self._take))
 
     def send(self, message: Any) -> None:
         self.send_bytes(frame(message))

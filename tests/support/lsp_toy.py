@@ -12,10 +12,11 @@ from ullage.api.table import AnyMethod, Method
 from ullage.lsp.announce import Announcer
 from ullage.lsp.commands import Command, CommandOutcome
 from ullage.lsp.progress import Progress
-from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
+from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.model.errors import NothingToCompact, SessionNotFound
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace
+from ullage.system.stdio import serve_stdio
 
 
 class PingParams(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -46,14 +47,14 @@ class Toy:
         self.gate = asyncio.Event()
         self.warmed = Event()
 
-    def server(self) -> UllageServer:
+    def server(self) -> LspServer:
         hooks = WorkspaceHooks(
             open=self._open,
             warm_up=self.warmed.set,
             configure=lambda _, settings: self.settings.append(settings),
             cancel_compaction=lambda _, session_id: self.cancelled_compactions.append(session_id),
         )
-        return build_server(hooks, self._methods(), self._commands(), "0.0.test")
+        return LspServer(hooks, self._methods(), self._commands(), "0.0.test")
 
     def _open(self, announcer: Announcer) -> Workspace:
         self.listeners.append(announcer)
@@ -120,4 +121,4 @@ class Toy:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(Toy().server()))
+    sys.exit(serve_stdio(Toy().server().connection))

@@ -33,14 +33,21 @@ class ProxyRig(AcpEnd):
         opens = Store(prepare=lambda: None, open=lambda: workspace_on(self._store, settings))
         self.proxy = Proxy(command, opens, options, Outlet(self))
 
-    async def read(self, _: int, /) -> bytes:
+    async def read(self) -> bytes:
         return await self._given.get()
 
     def write(self, data: bytes) -> None:
         self.take(data)
 
+    @property
+    def has_room(self) -> bool:
+        return self.room.is_set()
+
     async def drain(self) -> None:
         await self.room.wait()
+
+    async def flush(self, patience: float) -> None:
+        pass
 
     def close(self) -> None:
         self._store.close()

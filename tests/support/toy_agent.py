@@ -190,4 +190,4 @@ class ToyAgent:
 
 if __name__ == "__main__":
     given = sys.argv[1]
-    ToyAgent(json.loads(Path(given[1:]).read_text() if given.startswith("@") else given)).serve()
+    ToyAgent(json.loads(Path(given[1:]).read_text(encoding="utf-8") if given.startswith("@") else given)).serve()

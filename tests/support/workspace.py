@@ -15,7 +15,7 @@ from ullage.api.notification import SessionNotification
 from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import ToolUseBlock
-from ullage.model.errors import InvalidRequest, NoModelConfigured
+from ullage.model.errors import InvalidRequest, NoModelConfigured, ProviderError
 from ullage.model.message import ToolDefinition
 from ullage.model.price import Price, PriceTier
 from ullage.model.settings import ModelSettings, Settings
@@ -23,6 +23,7 @@ from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import (
     Provider,
     Providers,
@@ -185,13 +186,16 @@ class OneFile(NoTools):
 
 
 class NoProviders:
-    """Nobody to talk to."""
+    """Nobody to talk to: asking raises `failure`, by default that no model is configured."""
+
+    def __init__(self, failure: ProviderError | None = None) -> None:
+        self._failure = failure or NoModelConfigured(words.no_model())
 
     def __call__(self, _model: str, _settings: Settings, /) -> Provider:
-        raise NoModelConfigured(words.no_model())
+        raise self._failure
 
     def name(self, _model: str, _settings: Settings, /) -> str:
-        raise NoModelConfigured(words.no_model())
+        raise self._failure
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -337,4 +341,4 @@ def build_test_workspace(
         commands=ScriptedCommands(),
         project_files=KnownFiles(),
     )
-    return Workspace(ports, settings)
+    return managed_workspace(ports, settings)

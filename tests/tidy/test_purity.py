@@ -28,7 +28,7 @@ def core_modules() -> list[Path]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -43,7 +43,7 @@ def test_core_module_imports_nothing_impure(path: Path) -> None:
 
 @pytest.mark.parametrize("path", core_modules(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))
     opened = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"read_bytes", "read_text"}
     assert not opened or str(path.relative_to(SOURCE)) in READS_A_FILE

@@ -7,6 +7,8 @@ import type { LogOutputChannel } from 'vscode';
 
 /** The oldest Python that the server runs on, as its wheel says. */
 const OLDEST_PYTHON = [3, 11] as const;
+/** What the server's users may set a key for. Left out, a key would only get them an error that names a package. */
+const EXTRAS = 'all';
 const PROBE = 'import sys, venv; print(sys.version_info[0], sys.version_info[1])';
 
 export class PrivateEnvironment {
@@ -44,7 +46,7 @@ export class PrivateEnvironment {
 
   /** Makes it. Throws an Error fit for the person; an interrupted one is made anew the next time. */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
-    if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install .` in a checkout of Ullage.');
+    if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install ".[all]"` in a checkout of Ullage.');
     const python = await this.#findPython(pythons, signal);
     await fs.promises.rm(this.#folder, { recursive: true, force: true });
     await fs.promises.mkdir(this.#storage, { recursive: true });
@@ -52,7 +54,7 @@ export class PrivateEnvironment {
     await this.#run(python, ['-m', 'venv', this.#folder], signal);
     report('Installing the server and what it needs…');
     const inside = path.join(this.#folder, BIN, process.platform === 'win32' ? 'python.exe' : 'python');
-    await this.#run(inside, ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', this.#wheel], signal);
+    await this.#run(inside, ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', `${this.#wheel}[${EXTRAS}]`], signal);
     await fs.promises.writeFile(this.#marker, '');
     await this.#removeOthers();
   }

@@ -1133,6 +1133,7 @@ export const errorCodes = {
   RequestRefused: 1406,
   AnswerBroken: 1407,
   AgentError: 1408,
+  SdkMissing: 1409,
   Cancelled: -32800,
 } as const;
 

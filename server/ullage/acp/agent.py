@@ -9,24 +9,24 @@ from msgspec import Struct
 
 from ullage.acp import handshake
 from ullage.acp import sessions as acp_sessions
-from ullage.acp.announce import Announcer
-from ullage.acp.connection import AcpConnection, Handler
-from ullage.acp.editor_files import ClientFiles
-from ullage.acp.permissions import AcpPermissions
+from ullage.acp.announce import Announcer, with_whole_paths
+from ullage.acp.client import ClientFiles
+from ullage.acp.connection import INITIALIZE, AcpConnection
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
 from ullage.api import session_methods as api
+from ullage.api.engine import Handler
+from ullage.api.permissions import ClientPermissions
 from ullage.api.settings_section import read_settings
 from ullage.api.table import AnyMethod
 from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
+from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import MemoryFiles
-from ullage.system.stdio import claim_stdout, serve_descriptors
 
 PREFIX = "_ullage/"
-INITIALIZE = "initialize"
 
 
 class AgentHooks(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Agent:
         self._version = version
         self._settings = hooks.settings
         self._opened: Workspace | None = None
-        self.connection = AcpConnection(INITIALIZE, max_line)
+        self.connection = AcpConnection(max_line)
         self._announcer = Announcer(self.connection, self._folder)
         self._install()
 
@@ -61,14 +61,17 @@ class Agent:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
-            self._opened.permissions = AcpPermissions(self.connection.ask, self._folder)
+            self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
             if self._announcer.client.reads_files:
                 self._opened.editor_files = ClientFiles(self.connection.ask)
             self._opened.configure(self._settings)
         return self._opened
 
+    def _shown(self, session_id: str, call: ToolCall) -> ToolCall:
+        return with_whole_paths(call, self._folder(session_id))
+
     def _folder(self, session_id: str) -> str:
-        return self.workspace().session(session_id).transcript.cwd
+        return self.workspace().open(session_id).transcript.cwd
 
     def _install(self) -> None:
         prompts = PromptHandlers(self.workspace, self._announcer, self._hooks.memory)
@@ -117,15 +120,6 @@ def _session_routes(handlers: SessionHandlers) -> tuple[tuple[str, Any, Handler]
         ("session/delete", api.SessionParams, handlers.delete),
         ("session/set_config_option", acp_sessions.SetConfigOptionParams, handlers.set_config_option),
     )
-
-
-def serve(agent: Agent) -> int:
-    """Serves standard input and output until the client is done; the process' exit status."""
-    stdout = claim_stdout()
-    try:
-        return asyncio.run(serve_descriptors(agent.connection, 0, stdout))
-    except KeyboardInterrupt:
-        return 130
 
 
 async def _call(method: AnyMethod, workspace: Callable[[], Workspace], params: Any) -> Any:

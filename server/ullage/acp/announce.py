@@ -69,11 +69,11 @@ class Announcer:
 
     def send(self, session_id: str, update: Update | OwnUpdate) -> None:
         """Sends an update as it is."""
-        self._connection.tell(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
+        self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
 
     async def relaxed(self) -> None:
         """Returns once the client has read most of what it was told."""
-        await self._connection.relaxed()
+        await self._connection.room()
 
     def show_again(self, session_id: str, update: Update | OwnUpdate) -> None:
         """Sends a piece of a stored transcript, which has no notices and only compactions that ended."""

@@ -1,10 +1,16 @@
-"""What a client can do, read once from its `initialize`."""
+"""What a client can do, read once from its `initialize`, and the files that it offers to read."""
 
+import logging
 from typing import Any
 
 from msgspec import Struct
 
+from ullage.api.permissions import Ask
+from ullage.jsonrpc.errors import BadReply
 from ullage.model.json_values import JsonObject, as_object
+
+log = logging.getLogger(__name__)
+READ_TEXT_FILE = "fs/read_text_file"
 
 
 class Client(Struct, frozen=True, kw_only=True):
@@ -35,3 +41,32 @@ def read_client(capabilities: Any, meta: Any) -> Client:
 def _is_object(said: JsonObject, name: str) -> bool:
     """A capability object means yes, however empty; null and everything else means no."""
     return isinstance(said.get(name), dict)
+
+
+class ReadTextFileParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """ACP's `ReadTextFileRequest`; `path` is absolute."""
+
+    session_id: str
+    path: str
+
+
+class ReadTextFileResult(Struct, frozen=True, kw_only=True):
+    """ACP's `ReadTextFileResponse`."""
+
+    content: str
+
+
+class ClientFiles:
+    """Files as the client's editor holds them. If the client cannot give a file, the one on disk is read."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def read_text(self, session_id: str, path: str) -> str | None:
+        """The text; None if the client cannot give it."""
+        params = ReadTextFileParams(session_id=session_id, path=path)
+        try:
+            return (await self._ask(READ_TEXT_FILE, params, ReadTextFileResult)).content
+        except BadReply as error:
+            log.warning("The client did not give %s: %s", path, error)
+            return None

@@ -26,6 +26,7 @@ from ullage.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    join_texts,
 )
 from ullage.model.message import Message, Role
 from ullage.model.updates import (
@@ -41,7 +42,7 @@ from ullage.model.updates import (
     ToolStatus,
     Update,
 )
-from ullage.service.compact.by_hand import transcript_page
+from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolAbout
 
@@ -54,10 +55,10 @@ Describe = Callable[[ToolUseBlock], ToolAbout]
 
 async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
     """Sends the whole transcript. Raises `SessionNotFound`."""
-    describe = workspace.ports.toolbox.describe
+    conversation, describe = workspace.open(session_id), workspace.ports.toolbox.describe
     sent, total = 0, 1
     while sent < total:
-        page = transcript_page(workspace, session_id, sent, _PAGE)
+        page = transcript_page(conversation, sent, _PAGE)
         for entry in page.entries:
             for update in message_updates(entry.message, describe):
                 announcer.show_again(session_id, update)
@@ -99,7 +100,7 @@ def _call(block: ToolUseBlock, about: ToolAbout) -> ToolCall:
 
 
 def _result(block: ToolResultBlock) -> ToolCallUpdate:
-    text = "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+    text = join_texts(block.content)
     return ToolCallUpdate(
         tool_call_id=block.tool_use_id,
         status=ToolStatus.FAILED if block.is_error else ToolStatus.COMPLETED,

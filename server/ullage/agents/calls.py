@@ -1,15 +1,26 @@
 """Tool calls with their results, the same for every agent: native tool use, or commands in fenced text."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.commands import fenced_command, shell_command
-from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.agents.results import FENCED, fenced_command
+from ullage.agents.shell import Touch, touched_files
+from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, action_of, command_of, path_of, paths_of, text_of
+from ullage.model.artifacts import FileAction
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.json_values import as_object
 from ullage.model.message import Message
 
-_PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file", "target_file", "absolute_path", "filepath")
+_PATCH_LINE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_PATCH_ACTIONS = {
+    "add": FileAction.CREATED,
+    "update": FileAction.MODIFIED,
+    "delete": FileAction.DELETED,
+}
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
@@ -25,12 +36,12 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     @property
     def command(self) -> str:
         """The shell command this call runs; empty when it runs none."""
-        return shell_command(self.name, self.input)
+        return command_of(self.name, self.input)
 
     @property
     def path(self) -> str:
         """The file this call is about, as its input names it; empty when none."""
-        return next((value for key in _PATH_KEYS if isinstance(value := self.input.get(key), str) and value), "")
+        return path_of(self.input)
 
 
 def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
@@ -45,9 +56,53 @@ def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[Tool
     return calls
 
 
-def result_text(block: ToolResultBlock) -> str:
-    """The text parts of a tool result."""
-    return "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = touched_files) -> list[Touch]:
+    """The files that a call touches, as it names them, with what it does to each.
+
+    A call that failed changed nothing. `of_command` reads a command line; a caller that remembers what it has read
+    gives its own.
+    """
+    command = call.command
+    touches = [*_by_patch(call), *(of_command(command) if command else _by_name(call))]
+    if call.failed:
+        return [(path, action) for path, action in touches if action is FileAction.READ]
+    return touches
+
+
+def text_put_into(call: ToolCall, path: str) -> str:
+    """The text that a call puts into a file: what an edit writes, the lines that a patch adds, or a shell command."""
+    return _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS) or call.command
+
+
+def _by_name(call: ToolCall) -> Iterator[Touch]:
+    action = action_of(call.name, call.input)
+    if action and action in FILE_ACTIONS:
+        yield from ((path, FILE_ACTIONS[action]) for path in paths_of(call.input))
+
+
+def _by_patch(call: ToolCall) -> Iterator[Touch]:
+    """Files of a patch in Codex's notation, or of the list of changes its events carry."""
+    for path, action, _ in _patched(call):
+        yield path, action
+    for path, change in as_object(call.input.get("changes")).items():
+        kinds = [kind for kind in _PATCH_ACTIONS if kind in as_object(change)]
+        if kinds:
+            yield path, _PATCH_ACTIONS[kinds[0]]
+
+
+def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
+    """Each file of a call's patches: its path, what becomes of it, and its part of the patch."""
+    texts = [value for value in call.input.values() if isinstance(value, str)]
+    for text in dict.fromkeys([*texts, call.command]):
+        heads = list(_PATCH_LINE.finditer(text)) if "*** " in text else []
+        for head, following in zip_longest(heads, heads[1:]):
+            body = text[head.end() : following.start() if following else len(text)]
+            yield (head[2] or head[3]).strip(), _PATCH_ACTIONS[(head[1] or "add").lower()], body
+
+
+def _added_by_patch(call: ToolCall, path: str) -> str:
+    bodies = (body for patched, _, body in _patched(call) if patched == path)
+    return "\n".join(line[1:] for body in bodies for line in body.split("\n") if line.startswith("+"))
 
 
 def _results(messages: Sequence[Message], indices: Sequence[int]) -> dict[str, tuple[int, ToolResultBlock]]:
@@ -67,11 +122,11 @@ def _native(message: Message, index: int, results: dict[str, tuple[int, ToolResu
                 index=index,
                 name=block.name,
                 input=block.input,
-                result=result_text(result) if result else "",
+                result=text_and_resources(result.content) if result else "",
                 result_index=at,
                 failed=True if result and result.is_error else None,
             )
 
 
 def _fenced(command: str, index: int, output: str) -> ToolCall:
-    return ToolCall(index=index, name="bash", input={"command": command}, result=output, result_index=index + 1)
+    return ToolCall(index=index, name=FENCED, input={"command": command}, result=output, result_index=index + 1)

@@ -10,23 +10,15 @@ Gemini's `Content from @path:`, ACP's embedded resources.
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.commands import fenced_command, shell_command
-from ullage.agents.shell_reads import ShellRead, shell_read
-from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.agents.results import fenced_command
+from ullage.agents.shell import ShellRead, shell_read
+from ullage.agents.tools import CONTENT_KEYS, Action, action_of, command_of, path_of, text_of
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 
-# Names of tools as coding agents call them, lower case without separators.
-_READ_TOOLS = {"read", "readfile", "view", "viewfile", "openfile", "fsread", "readtextfile", "cat"}
-_WRITE_TOOLS = {"write", "writefile", "writetofile", "createfile", "savefile", "fswrite", "create"}
-_EDIT_TOOLS = {"edit", "editfile", "multiedit", "strreplace", "replaceinfile", "searchreplace", "insert", "applydiff"}
-# One tool for several actions (Anthropic's text editor and its kin): `command` says which.
-_EDITOR_TOOLS = {"strreplaceeditor", "strreplacebasededittool", "fileeditor", "edit"}
-_PATH_KEYS = ("file_path", "path", "filePath", "filename", "file", "absolute_path", "target_file", "uri")
-_CONTENT_KEYS = ("content", "file_text", "contents", "text")
 _SNIPPET = "running `cat -n` on"
 _CARRIED = (
     re.compile(
@@ -95,7 +87,7 @@ def only_text(block: ToolResultBlock) -> str:
     """A result's text; empty if it holds anything else, which a notice could not stand for."""
     if not all(isinstance(part, TextBlock) for part in block.content):
         return ""
-    return "\n".join(part.text for part in block.content if isinstance(part, TextBlock))
+    return join_texts(block.content)
 
 
 def file_keys(paths: Iterable[str]) -> dict[str, str]:
@@ -119,40 +111,22 @@ def _results(message: Message) -> Iterator[ToolResultBlock]:
 
 
 def _call(use: ToolUseBlock) -> _Call | None:
-    command = shell_command(use.name, use.input)
-    if command:
+    if command := command_of(use.name, use.input):
         return _by_command(shell_read(command))
-    path = _first_text(use.input, _PATH_KEYS)
-    action = _action(use)
-    if path is None or action is None:
+    path, action = path_of(use.input), action_of(use.name, use.input)
+    if not path or action not in (Action.READ, Action.WRITE, Action.EDIT):
         return None
-    return _Call(path, snippet=action != "read")
+    return _Call(path, snippet=action is not Action.READ)
 
 
 def _by_command(read: ShellRead | None) -> _Call | None:
     return _Call(read.path, read.first) if read else None
 
 
-def _action(use: ToolUseBlock) -> str | None:
-    """`read`, `write` or `edit`; None for any other tool."""
-    name = use.name.rsplit("__", 1)[-1].replace("_", "").replace("-", "").lower()
-    command = use.input.get("command")
-    if name in _EDITOR_TOOLS and isinstance(command, str):
-        return {"view": "read", "create": "write"}.get(command, "edit")
-    for action, names in (("read", _READ_TOOLS), ("write", _WRITE_TOOLS), ("edit", _EDIT_TOOLS)):
-        if name in names:
-            return action
-    return None
-
-
-def _first_text(given: dict[str, Any], keys: Sequence[str]) -> str | None:
-    return next((value for key in keys if isinstance(value := given.get(key), str) and value), None)
-
-
 def _written(message: Message, block: int, use: ToolUseBlock) -> Iterator[FileRead]:
     """The file that a tool is told to write, whole."""
-    path, text = _first_text(use.input, _PATH_KEYS), _first_text(use.input, _CONTENT_KEYS)
-    if path and text and _action(use) == "write":
+    path, text = path_of(use.input), text_of(use.input, CONTENT_KEYS)
+    if path and text and action_of(use.name, use.input) is Action.WRITE:
         yield FileRead(message_id=message.id, block=block, path=path, text=text, first=1, is_input=True)
 
 

@@ -1,15 +1,25 @@
-"""Tool results: what tools returned, in blocks of their own or, for agents without function calling, as text."""
+"""Tool results: what tools returned, in blocks of their own or, for agents without function calling, as text.
 
+Such an agent puts one command in a fence at the end of its text, and the next message is the command's output.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from ullage.agents.commands import fenced_command
-from ullage.model.blocks import ImageBlock, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from ullage.model.message import Message
+from ullage.agents.tools import Action, canonical_name
+from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
+from ullage.model.message import Message, Role
 
 # What a command in a fence is called where tools have names.
-FENCED = "bash"
+FENCED = canonical_name(Action.RUN)
+FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n(.*?)(?:\n```|$(?![\s\S]))", re.DOTALL)
+_OBSERVATION = re.compile(
+    r"\s*(?:<returncode>|<output>|OBSERVATION|EXECUTION RESULT|Observation:)"
+    r"|.*\((?:Open file|Current directory):|.*bash-\$\s*$",
+    re.DOTALL,
+)
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
@@ -43,7 +53,7 @@ def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
                     block=i,
                     tool=tools.get(block.tool_use_id, ""),
                     tool_use_id=block.tool_use_id,
-                    text=result_text(block),
+                    text=text_and_resources(block.content),
                     pictures=any(isinstance(part, ImageBlock) for part in block.content),
                 )
             elif fenced and isinstance(block, TextBlock):
@@ -52,6 +62,13 @@ def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
                 )
 
 
-def result_text(block: ToolResultBlock) -> str:
-    """What a result says: its texts, and those of resources in it."""
-    return "\n".join(part.text or "" for part in block.content if isinstance(part, TextBlock | ResourceBlock))
+def fenced_command(messages: Sequence[Message], position: int) -> str:
+    """The command in the text at `position` when the next message is its output; empty otherwise."""
+    message = messages[position]
+    if message.role is not Role.ASSISTANT or position + 1 >= len(messages):
+        return ""
+    following = messages[position + 1]
+    if following.role is not Role.USER or not _OBSERVATION.match(following.text[:400] + "\n" + following.text[-200:]):
+        return ""
+    fences = list(FENCE.finditer(message.text[-20_000:].rstrip()))
+    return fences[-1][1].strip() if fences and message.text.rstrip().endswith("```") else ""

@@ -1,16 +1,30 @@
-"""What a shell command does to files, and whether it is a test run. Conservative: in doubt it says nothing."""
+"""What a shell command does to files, and whether it tests or only looks. In doubt the answer is no.
+
+A command is split into parts at `&&`, `||`, `;`, `|` and line ends outside quotes. Bodies of here-documents are data
+and are left out.
+"""
 
 import re
-import shlex
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+
+from msgspec import Struct
 
 from ullage.model.artifacts import FileAction
 
 _HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
-_SEPARATOR = re.compile(r"&&|\|\||[;\n|]")
-_LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+)\s*(?:&&|;|\n)\s*")
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r]+|\\\n)
+    |(?P<comment>\#[^\n]*)
+    |(?P<sign>[\d&]?>>?[&|]?|<+)
+    |(?P<joint>&&|\|\||\|&?|[;&\n()])
+    |(?P<word>(?:[^\s;|&<>()"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+)
+    |(?P<stray>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\\\"$`])")
+_LEADING_CD = re.compile(r"^\s*cd\s+(\"[^\"]+\"|'[^']+'|\S+?)\s*(?:&&|;|\n)\s*")
 _PREAMBLE = re.compile(r"\s*(?:set [-+]\w+.*|#.*|\\|:)?\s*$")
 _NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$|://")
 _FILE = re.compile(r"[\w~./@+-]*(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
@@ -25,9 +39,40 @@ _LOOKS_ONLY = {
 }  # fmt: skip
 _GIT_LOOKS = {"status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "grep", "remote", "config"}
 _READERS = {"cat", "head", "tail", "less", "nl", "bat", "wc"}
+# The options with which a program shows one file's own lines; a group is the number of the first.
+_SHOWS = {
+    "cat": re.compile(r"(?:-[nA])?"),
+    "nl": re.compile(r"(?:-b ?a|-n|-A)?"),
+    "head": re.compile(r"(?:-n ?\d+|-\d+)?"),
+    "tail": re.compile(r"(?:-n ?[+\d]+|-\d+)?"),
+    "sed": re.compile(r"-n (\d+)(?:, ?(?:\d+|\$))?p"),
+}
+_FILTERS = re.compile(r"(?:head|tail|sed -n|cat -n)\b")
+_WRITES = {">": FileAction.CREATED, "1>": FileAction.CREATED, "&>": FileAction.CREATED, ">|": FileAction.CREATED}
+_APPENDS = {">>": FileAction.MODIFIED, "1>>": FileAction.MODIFIED, "&>>": FileAction.MODIFIED}
 _MAX_COMMAND = 6000
 
 Touch = tuple[str, FileAction]
+
+
+class ShellRead(Struct, frozen=True, kw_only=True):
+    """The file that a command shows, and the number of the first line it shows (None if that is not clear)."""
+
+    path: str
+    first: int | None
+
+
+class _Part(Struct, frozen=True):
+    """A simple command: the operator before it, its words, the last word as written, and its redirections."""
+
+    joint: str
+    words: tuple[str, ...]
+    last: str
+    redirections: tuple[tuple[str, str], ...]
+
+    @property
+    def writes(self) -> bool:
+        return any(sign in _WRITES or sign in _APPENDS for sign, _ in self.redirections)
 
 
 def without_cd(command: str) -> tuple[str, str]:
@@ -51,18 +96,37 @@ def is_test(command: str) -> bool:
 
 def only_looks(command: str) -> bool:
     """Whether every part of the command merely shows something."""
-    return all(_segment_looks(words) for words in _segments(command))
+    return all(_part_looks(part) for part in _parts(command))
+
+
+def shell_read(command: str) -> ShellRead | None:
+    """The file that a command shows. Returns None for a command that does anything more.
+
+    The lines need not be known exactly, since one read stands for another only where their lines are the same.
+    """
+    rest, folder = without_cd(command)
+    parts = _parts(rest)
+    if len(parts) > 1 and (parts[-1].joint, parts[-1].words) == ("||", ("true",)):
+        parts = parts[:-1]
+    if not parts or "<<" in rest or len(rest) > _MAX_COMMAND or not _is_plain(folder):
+        return None
+    filters = [part for part in parts[1:] if part.joint == "|" and _FILTERS.match(" ".join(part.words))]
+    if any(part.redirections for part in parts) or len(filters) < len(parts) - 1:
+        return None
+    return _read(parts[0], folder, filtered=bool(filters))
 
 
 def touched_files(command: str) -> list[Touch]:
     """Files the command reads, writes or removes, as far as its words show."""
+    if read := shell_read(command):
+        return [(read.path, FileAction.READ)]
     rest, folder = without_cd(command)
-    touches = [touch for words in _segments(rest) for touch in _touches(words)]
+    touches = [touch for part in _parts(rest) for touch in _touches(part)]
     return [(_join(folder, path), action) for path, action in touches if _is_file(path)]
 
 
 def _bare(command: str) -> str:
-    """Without the bodies of here-documents: they are data."""
+    """Without the bodies of here-documents."""
     kept: list[str] = []
     ending = ""
     for line in command[:_MAX_COMMAND].split("\n"):
@@ -76,40 +140,78 @@ def _bare(command: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _segments(command: str) -> tuple[list[str], ...]:
-    """The words of each part of a command line; remembered because a command is asked about more than once."""
-    return tuple(words for segment in _SEPARATOR.split(_bare(command)) if (words := _words(segment)))
+def _parts(command: str) -> tuple[_Part, ...]:
+    """The parts of a command line that have words; remembered because a command is asked about more than once."""
+    parts: list[_Part] = []
+    joint, sign = "", ""
+    words, redirections = list[str](), list[tuple[str, str]]()
+    for token in _TOKEN.finditer(_bare(command) + "\n"):
+        kind, text = token.lastgroup, token[0]
+        if kind == "joint":
+            if words:
+                parts.append(_Part(joint, tuple(map(_unquoted, words)), words[-1], tuple(redirections)))
+                words, redirections, joint = [], [], text
+            elif text != "\n":
+                joint = text
+        elif kind == "sign":
+            sign = text
+        elif kind in ("word", "stray"):
+            if sign:
+                redirections.append((sign, _unquoted(text)))
+            else:
+                words.append(text)
+            sign = ""
+    return tuple(parts)
 
 
-def _words(segment: str) -> list[str]:
-    spaced = re.sub(r"(\d?>{1,2}(?!&))", r" \1 ", segment)
-    try:
-        return shlex.split(spaced, comments=True)
-    except ValueError:
-        return spaced.split()
+def _unquoted(word: str) -> str:
+    def inner(match: re.Match[str]) -> str:
+        if match[1] is not None:
+            return _ESCAPED.sub(r"\1", match[1])
+        return match[2] if match[2] is not None else match[3]
+
+    return _QUOTED.sub(inner, word) if re.search(r"[\"'\\]", word) else word
 
 
-def _segment_looks(words: list[str]) -> bool:
-    if any(word in (">", ">>") for word in words):
+def _is_plain(word: str) -> bool:
+    """Whether the shell takes a word as it stands: no variable, command or pattern is put in."""
+    unquoted = re.sub(r"'[^']*'", "", word)
+    return not re.search(r"[$`]", unquoted) and not re.search(r"[*?]", re.sub(r'"[^"]*"', "", unquoted))
+
+
+def _read(part: _Part, folder: str, *, filtered: bool) -> ShellRead | None:
+    name, options, path = part.words[0], " ".join(part.words[1:-1]), part.words[-1]
+    match = _SHOWS[name].fullmatch(options) if name in _SHOWS and len(part.words) > 1 else None
+    if match is None or path.startswith("-") or not path or not _is_plain(part.last):
+        return None
+    starts = int(match[1]) if match.re.groups else 1
+    return ShellRead(path=_join(folder, path), first=None if filtered or name == "tail" else starts)
+
+
+def _part_looks(part: _Part) -> bool:
+    name = part.words[0]
+    if part.writes:
         return False
-    if words[0] == "git":
-        return len(words) > 1 and words[1] in _GIT_LOOKS
-    if words[0] == "sed":
-        return "-i" not in words
-    return words[0] in _LOOKS_ONLY
+    if name == "git":
+        return len(part.words) > 1 and part.words[1] in _GIT_LOOKS
+    if name == "sed":
+        return "-i" not in part.words
+    return name in _LOOKS_ONLY
 
 
-def _touches(words: list[str]) -> Iterator[Touch]:
-    yield from _redirections(words)
-    name, arguments = words[0], [word for word in words[1:] if not word.startswith("-")]
-    if ">" in words or ">>" in words:
+def _touches(part: _Part) -> Iterator[Touch]:
+    written = [(path, _WRITES.get(sign) or _APPENDS.get(sign)) for sign, path in part.redirections]
+    yield from ((path, action) for path, action in written if action)
+    words, name = part.words, part.words[0]
+    arguments = [word for word in words[1:] if not word.startswith("-")]
+    if part.writes:
         return
     if name in _READERS:
         yield from ((path, FileAction.READ) for path in arguments)
     elif name == "sed" and arguments:
         in_place = any(word.startswith("-i") for word in words)
         yield arguments[-1], FileAction.MODIFIED if in_place else FileAction.READ
-    elif name in ("rm", "unlink") or words[:2] == ["git", "rm"]:
+    elif name in ("rm", "unlink") or words[:2] == ("git", "rm"):
         yield from ((path, FileAction.DELETED) for path in arguments)
     elif name == "touch":
         yield from ((path, FileAction.CREATED) for path in arguments)
@@ -119,8 +221,8 @@ def _touches(words: list[str]) -> Iterator[Touch]:
         yield from _moves(words, arguments)
 
 
-def _moves(words: list[str], arguments: list[str]) -> Iterator[Touch]:
-    if words[:2] == ["git", "mv"]:
+def _moves(words: tuple[str, ...], arguments: list[str]) -> Iterator[Touch]:
+    if words[:2] == ("git", "mv"):
         arguments = arguments[1:]
     elif words[0] not in ("mv", "cp"):
         return
@@ -128,14 +230,6 @@ def _moves(words: list[str], arguments: list[str]) -> Iterator[Touch]:
         if words[0] != "cp":
             yield arguments[0], FileAction.DELETED
         yield arguments[1], FileAction.CREATED
-
-
-def _redirections(words: list[str]) -> Iterator[Touch]:
-    for sign, target in pairwise(words):
-        if sign in (">", "1>"):
-            yield target, FileAction.CREATED
-        elif sign in (">>", "1>>"):
-            yield target, FileAction.MODIFIED
 
 
 def _is_file(path: str) -> bool:

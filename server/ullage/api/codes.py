@@ -5,6 +5,7 @@ Codes of our own are positive, thus outside what JSON-RPC (-32768 to -32000) and
 """
 
 from ullage.jsonrpc.codes import INVALID_PARAMS, REQUEST_CANCELLED
+from ullage.jsonrpc.errors import ErrorData, ErrorObject
 from ullage.model import errors
 
 RESOURCE_NOT_FOUND = -32002
@@ -41,6 +42,7 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.RequestRefused: 1406,
     errors.AnswerBroken: 1407,
     errors.AgentError: 1408,
+    errors.SdkMissing: 1409,
     errors.Cancelled: REQUEST_CANCELLED,
 }
 
@@ -48,3 +50,8 @@ CODES: dict[type[errors.UllageError], int] = {
 def code_of(error: errors.UllageError) -> int:
     """The code of an error's class, or of the nearest class above it that is listed."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+
+
+def error_object(error: errors.UllageError) -> ErrorObject:
+    """An error of ours as it goes over the wire, with its code and name."""
+    return ErrorObject(code=code_of(error), message=str(error), data=ErrorData(kind=type(error).__name__))

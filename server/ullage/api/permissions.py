@@ -1,6 +1,7 @@
 """Asks a client for permission, by whichever door it came."""
 
 import logging
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -22,17 +23,23 @@ class Ask(Protocol):
         ...
 
 
-class ClientPermissions:
-    """Sends the question, its method's name with the door's `prefix`, and reads the answer; what is none permits
-    nothing."""
+def _as_it_is(_: str, call: ToolCall) -> ToolCall:
+    return call
 
-    def __init__(self, ask: Ask, prefix: str) -> None:
+
+class ClientPermissions:
+    """Asks by the method's name with the door's `prefix`, and reads the answer. An answer that cannot be read counts as
+    a refusal. `shown` gives a session's tool call as this door shows it to its client."""
+
+    def __init__(self, ask: Ask, prefix: str, shown: Callable[[str, ToolCall], ToolCall] = _as_it_is) -> None:
         self._ask = ask
         self._method = prefix + REQUEST_PERMISSION.name
+        self._shown = shown
 
     async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
+        question = ask_for(session_id, self._shown(session_id, call))
         try:
-            answer = await self._ask(self._method, ask_for(session_id, call), RequestPermissionResult)
+            answer = await self._ask(self._method, question, RequestPermissionResult)
         except BadReply as error:
             _log.warning("The client did not answer %s: %s", self._method, error)
             return PermissionAnswer.REJECT_ONCE

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ullage import __version__
-from ullage.acp.agent import Agent, AgentHooks, serve
+from ullage.acp.agent import Agent, AgentHooks
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
@@ -12,12 +12,13 @@ from ullage.model.settings import Settings
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import MemoryFiles
+from ullage.system.stdio import serve_stdio
 
 
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
     """Serves one client until it is done; the exit status."""
     share_the_interpreter()
-    return serve(make_agent(store_path, settings))
+    return serve_stdio(make_agent(store_path, settings).connection)
 
 
 def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:

@@ -1,5 +1,6 @@
 """The Language Server, put together and served on standard input and output."""
 
+from contextlib import closing
 from pathlib import Path
 
 from ullage import __version__
@@ -7,22 +8,26 @@ from ullage.api.methods import METHODS
 from ullage.app.debugging import unix_milliseconds
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.lsp.announce import Announcer
+from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
-from ullage.lsp.server import UllageServer, WorkspaceHooks, build_server, serve
-from ullage.lsp.trace import open_trace
+from ullage.lsp.server import LspServer, WorkspaceHooks
+from ullage.lsp.trace import TracedConnection, open_trace
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.sessions import configure
+from ullage.system.stdio import serve_stdio
 
 
 def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
     """Serves one client until it is done; returns the exit status. Raises `InvalidRequest` for an unwritable trace."""
     share_the_interpreter()
-    trace = None if trace_path is None else open_trace(trace_path, unix_milliseconds)
-    return serve(make_language_server(store_path), trace)
+    connection = make_language_server(store_path).connection
+    if trace_path is None:
+        return serve_stdio(connection)
+    with closing(open_trace(trace_path, unix_milliseconds)) as trace:
+        return serve_stdio(TracedConnection(connection, trace))
 
 
-def make_language_server(store_path: Path | None) -> UllageServer:
+def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
     """The server, not yet connected."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
@@ -36,6 +41,6 @@ def make_language_server(store_path: Path | None) -> UllageServer:
         return workspace
 
     hooks = WorkspaceHooks(
-        open=open_workspace, warm_up=warm_up, configure=configure, cancel_compaction=Workspace.cancel
+        open=open_workspace, warm_up=warm_up, configure=Workspace.configure, cancel_compaction=Workspace.cancel
     )
-    return build_server(hooks, METHODS, COMMANDS, __version__)
+    return LspServer(hooks, METHODS, COMMANDS, __version__, max_body)

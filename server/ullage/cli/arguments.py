@@ -131,7 +131,6 @@ def _compact(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="first", metavar="MESSAGE", help="only from this message on (number or id)")
     parser.add_argument("--up-to", dest="last", metavar="MESSAGE", help="only up to this message (number or id)")
     parser.add_argument("--focus", default="", metavar="TEXT", help="what to keep above all")
-    parser.add_argument("--summarizer", default="offline", metavar="NAME", help="who writes the summary: offline")
     _result(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write the JSON object to this file")
     _drawing(parser)

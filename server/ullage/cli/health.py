@@ -14,9 +14,8 @@ import msgspec
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
-from ullage.cli.check import Check
 from ullage.cli.client import start_server
-from ullage.cli.provider_health import GivenProvider, provider_checks
+from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
 from ullage.model.errors import UllageError
 from ullage.store.connection import connect, default_path
 from ullage.store.schema import VERSION
@@ -33,6 +32,7 @@ def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check
     """All checks, one after the other."""
     yield _python()
     yield from (_guarded(what, check) for what, check in _guardable(store))
+    yield extras_check()
     yield from provider_checks(provider)
 
 

@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from ullage.cli.arguments import build_parser
 from ullage.model.errors import UllageError
@@ -18,6 +19,7 @@ _BAD_INPUT = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; 0 if it did its work, 1 if it found something wrong, 2 for input that cannot be used."""
     args = build_parser().parse_args(_with_environment(sys.argv[1:] if argv is None else argv))
+    _write_utf8()
     try:
         status = _run(args)
         sys.stdout.flush()
@@ -30,6 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     return status
+
+
+def _write_utf8() -> None:
+    """Makes redirected output UTF-8 with plain line ends on Windows, where it would be in the system's code page."""
+    if sys.platform == "win32":
+        out = sys.stdout
+        if isinstance(out, TextIOWrapper) and not out.isatty():
+            out.reconfigure(encoding="utf-8", newline="\n")
 
 
 def _with_environment(argv: Sequence[str]) -> Sequence[str]:

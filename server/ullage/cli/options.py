@@ -48,7 +48,6 @@ class CompactOptions(ContextOptions, frozen=True, kw_only=True):
     first: str | None
     last: str | None
     focus: str
-    summarizer: str
     output: Path | None
 
 

@@ -1,19 +1,22 @@
-"""What a command looks at: a transcript file, always through a throw-away store, or a stored session."""
+"""What a command looks at: a transcript file, always through a throw-away store, or a stored session; and the JSON
+object that it prints of it."""
 
 import tempfile
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ullage import formats
+from ullage.agents import transcripts
+from ullage.api.values import usage_result
 from ullage.app.compose import open_workspace
-from ullage.cli.files import read_bytes
 from ullage.cli.options import ReadingOptions
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.blocks import CompactionBlock
 from ullage.model.errors import InputError, SessionNotFound
 from ullage.model.events import (
     ContextEdited,
@@ -26,7 +29,8 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
-from ullage.service.conversation.session import Session
+from ullage.service.archive.export import provider_request
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import import_transcript
 
@@ -35,7 +39,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """An open session; `is_copy` if it is gone when the command ends, so that nothing done to it lasts."""
 
     workspace: Workspace
-    session: Session
+    conversation: Conversation
     is_copy: bool
 
 
@@ -50,22 +54,22 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
         transcript = read_transcript(Path(options.target), options.format, options.run)
     else:
         with open_workspace(options.store) as workspace:
-            session = _stored(workspace, options.target)
+            conversation = _stored(workspace, options.target)
             if options.as_stored:
-                yield Source(workspace=workspace, session=session, is_copy=False)
+                yield Source(workspace=workspace, conversation=conversation, is_copy=False)
                 return
-            transcript = _copied(session, workspace.ports.store.read(session.id))
+            transcript = _copied(conversation, workspace.ports.store.read(conversation.id))
     transcript = _as_asked(transcript, options)
     with throwaway_workspace(reading_settings(transcript.model, options.window)) as workspace:
-        session = await import_transcript(workspace, transcript, "")
+        conversation = await import_transcript(workspace, transcript, "")
         if not reports:
-            session = _without_reports(workspace, session)
-        yield Source(workspace=workspace, session=session, is_copy=True)
+            conversation = _without_reports(workspace, conversation)
+        yield Source(workspace=workspace, conversation=conversation, is_copy=True)
 
 
 def read_transcript(path: Path, format_name: str | None, run: int | None) -> ImportedTranscript:
     """A transcript file as events. Raises `InputError`."""
-    return formats.read(read_bytes(path), str(path), format_name, run)
+    return transcripts.read(_read_bytes(path), str(path), format_name, run)
 
 
 @contextmanager
@@ -85,6 +89,25 @@ def reading_settings(model: str, window: int | None) -> Settings:
     return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
 
 
+async def result_object(
+    conversation: Conversation, provider: str, compaction: CompactionBlock | None
+) -> dict[str, Any]:
+    """The object that `--json` prints; other programs read it, so its keys stay: `messages` (request-ready, with
+    `system` beside them if the provider wants it there), `used`, `size`, `source`, the `edits` in force and the
+    `compaction`, null without one."""
+    request = await provider_request(conversation, provider)
+    usage = usage_result(conversation)
+    beside = {"system": request["system"]} if request.get("system") else {}
+    return beside | {
+        "messages": request["messages"],
+        "used": usage.used,
+        "size": usage.size,
+        "source": usage.meta.ullage.source.value,
+        "edits": msgspec.to_builtins(conversation.transcript.edits_in_force),
+        "compaction": msgspec.to_builtins(compaction),
+    }
+
+
 def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
     """The events up to the first `count` messages, and the last one's report: the conversation as it stood then."""
     for event in events:
@@ -95,17 +118,17 @@ def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
         yield event
 
 
-def _stored(workspace: Workspace, session_id: str) -> Session:
+def _stored(workspace: Workspace, session_id: str) -> Conversation:
     try:
-        return workspace.session(session_id)
+        return workspace.open(session_id)
     except SessionNotFound as error:
         raise InputError(f"{session_id}: there is no such file, and no stored session of this id") from error
 
 
-def _copied(session: Session, records: Sequence[Record]) -> ImportedTranscript:
+def _copied(conversation: Conversation, records: Sequence[Record]) -> ImportedTranscript:
     events = tuple(record.event for record in records if not isinstance(record.event, SessionCreated | SessionForked))
     model = next((record.event.model for record in records if isinstance(record.event, SessionCreated)), "")
-    return ImportedTranscript(format="session", events=events, model=model, title=session.transcript.title)
+    return ImportedTranscript(format="session", events=events, model=model, title=conversation.transcript.title)
 
 
 def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> ImportedTranscript:
@@ -117,9 +140,18 @@ def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> Import
     return replace(transcript, events=events, model=options.model or transcript.model)
 
 
-def _without_reports(workspace: Workspace, session: Session) -> Session:
-    learned = replace(session.tracker.calibration, hidden=0)
-    workspace.ports.store.save_calibration(workspace.model(session), msgspec.json.encode(learned))
-    first, *rest = (record.event for record in workspace.ports.store.read(session.id))
+def _without_reports(workspace: Workspace, conversation: Conversation) -> Conversation:
+    learned = replace(conversation.projection.tracker.calibration, hidden=0)
+    workspace.ports.store.save_calibration(conversation.model, msgspec.json.encode(learned))
+    first, *rest = (record.event for record in workspace.ports.store.read(conversation.id))
     copy = workspace.adopt(workspace.ports.ids.new("s"), [first])
-    return workspace.record(copy, *(event for event in rest if not isinstance(event, UsageReported)))
+    copy.record(*(event for event in rest if not isinstance(event, UsageReported)))
+    return copy
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Returns a file's contents. Raises `InputError`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error

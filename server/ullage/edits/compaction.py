@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.duplicate_reads import AGAIN
 from ullage.model.artifacts import ArtifactLedger
-from ullage.model.blocks import BroughtBack, CompactionBlock, SealedCompaction, TextBlock, ToolResultBlock
+from ullage.model.blocks import BroughtBack, CompactionBlock, SealedCompaction, ToolResultBlock, join_texts
 from ullage.model.edits import CompactionEdit
 from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import cut_points, groups, turn_starts
@@ -163,7 +163,7 @@ def _leans(message: Message) -> bool:
     """Returns whether a message is of little use without others. That holds for a marker, which the new one
     replaces, and for a read with a notice that its lines are shown later, because the later message may be archived."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-    shown = [part.text for block in results for part in block.content if isinstance(part, TextBlock)]
+    shown = [join_texts(block.content) for block in results]
     return message.compaction is not None or any(AGAIN in text for text in (message.text, *shown))
 
 

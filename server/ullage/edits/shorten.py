@@ -21,6 +21,7 @@ from ullage.model.blocks import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    text_and_resources,
 )
 from ullage.model.edits import Replacement, ShortenEdit
 from ullage.model.message import Message
@@ -106,7 +107,7 @@ def _text(block: Block) -> str | None:
         case TextBlock(text=text) | ThinkingBlock(thinking=text):
             return text
         case ToolResultBlock(content=parts):
-            return "\n".join(part.text or "" for part in parts if isinstance(part, TextBlock | ResourceBlock))
+            return text_and_resources(parts)
         case ResourceBlock(text=text):
             return text
         case _:

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from ullage.formats import anthropic_messages
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.builder import TranscriptBuilder
-from ullage.formats.chat import ChatReader, read_functions
-from ullage.formats.content import read_tools
-from ullage.formats.items import ItemReader
-from ullage.formats.openai_request import write_openai
-from ullage.formats.responses_request import write_responses
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
+from ullage.formats.requests.responses import write_responses
+from ullage.formats.transcripts import anthropic_messages
+from ullage.formats.transcripts.anthropic_blocks import read_tools
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import ChatReader, read_functions
+from ullage.formats.transcripts.items import ItemReader
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Event, MessageAppended
 from ullage.model.message import Message, ToolDefinition

@@ -2,6 +2,8 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ullage.jsonrpc.codes import INVALID_REQUEST
+
 
 class ErrorData(Struct, frozen=True, kw_only=True):
     """`kind` is the error's name, a stable word for programs."""
@@ -16,6 +18,13 @@ class ErrorObject(Struct, frozen=True, kw_only=True):
     code: int
     message: str
     data: ErrorData | UnsetType = UNSET
+
+
+class BadFrame(Struct, frozen=True):
+    """A part of a byte stream that cannot be read as a message, in one line; `code` is JSON-RPC's."""
+
+    reason: str
+    code: int = INVALID_REQUEST
 
 
 class BadReply(Exception):

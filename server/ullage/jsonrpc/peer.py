@@ -1,8 +1,18 @@
-"""One side of a JSON-RPC connection, sans I/O: message bodies in, what they mean out, and messages to send as values.
+"""One side of a JSON-RPC connection, sans I/O: message bodies in, events out, and messages to send as values.
 
-It keeps the two lists that JSON-RPC makes a peer keep: the other side's requests that wait for an answer, of which each
-gets exactly one, and our own that wait for theirs. Nothing is kept of what is answered.
+A peer keeps two tables: the other side's requests that wait for an answer (each gets exactly one), and our own requests
+that wait for theirs. Nothing is kept of a request once it is answered. Where a protocol on top of JSON-RPC has a life
+cycle, the peer keeps that, too:
+
+    new ── opening request ──▶ open ── closing request ──▶ closing ── exit ──▶ over
+     ▲                           │
+     └── the opening was refused ┘
+
+A request that may not come in the present state is refused, a notification is ignored. The running part, with tasks and
+timeouts, is `api/engine.py`.
 """
+
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -19,12 +29,27 @@ from ullage.jsonrpc.envelope import (
 )
 from ullage.jsonrpc.errors import ErrorObject, RpcError
 
-# Cancels a request in either direction, as its sender's notification.
-CANCEL = "$/cancel_request"
+
+class Dialect(Struct, frozen=True, kw_only=True):
+    """What a protocol adds to JSON-RPC.
+
+    `cancel`: the notification that takes a request back, in either direction; `cancel_key`: the field of its params
+    that holds the request's id. `opening`: the request that must come first, and only once; empty if there is none.
+    `early`: the error code and kind for a request that comes before it. `closing`: the request after which no other is
+    served. `exit`: the notification that ends the connection. `null_ids`: whether a request's id may be null.
+    """
+
+    cancel: str
+    cancel_key: str
+    opening: str = ""
+    early: tuple[int, str] = (INVALID_REQUEST, "")
+    closing: str = ""
+    exit: str = ""
+    null_ids: bool = True
 
 
 class Called(Struct, frozen=True):
-    """The other side asks; `Peer.answer` or `Peer.refuse` must follow for this id."""
+    """The other side sends a request; `Peer.answer` or `Peer.refuse` must follow for this id."""
 
     id: RequestId | None
     method: str
@@ -32,66 +57,71 @@ class Called(Struct, frozen=True):
 
 
 class Notified(Struct, frozen=True):
-    """The other side tells."""
+    """The other side sends a notification."""
 
     method: str
     params: Raw
 
 
 class Cancelled(Struct, frozen=True):
-    """The other side takes back a request that is not yet answered. It still wants an answer, if only a refusal."""
+    """The other side takes back a request that is not yet answered. The request must still be answered or refused."""
 
     id: RequestId | None
 
 
 class Answered(Struct, frozen=True):
-    """The other side answers a request of ours: `error` is None for a result."""
+    """The other side answers a request of ours; `error` is None if it gives a result."""
 
     id: RequestId
     result: Raw
     error: "RemoteError | None" = None
 
 
+class Exited(Struct, frozen=True):
+    """The other side ends the connection; `orderly` says whether it sent the closing request before."""
+
+    orderly: bool
+
+
 class Refused(Struct, frozen=True):
-    """What came is no message, or none that may come now; `reply` is to be sent."""
+    """The body is not a message, or a message that may not come now; `reply` must be sent."""
 
     reply: ErrorResponse
 
 
 class Ignored(Struct, frozen=True):
-    """What came needs nothing done; `reason` is a line for the log."""
+    """Nothing needs to be done. `reason` is a line for the log, empty for what every sound client does."""
 
-    reason: str
+    reason: str = ""
 
 
-Event = Called | Notified | Cancelled | Answered | Refused | Ignored
+Event = Called | Notified | Cancelled | Answered | Exited | Refused | Ignored
 
 
 class RemoteError(Struct, frozen=True):
-    """An error as the other side says it; one of no readable shape has the code 0 and is quoted as `message`."""
+    """An error as the other side sends it. One whose shape cannot be read has the code 0 and is quoted as `message`."""
 
     code: int = 0
     message: str = ""
     data: Raw = Raw(b"")
 
 
-class _CancelParams(Struct, frozen=True, rename="camel"):
-    request_id: RequestId | None
-
-
 _remote_error = msgspec.json.Decoder(RemoteError)
-_cancel_params = msgspec.json.Decoder(_CancelParams)
+_cancel_params = msgspec.json.Decoder(dict[str, Any])
 
 
 class Peer:
-    """The bookkeeping of one connection. Ids of our own requests begin with `prefix`, so that a go-between can tell
-    them from those that it passes on."""
+    """The tables of one connection. The ids of our own requests are `prefix` and a number, so that they can be told
+    from those that somebody else sends on the same connection."""
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, dialect: Dialect, prefix: str = "") -> None:
+        self._dialect = dialect
         self._prefix = prefix
         self._asked = 0
         self._open: set[RequestId] = set()
-        self._owed: set[RequestId | None] = set()
+        self._owed: dict[RequestId | None, str] = {}
+        self._opened = not dialect.opening
+        self._closing = False
 
     @property
     def owed(self) -> frozenset[RequestId | None]:
@@ -111,7 +141,7 @@ class Peer:
             return Refused(ErrorResponse(id=refusal.request_id, error=refusal.error_object))
 
     def ask(self, method: str, params: object) -> Request:
-        """A request of ours; an `Answered` with its id follows, unless the other side owes it for ever."""
+        """A request of ours. An `Answered` with its id follows, if the other side ever answers."""
         self._asked += 1
         request = Request(id=f"{self._prefix}{self._asked}", method=method, params=params)
         self._open.add(request.id)
@@ -120,49 +150,76 @@ class Peer:
     def take_back(self, request_id: RequestId) -> Notification:
         """Nobody waits for this request of ours any more; a late answer to it is ignored."""
         self._open.discard(request_id)
-        return Notification(method=CANCEL, params={"requestId": request_id})
-
-    def tell(self, method: str, params: object) -> Notification:
-        """A notification of ours."""
-        return Notification(method=method, params=params)
+        return Notification(method=self._dialect.cancel, params={self._dialect.cancel_key: request_id})
 
     def answer(self, request_id: RequestId | None, result: object) -> Response:
-        """The result of a request. Raises `KeyError` if none is owed."""
-        self._owed.remove(request_id)
+        """The result of a request. Raises `KeyError` if no answer is owed."""
+        del self._owed[request_id]
         return Response(id=request_id, result=result)
 
     def refuse(self, request_id: RequestId | None, error: ErrorObject) -> ErrorResponse:
-        """The error of a request. Raises `KeyError` if none is owed."""
-        self._owed.remove(request_id)
+        """The error of a request. Raises `KeyError` if no answer is owed. The opening request may be sent again once it
+        was refused."""
+        if self._owed.pop(request_id) == self._dialect.opening:
+            self._opened = not self._dialect.opening
         return ErrorResponse(id=request_id, error=error)
 
     def _sort(self, message: Incoming) -> Event:
         if message.method is UNSET:
             return self._take_reply(message)
-        if message.method == CANCEL and message.id is UNSET:
-            return self._take_cancel(message.params)
         if message.id is UNSET:
-            return Notified(message.method, message.params)
-        if message.id in self._owed:
-            raise RpcError(INVALID_REQUEST, "A request with this id is running.", request_id=message.id)
-        self._owed.add(message.id)
-        return Called(message.id, message.method, message.params)
+            return self._take_notification(message.method, message.params)
+        return self._take_request(message.id, message.method, message.params)
+
+    def _take_request(self, request_id: RequestId | None, method: str, params: Raw) -> Event:
+        dialect = self._dialect
+        if request_id is None and not dialect.null_ids:
+            raise RpcError(INVALID_REQUEST, "A request's id is a number or a string, not null.")
+        if self._closing:
+            raise RpcError(INVALID_REQUEST, "The server is shutting down.", request_id=request_id)
+        if not self._opened and method != dialect.opening:
+            code, kind = dialect.early
+            raise RpcError(code, f"{dialect.opening} must come first.", kind, request_id)
+        if self._opened and method == dialect.opening:
+            raise RpcError(INVALID_REQUEST, f"{method} came already.", request_id=request_id)
+        if request_id in self._owed:
+            raise RpcError(INVALID_REQUEST, "A request with this id is running.", request_id=request_id)
+        self._opened = True
+        self._closing = bool(dialect.closing) and method == dialect.closing
+        self._owed[request_id] = method
+        return Called(request_id, method, params)
+
+    def _take_notification(self, method: str, params: Raw) -> Event:
+        if self._dialect.exit and method == self._dialect.exit:
+            return Exited(orderly=self._closing)
+        if self._closing or not self._opened:
+            return Ignored()
+        return self._take_cancel(params) if method == self._dialect.cancel else Notified(method, params)
 
     def _take_reply(self, message: Incoming) -> Event:
         request_id = message.id
         if request_id is UNSET or (not message.is_reply and request_id not in self._open):
-            raise no_reply(message)
+            raise _no_reply(message)
         if request_id is None or request_id not in self._open:
-            return Ignored(f"an answer to no request of ours: {request_id!r}")
+            # A request that was taken back is answered all the same: the protocols want it so.
+            return Ignored("" if self._is_ours(request_id) else f"an answer to no request of ours: {request_id!r}")
         self._open.remove(request_id)
         return Answered(request_id, message.result, _read_error(message))
 
+    def _is_ours(self, request_id: RequestId | None) -> bool:
+        if not isinstance(request_id, str) or not request_id.startswith(self._prefix):
+            return False
+        number = request_id.removeprefix(self._prefix)
+        # Nobody asks 10^18 times.
+        return number.isdecimal() and len(number) < 19 and 0 < int(number) <= self._asked
+
     def _take_cancel(self, params: Raw) -> Event:
+        method, key = self._dialect.cancel, self._dialect.cancel_key
         try:
-            request_id = _cancel_params.decode(params).request_id
-        except (ValueError, RecursionError):
-            return Ignored(f"{CANCEL} without a request's id")
-        return Cancelled(request_id) if request_id in self._owed else Ignored(f"{CANCEL} of what is answered already")
+            request_id = msgspec.convert(_cancel_params.decode(params)[key], int | str | None)
+        except (ValueError, RecursionError, KeyError):
+            return Ignored(f"{method} without a request's id")
+        return Cancelled(request_id) if request_id in self._owed else Ignored()
 
 
 def _read_error(message: Incoming) -> RemoteError | None:
@@ -176,8 +233,8 @@ def _read_error(message: Incoming) -> RemoteError | None:
         return RemoteError(message=bytes(message.error).decode(errors="replace"))
 
 
-def no_reply(message: Incoming) -> RpcError:
-    """The refusal of what has neither a method nor a result nor an error."""
+def _no_reply(message: Incoming) -> RpcError:
+    """The refusal of a message that has neither a method nor a result nor an error."""
     known = None if message.id is UNSET else message.id
     return RpcError(INVALID_REQUEST, "Neither a request nor an answer: there is no method.", request_id=known)
 

@@ -7,9 +7,9 @@ from lsprotocol import types
 from msgspec import UNSET
 
 from ullage.api.notification import UPDATE, SessionNotification
-from ullage.lsp.client import Client
+from ullage.lsp.connection import LspConnection
+from ullage.lsp.handshake import Client
 from ullage.lsp.progress import ProgressBoard
-from ullage.lsp.protocol import UllageProtocol
 from ullage.model import words
 from ullage.model.edits import EditTrigger
 from ullage.model.updates import (
@@ -47,9 +47,9 @@ class Announcer:
     """
 
     def __init__(
-        self, protocol: UllageProtocol, board: ProgressBoard, cancel_compaction: Callable[[str], object]
+        self, connection: LspConnection, board: ProgressBoard, cancel_compaction: Callable[[str], object]
     ) -> None:
-        self._protocol = protocol
+        self._connection = connection
         self._board = board
         self._cancel_compaction = cancel_compaction
         self._bars: dict[str, _Bar] = {}
@@ -58,7 +58,7 @@ class Announcer:
     def session_updated(self, session_id: str, update: Update) -> None:
         """Passes one update on."""
         if self.client.takes_updates:
-            self._protocol.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
+            self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
             return
         match update:
             case Notice():
@@ -91,7 +91,7 @@ class Announcer:
     def warn(self, text: str, severity: Severity = Severity.WARNING) -> None:
         """Shows a message in any client."""
         params = types.ShowMessageParams(type=MESSAGE_TYPES[severity], message=text)
-        self._protocol.notify(types.WINDOW_SHOW_MESSAGE, params)
+        self._connection.notify(types.WINDOW_SHOW_MESSAGE, params)
 
     def _begin(self, session_id: str, update: CompactionUpdate) -> None:
         # A compaction that was asked for runs inside its command's own bar.
@@ -101,7 +101,7 @@ class Announcer:
 
     def _draw(self, bar_id: str, title: str, cancel: Callable[[], object]) -> None:
         bar = self._bars[bar_id] = _Bar()
-        self._protocol.spawn(self._follow(bar, title, cancel))
+        self._connection.spawn(self._follow(bar, title, cancel))
 
     async def _follow(self, bar: _Bar, title: str, cancel: Callable[[], object]) -> None:
         async with self._board.show(title, cancel) as progress:

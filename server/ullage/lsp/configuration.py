@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from lsprotocol import types
 from msgspec import Struct
-from pygls.exceptions import JsonRpcException
 
 from ullage.api.settings_section import read_settings
-from ullage.lsp.client import Client
-from ullage.lsp.protocol import UllageProtocol
+from ullage.jsonrpc.errors import BadReply
+from ullage.lsp.connection import LspConnection
+from ullage.lsp.handshake import Client
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
 
@@ -34,16 +34,16 @@ class Configuration:
     """The settings in force. `apply` is called with each new value, `warn` with a line about an unusable one."""
 
     def __init__(
-        self, protocol: UllageProtocol, apply: Callable[[Settings], object], warn: Callable[[str], object]
+        self, connection: LspConnection, apply: Callable[[Settings], object], warn: Callable[[str], object]
     ) -> None:
-        self._protocol = protocol
+        self._connection = connection
         self._apply = apply
         self._warn = warn
         self._warned = ""
         self._client = Client()
         self.settings = Settings()
 
-    async def start(self, client: Client) -> None:
+    def start(self, client: Client) -> None:
         """Takes the client's options, once `initialize` is answered."""
         self._client = client
         self._take(client.options)
@@ -51,7 +51,7 @@ class Configuration:
     async def subscribe(self, _: Any) -> None:
         """Serves `initialized`: asks for settings, and to be told of changes, where the client can."""
         if self._client.registers_configuration:
-            self._protocol.spawn(self._register())
+            self._connection.spawn(self._register())
         if self._client.answers_configuration:
             await self._pull()
 
@@ -64,10 +64,10 @@ class Configuration:
 
     async def _pull(self) -> None:
         params = types.ConfigurationParams(items=[types.ConfigurationItem(section=SECTION)])
-        request = self._protocol.send_request_async(types.WORKSPACE_CONFIGURATION, params)
+        request = self._connection.ask(types.WORKSPACE_CONFIGURATION, params, list[Any])
         try:
             answer = await asyncio.wait_for(request, PULL_TIMEOUT)
-        except (JsonRpcException, TimeoutError):
+        except (BadReply, TimeoutError):
             return
         if answer:
             self._take(answer[0])
@@ -77,8 +77,8 @@ class Configuration:
         registration = types.Registration(id=method, method=method)
         params = types.RegistrationParams(registrations=[registration])
         try:
-            await self._protocol.send_request_async(types.CLIENT_REGISTER_CAPABILITY, params)
-        except JsonRpcException:
+            await self._connection.ask(types.CLIENT_REGISTER_CAPABILITY, params, object)
+        except BadReply:
             return
 
     def _take(self, options: Any) -> None:

@@ -1,75 +1,104 @@
-"""The Language Server's connection: framed messages in and out, for as long as the client lives."""
+"""A Language Server client's connection: the request engine over framed messages, with lsprotocol's types.
+
+lsprotocol's values are attrs classes with snake-case fields, which its converter makes the wire's JSON of. Our own
+values are msgspec structs, which need no converter.
+"""
 
 import asyncio
 import logging
 import os
-from concurrent.futures import Future
+import re
+from typing import Any, TypeVar
 
-from ullage.lsp.framing import MAX_BODY, BadFrame, FrameParser
-from ullage.lsp.protocol import UllageProtocol
-from ullage.system.stdio import Writer
+import msgspec
+from cattrs import BaseValidationError, transform_error
+from lsprotocol import types
+from msgspec import Raw, Struct
+from pygls.protocol import default_converter
+
+from ullage.api.engine import Handler, ReadParams, RequestEngine
+from ullage.jsonrpc.codes import INVALID_PARAMS
+from ullage.jsonrpc.envelope import read_params
+from ullage.jsonrpc.errors import RpcError
+from ullage.jsonrpc.peer import Dialect
+from ullage.lsp.framing import MAX_BODY, FrameParser
 
 log = logging.getLogger(__name__)
+R = TypeVar("R")
 # How often the client's process is looked for, seconds; the end of input is the usual, prompter sign.
 WATCH = 2.0
+# The Language Server Protocol's code for a request before `initialize`.
+NOT_INITIALIZED = -32002
+DIALECT = Dialect(
+    cancel=types.CANCEL_REQUEST,
+    cancel_key="id",
+    opening=types.INITIALIZE,
+    early=(NOT_INITIALIZED, "ServerNotInitialized"),
+    closing=types.SHUTDOWN,
+    exit=types.EXIT,
+    null_ids=False,
+)
+_plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
-class LspConnection:
-    """The `Connection` that hands bodies to a protocol."""
+class LspConnection(RequestEngine):
+    """One client's connection. `converter` is pygls', for whoever needs the types of lsprotocol."""
 
-    def __init__(self, protocol: UllageProtocol, max_body: int = MAX_BODY) -> None:
-        self._protocol = protocol
-        self._parser = FrameParser(max_body)
+    def __init__(self, max_body: int = MAX_BODY) -> None:
+        super().__init__(FrameParser(max_body), DIALECT, prefix="ullage-")
+        self.converter = default_converter()
+        self.add_route(types.SHUTDOWN, Any, self._shut_down)
 
-    @property
-    def stopped(self) -> "Future[int]":
-        """Holds the exit status once the client is done."""
-        return self._protocol.stopped
+    def add_standard_route(self, method: str, handler: Handler) -> None:
+        """Serves a method of the protocol's own: `handler` gets params of lsprotocol's type."""
+        self.add_reader(method, self._reader(method), handler)
 
-    def connect(self, writer: Writer) -> None:
-        """Where messages go from now on."""
-        self._protocol.set_writer(writer)
+    def notify(self, method: str, params: object) -> None:
+        super().notify(method, self._wire(params))
 
-    def feed(self, data: bytes) -> None:
-        """Takes bytes in any split."""
-        for item in self._parser.feed(data):
-            if isinstance(item, BadFrame):
-                self._protocol.refuse(item.code, item.reason)
-            else:
-                self._protocol.handle_body(item)
+    async def ask(self, method: str, params: object, result: type[R]) -> R:
+        return await super().ask(method, self._wire(params), result)
 
-    def end(self) -> None:
-        """The end of input ends the server."""
-        for torn in self._parser.end():
-            self._protocol.refuse(torn.code, torn.reason)
-        self._protocol.stop(0)
+    def watch_process(self, pid: int) -> None:
+        """Stops when the client's process ends. One that cannot be seen (in another container) is not watched."""
+        if os.name == "posix" and _is_alive(pid):
+            self.spawn(self._await_death(pid))
 
-    def hold(self, held: bool) -> None:
-        """Answers are bounded by what is asked, so that not reading is enough."""
+    def _wire(self, params: object) -> object:
+        return params if isinstance(params, Struct) else self.converter.unstructure(params)
 
-    def stop(self, status: int) -> None:
-        """Ends the connection; the first status counts."""
-        self._protocol.stop(status)
+    def _reader(self, method: str) -> ReadParams:
+        kind = types.METHOD_TO_TYPES[method][0]
 
-    async def drain(self, seconds: float) -> None:
-        """Lets running requests end for so long, then cancels all work."""
-        await self._protocol.drain(seconds)
+        def read(params: Raw) -> Any:
+            data: dict[str, Any] = {"jsonrpc": "2.0", "id": 0, "method": method}
+            if bytes(params):
+                data["params"] = read_params(method, params, _plain)
+            try:
+                return self.converter.structure(data, kind).params
+            except BaseValidationError as error:
+                raise RpcError(INVALID_PARAMS, f"{method}: {_describe(error)}.", "InvalidRequest") from None
 
+        return read
 
-def watch_process(pid: int, protocol: UllageProtocol) -> None:
-    """Stops the server when the process ends. One that cannot be seen (another container) is not watched."""
-    if os.name == "posix" and _alive(pid):
-        protocol.spawn(_await_death(pid, protocol))
+    async def _shut_down(self, _: Any) -> None:
+        self.cancel_others()
 
-
-async def _await_death(pid: int, protocol: UllageProtocol) -> None:
-    while _alive(pid):
-        await asyncio.sleep(WATCH)
-    log.warning("The client's process %d is gone.", pid)
-    protocol.stop(0)
+    async def _await_death(self, pid: int) -> None:
+        while _is_alive(pid):
+            await asyncio.sleep(WATCH)
+        log.warning("The client's process %d is gone.", pid)
+        self.stop(0)
 
 
-def _alive(pid: int) -> bool:
+def _describe(error: BaseValidationError) -> str:
+    """The first fault, with its field as the wire spells it."""
+    fault, _, path = transform_error(error)[0].partition(" @ ")
+    field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
+    return f"{fault} - at `{field}`"
+
+
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:

@@ -7,9 +7,7 @@ break, so no body can be mistaken for a header on the way.
 import re
 from enum import Enum, auto
 
-from msgspec import Struct
-
-from ullage.jsonrpc.codes import INVALID_REQUEST
+from ullage.jsonrpc.errors import BadFrame
 
 LENGTH = b"content-length:"
 # The specification wants CR LF; a client that sends bare LF is understood rather than left waiting.
@@ -19,13 +17,6 @@ _LONGEST_END = 4
 MAX_HEADER = 8192
 # The largest body taken: far above any session, far below what would exhaust a machine.
 MAX_BODY = 1 << 28
-
-
-class BadFrame(Struct, frozen=True):
-    """What cannot be read as a message, in one line; `code` is JSON-RPC's."""
-
-    reason: str
-    code: int = INVALID_REQUEST
 
 
 class _State(Enum):
@@ -57,6 +48,10 @@ class FrameParser:
         """What is left when the stream ends: nothing, or a torn message."""
         torn = self._state is _State.BODY or (self._state is _State.HEADER and bool(self._buffer.strip()))
         return [BadFrame(reason="The stream ended inside a message.")] if torn else []
+
+    def frame(self, body: bytes) -> bytes:
+        """A body with its header."""
+        return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
     def _next(self) -> bytes | BadFrame | None:
         if self._state is _State.LOST and not self._find_header():

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
-from ullage.lsp.protocol import UllageProtocol
+from ullage.jsonrpc.errors import BadReply
+from ullage.lsp.connection import LspConnection
 
 # A client that has not created a token by then will not show it; the work must not wait longer, seconds.
 CREATE_TIMEOUT = 5.0
@@ -17,8 +17,8 @@ CREATE_TIMEOUT = 5.0
 class Progress:
     """One bar while it is shown; silent where the client shows none."""
 
-    def __init__(self, protocol: UllageProtocol, token: types.ProgressToken | None) -> None:
-        self._protocol = protocol
+    def __init__(self, connection: LspConnection, token: types.ProgressToken | None) -> None:
+        self._connection = connection
         self._token = token
 
     def begin(self, title: str, *, cancellable: bool) -> None:
@@ -37,14 +37,14 @@ class Progress:
         self, value: types.WorkDoneProgressBegin | types.WorkDoneProgressReport | types.WorkDoneProgressEnd
     ) -> None:
         if self._token is not None:
-            self._protocol.notify(types.PROGRESS, types.ProgressParams(token=self._token, value=value))
+            self._connection.notify(types.PROGRESS, types.ProgressParams(token=self._token, value=value))
 
 
 class ProgressBoard:
     """Every bar that is shown, and what cancelling it does."""
 
-    def __init__(self, protocol: UllageProtocol) -> None:
-        self._protocol = protocol
+    def __init__(self, connection: LspConnection) -> None:
+        self._connection = connection
         self._cancels: dict[types.ProgressToken, Callable[[], object]] = {}
         self.may_create = False
 
@@ -54,7 +54,7 @@ class ProgressBoard:
     ) -> AsyncGenerator[Progress]:
         """A bar around some work: on the client's `token`, else on a created one, else silent."""
         token = await self._create() if token is None else token
-        progress = Progress(self._protocol, token)
+        progress = Progress(self._connection, token)
         if token is not None:
             self._cancels[token] = cancel
         progress.begin(title, cancellable=True)
@@ -75,9 +75,9 @@ class ProgressBoard:
             return None
         token = uuid.uuid4().hex
         params = types.WorkDoneProgressCreateParams(token=token)
-        request = self._protocol.send_request_async(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params)
+        request = self._connection.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, object)
         try:
             await asyncio.wait_for(request, CREATE_TIMEOUT)
-        except (JsonRpcException, TimeoutError):
+        except (BadReply, TimeoutError):
             return None
         return token

@@ -1,31 +1,25 @@
-"""The Language Server: our methods, the commands and the settings on one protocol."""
+"""The Language Server: our methods, the commands and the settings on one connection."""
 
-import asyncio
-import logging
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from lsprotocol import types
 from msgspec import Struct
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 
+from ullage.api.engine import Handler, Reply
 from ullage.api.permissions import ClientPermissions
 from ullage.api.table import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
-from ullage.lsp.client import read_client
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams
-from ullage.lsp.connection import LspConnection, watch_process
+from ullage.lsp.connection import LspConnection
+from ullage.lsp.framing import MAX_BODY
+from ullage.lsp.handshake import Pygls, read_client
 from ullage.lsp.progress import ProgressBoard
-from ullage.lsp.protocol import Handler, UllageProtocol
-from ullage.lsp.trace import Trace, TracedConnection
 from ullage.model.settings import Settings
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.stdio import claim_stdout, serve_descriptors
 
-log = logging.getLogger(__name__)
 PREFIX = "ullage/"
 
 
@@ -49,66 +43,51 @@ class ProgressCancelParams(Struct, frozen=True):
     token: int | str
 
 
-class UllageServer(LanguageServer):
-    """pygls' server with our protocol; `connection` is the way in and out."""
-
-    def __init__(self, version: str) -> None:
-        untyped: Any = super()
-        untyped.__init__(
-            "ullage",
-            version,
-            text_document_sync_kind=types.TextDocumentSyncKind.None_,
-            protocol_cls=UllageProtocol,
-            converter_factory=default_converter,
-        )
-
-    @property
-    def connection(self) -> UllageProtocol:
-        """`protocol`, by the type it was made with."""
-        assert isinstance(self.protocol, UllageProtocol)
-        return self.protocol
-
-    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Into the log: a toast with a library's words helps nobody."""
-        log.error("%s", source.__name__, exc_info=error)
-
-
-class _Door:
-    """Joins the parts of one server and owns its workspace."""
+class LspServer:
+    """One client's server, which owns the workspace. It serves each method as `ullage/<name>` and lists each command;
+    `connection` is the way in and out."""
 
     def __init__(
-        self, server: UllageServer, hooks: WorkspaceHooks, methods: Sequence[AnyMethod], commands: Sequence[Command]
+        self,
+        hooks: WorkspaceHooks,
+        methods: Sequence[AnyMethod],
+        commands: Sequence[Command],
+        version: str,
+        max_body: int = MAX_BODY,
     ) -> None:
-        self._protocol = server.connection
         self._hooks = hooks
         self._methods = methods
-        self._version = server.version
+        self._version = version
         self._opened: Workspace | None = None
-        self._board = ProgressBoard(server.connection)
-        self._announcer = Announcer(server.connection, self._board, self._cancel_compaction)
-        self._configuration = Configuration(server.connection, self._configure, self._announcer.warn)
+        self.connection = LspConnection(max_body)
+        self._pygls = Pygls("ullage", version, self.connection.converter)
+        self._board = ProgressBoard(self.connection)
+        self._announcer = Announcer(self.connection, self._board, self._cancel_compaction)
+        self._configuration = Configuration(self.connection, self._configure, self._announcer.warn)
         self._commands = CommandRunner(commands, self.workspace, self._board, self._announcer)
+        self._install()
 
     def workspace(self) -> Workspace:
         """The workspace, opened at the first use."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             if self._announcer.client.asks_permission:
-                self._opened.permissions = ClientPermissions(self._protocol.questions.ask, PREFIX)
+                self._opened.permissions = ClientPermissions(self.connection.ask, PREFIX)
             self._hooks.configure(self._opened, self._configuration.settings)
         return self._opened
 
-    def install(self) -> None:
-        """Adds every route to the protocol."""
+    def _install(self) -> None:
+        connection = self.connection
         for method in self._methods:
-            self._protocol.add_route(PREFIX + method.name, method.params, self._serve(method))
-        self._protocol.add_route(types.WORKSPACE_EXECUTE_COMMAND, ExecuteCommandParams, self._commands.execute)
-        self._protocol.add_route(
+            connection.add_route(PREFIX + method.name, method.params, self._serve(method))
+        connection.add_standard_route(types.INITIALIZE, self._initialize)
+        connection.add_standard_route(types.SET_TRACE, _ignore)
+        connection.add_route(types.INITIALIZED, Any, self._initialized)
+        connection.add_route(types.WORKSPACE_EXECUTE_COMMAND, ExecuteCommandParams, self._commands.execute)
+        connection.add_route(
             types.WORKSPACE_DID_CHANGE_CONFIGURATION, DidChangeConfigurationParams, self._configuration.change
         )
-        self._protocol.add_route(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, ProgressCancelParams, self._cancel_progress)
-        self._protocol.add_route(types.INITIALIZED, Any, self._initialized)
-        self._protocol.on_initialize = self._initialize
+        connection.add_route(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, ProgressCancelParams, self._cancel_progress)
 
     def _serve(self, method: AnyMethod) -> Handler:
         def handle(params: Any) -> Coroutine[Any, Any, Any]:
@@ -116,27 +95,26 @@ class _Door:
 
         return handle
 
-    def _initialize(self, params: types.InitializeParams, result: types.InitializeResult) -> None:
-        self._announce(result.capabilities)
+    async def _initialize(self, params: types.InitializeParams) -> Reply:
+        result = await self._pygls.initialize(params)
+        self._announce(result["capabilities"])
         client = read_client(params)
         self._announcer.client = client
         self._board.may_create = client.shows_progress
         if params.process_id is not None:
-            watch_process(params.process_id, self._protocol)
-        self._protocol.spawn(self._configuration.start(client))
+            self.connection.watch_process(params.process_id)
+        return Reply(result, lambda: self._configuration.start(client))
 
     async def _initialized(self, params: Any) -> None:
         # A daemon, so that a client that leaves at once is not waited for.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         await self._configuration.subscribe(params)
 
-    def _announce(self, capabilities: types.ServerCapabilities) -> None:
+    def _announce(self, capabilities: dict[str, Any]) -> None:
         # No documents: their text would be sent to us for nothing.
-        capabilities.text_document_sync = types.TextDocumentSyncOptions(open_close=False)
-        capabilities.execute_command_provider = types.ExecuteCommandOptions(
-            commands=self._commands.names, work_done_progress=True
-        )
-        capabilities.experimental = {
+        capabilities["textDocumentSync"] = {"openClose": False}
+        capabilities["executeCommandProvider"] = {"commands": self._commands.names, "workDoneProgress": True}
+        capabilities["experimental"] = {
             "ullage": {
                 "version": self._version,
                 "methods": [PREFIX + method.name for method in self._methods],
@@ -155,27 +133,9 @@ class _Door:
             self._hooks.configure(self._opened, settings)
 
 
-def build_server(
-    hooks: WorkspaceHooks, methods: Sequence[AnyMethod], commands: Sequence[Command], version: str
-) -> UllageServer:
-    """A server for one client, which serves each method as `ullage/<name>` and lists each command."""
-    server = UllageServer(version)
-    _Door(server, hooks, methods, commands).install()
-    return server
-
-
-def serve(server: UllageServer, trace: Trace | None = None) -> int:
-    """Serves standard input and output until the client is done; returns the process' exit status."""
-    stdout = claim_stdout()
-    connection = LspConnection(server.connection)
-    try:
-        return asyncio.run(serve_descriptors(TracedConnection(connection, trace) if trace else connection, 0, stdout))
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        if trace:
-            trace.close()
-
-
 async def _call(method: AnyMethod, workspace: Callable[[], Workspace], params: Any) -> Any:
     return await method.handler(workspace(), params)
+
+
+async def _ignore(_: Any) -> None:
+    pass

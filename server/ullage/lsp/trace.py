@@ -12,10 +12,12 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ullage.lsp.framing import BadFrame, FrameParser
+from ullage.jsonrpc.errors import BadFrame
+from ullage.lsp.framing import FrameParser
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import encode_json
-from ullage.system.stdio import Connection, Writer
+from ullage.system.stdio import Connection
+from ullage.system.writer import Writer
 
 _SET_TRACE = "$/setTrace"
 _HEADER_END = b"\r\n\r\n"
@@ -112,10 +114,6 @@ class TracedConnection:
         """The input is over."""
         self._inner.end()
 
-    def hold(self, held: bool) -> None:
-        """Passes on that the client reads too slowly, or again fast enough."""
-        self._inner.hold(held)
-
     def stop(self, status: int) -> None:
         """Ends the connection; the first status counts."""
         self._inner.stop(status)
@@ -130,12 +128,16 @@ class _TracedWriter:
         self._inner = inner
         self._trace = trace
 
+    @property
+    def has_room(self) -> bool:
+        return self._inner.has_room
+
     def write(self, data: bytes) -> None:
         self._trace.send(data)
         self._inner.write(data)
 
-    def close(self) -> None:
-        self._inner.close()
+    async def drain(self) -> None:
+        await self._inner.drain()
 
 
 def open_trace(path: Path, now: Callable[[], int]) -> Trace:

@@ -4,6 +4,7 @@ Anthropic's shape is the richest (it has thinking, and errors in tool results), 
 into it without loss; `ullage.formats` converts back. Field names are those of the wire format, hence snake_case.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -104,3 +105,13 @@ class CompactionBlock(
 
 
 Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock | ResourceBlock | CompactionBlock
+
+
+def join_texts(blocks: Iterable[Block]) -> str:
+    """The texts of the text blocks, joined by newlines."""
+    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+def text_and_resources(blocks: Iterable[Block]) -> str:
+    """The texts of the text blocks and of the resources that hold a text, joined by newlines."""
+    return "\n".join(block.text or "" for block in blocks if isinstance(block, TextBlock | ResourceBlock))

@@ -24,6 +24,7 @@ UllageError
 │   └── CannotFit                 even the smallest legal context is over the window
 ├── ProviderError
 │   ├── NoModelConfigured
+│   ├── SdkMissing                the Python package that speaks to the provider is not installed
 │   ├── ProviderUnavailable       unreachable, reset, overloaded (529, 500, 503): worth another try
 │   │   └── RateLimited               429: worth another try when there are fewer requests
 │   ├── AuthenticationFailed      401, 403: the key is missing or wrong
@@ -129,6 +130,10 @@ class ProviderError(UllageError):
 
 class NoModelConfigured(ProviderError):
     """No provider is configured."""
+
+
+class SdkMissing(ProviderError):
+    """The Python package that speaks to the provider is not installed."""
 
 
 class ProviderUnavailable(ProviderError):

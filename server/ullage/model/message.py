@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.blocks import Block, CompactionBlock, TextBlock
+from ullage.model.blocks import Block, CompactionBlock, join_texts
 
 
 class Role(StrEnum):
@@ -27,7 +27,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def text(self) -> str:
         """The message's text blocks, joined by newlines."""
-        return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
+        return join_texts(self.content)
 
     @property
     def compaction(self) -> CompactionBlock | None:

@@ -141,9 +141,20 @@ def no_model() -> str:
     )
 
 
-def how_to_give_key(variable: str) -> str:
-    """How to provide the missing key."""
-    return f"set {variable}, or keep it in the system's keyring with `keyring set ullage {variable}`."
+def how_to_give_key(variable: str, *, keyring: bool) -> str:
+    """How to provide the missing key; `keyring` if that extra is installed."""
+    before = "" if keyring else f"{how_to_install('keyring')} and "
+    return f"set {variable}, or keep it in the system's keyring with {before}`keyring set ullage {variable}`."
+
+
+def sdk_missing(provider: str, extra: str) -> str:
+    """A provider's Python package is not installed."""
+    return f"{provider} needs the Python package {extra}, which is not installed; run {how_to_install(extra)}."
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs one of Ullage's extras."""
+    return f"`pip install 'ullage[{extra}]'`"
 
 
 def _full(used: int, usable: int) -> str:

@@ -1,9 +1,14 @@
-"""Finds keys: in the environment, else in the operating system's keyring. Keys are never logged and never stored."""
+"""Finds keys: in the environment, else in the operating system's keyring. Keys are never logged and never stored.
+
+The keyring is only asked if the extra `keyring` is installed.
+"""
 
 import os
 from functools import cache
 
+from ullage.model import words
 from ullage.model.settings import ProviderSettings
+from ullage.providers.extras import is_installed
 
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
 KEYRING_SERVICE = "ullage"
@@ -37,11 +42,19 @@ def key_source(settings: ProviderSettings) -> str:
         return f"key from {variable}"
     if _from_keyring(variable):
         return f"key from the system's keyring ({KEYRING_SERVICE}, {variable})"
-    return f"no key: set {variable}, or run `keyring set {KEYRING_SERVICE} {variable}`"
+    return f"no key: {key_remedy(settings)}"
+
+
+def key_remedy(settings: ProviderSettings) -> str:
+    """What to do about the provider's missing key."""
+    return words.how_to_give_key(key_variable(settings), keyring=is_installed("keyring"))
 
 
 @cache
 def _from_keyring(variable: str) -> str:
+    """Returns the key in the keyring; an empty string if it has none or cannot be asked."""
+    if not is_installed("keyring"):
+        return ""
     # The keyring's backends take long to import, and most users have the variable.
     import keyring  # noqa: PLC0415
     from keyring.errors import KeyringError  # noqa: PLC0415

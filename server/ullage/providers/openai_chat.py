@@ -7,8 +7,8 @@ import openai
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
-from ullage.formats.openai_request import write_openai
 from ullage.formats.parsing import as_count
+from ullage.formats.requests.openai import write_openai
 from ullage.formats.tool_calls.native import NativeCalls
 from ullage.formats.usage import convert_usage
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta

@@ -6,7 +6,8 @@ from importlib import import_module
 from ullage.model import words
 from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
-from ullage.providers.keys import find_key, key_variable
+from ullage.providers.extras import require_sdk
+from ullage.providers.keys import find_key, key_remedy
 from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.ports.models import Provider
 
@@ -52,7 +53,14 @@ class ProviderRegistry:
 
 
 def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
-    """Returns the provider's name, its settings and its key."""
+    """Returns the provider's name, its settings and its key. Raises `NoModelConfigured` if there is none, `SdkMissing`
+    if the package that the provider needs is not installed."""
+    name, provider, key = _find(model, settings)
+    require_sdk(name, provider.kind)
+    return name, provider, key
+
+
+def _find(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
     providers = {**KNOWN, **settings.providers}
     if settings.provider:
         if settings.provider not in providers:
@@ -62,8 +70,7 @@ def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]
             )
         named = providers[settings.provider]
         if (key := find_key(named)) is None:
-            remedy = words.how_to_give_key(key_variable(named))
-            raise NoModelConfigured(f"{settings.provider} has no key: {remedy}")
+            raise NoModelConfigured(f"{settings.provider} has no key: {key_remedy(named)}")
         return settings.provider, named, key
     # The user's own providers come first, because they may serve a model of the same name.
     for name, known in (*settings.providers.items(), *KNOWN.items()):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -53,7 +53,7 @@ def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "Repla
     except OSError as error:
         reason = error.strerror or error
         raise InvalidRequest(f"ullage.providers.{name}.file: cannot read {settings.file!r}: {reason}") from error
-    return ReplayProvider(name, read_recording(formats.read(data, settings.file).events))
+    return ReplayProvider(name, read_recording(transcripts.read(data, settings.file).events))
 
 
 def read_recording(events: Sequence[Event]) -> Recording:

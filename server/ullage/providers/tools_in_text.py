@@ -6,11 +6,10 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.request_content import join_texts
 from ullage.formats.tool_calls.in_text import CallsInText
 from ullage.formats.tool_calls.xml import XmlTags
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
-from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 from ullage.service.ports.models import Provider, ProviderCapabilities
 

@@ -1,24 +1,25 @@
-"""What comes from the client: passed on untouched, but for what the proxy sees to itself."""
+"""Lines from the client: passed on untouched, except for the requests that the proxy handles itself."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.error_object import error_object
+from ullage.api.codes import error_object
 from ullage.jsonrpc.envelope import ErrorResponse
 from ullage.model.errors import UllageError
-from ullage.proxy.acts import begin, passes, read_prompt, start
-from ullage.proxy.connection import Connection, Pending
-from ullage.proxy.loading import load
-from ullage.proxy.pipe.frames import Frame, fields, line, peek, with_params
+from ullage.proxy.connection import Pending
+from ullage.proxy.opening import load, pending_new
+from ullage.proxy.pipe.frames import Frame, fields, line, peek
 from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.learning import record_messages
-from ullage.proxy.recovery import bring_back
-from ullage.proxy.session import ProxiedSession
+from ullage.proxy.prompts import take_prompt
+from ullage.proxy.record.recording import record_messages
+from ullage.proxy.recovery import reopen_lost, revive
+from ullage.proxy.session import ProxiedSession, Sessions
 
-Handler = Callable[[Connection, Piece, Frame], Awaitable[None]]
+Handler = Callable[[Sessions, Piece, Frame], Awaitable[None]]
 
 
 class _Named(Struct, frozen=True, rename="camel"):
@@ -28,92 +29,125 @@ class _Named(Struct, frozen=True, rename="camel"):
 _named = msgspec.json.Decoder(_Named)
 
 
-async def from_client(connection: Connection, piece: Piece) -> None:
+async def from_client(sessions: Sessions, piece: Piece) -> None:
     """Takes a line, or a piece of a long one. Returns when there is room for more."""
+    agent = sessions.connection.agent
     frame = peek(piece.data) if piece.whole else None
     if frame is None or frame.method is UNSET:
-        connection.agent.pass_on(piece)
+        agent.pass_on(piece)
     else:
-        await _HANDLERS.get(frame.method, _other)(connection, piece, frame)
-    await connection.agent.drain()
+        await _HANDLERS.get(frame.method, _other)(sessions, piece, frame)
+    await agent.drain()
 
 
-async def _greet(connection: Connection, piece: Piece, frame: Frame) -> None:
+async def _initialize(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    connection = sessions.connection
     connection.greeting = fields(frame.params)
     if not connection.agent.alive:
         await connection.agent.start()
-    _pass(connection, None, piece, frame)
+    _pass(sessions, None, piece, frame)
 
 
-async def _authenticate(connection: Connection, piece: Piece, frame: Frame) -> None:
-    connection.credentials = fields(frame.params)
-    await _other(connection, piece, frame)
+async def _authenticate(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    sessions.connection.credentials = fields(frame.params)
+    await _other(sessions, piece, frame)
 
 
-async def _prompt(connection: Connection, piece: Piece, frame: Frame) -> None:
-    session = connection.sessions.get(session_named(frame.params))
+async def _prompt(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    session = _session_of(sessions, frame)
     if session is None or frame.id is UNSET:
-        await _other(connection, piece, frame)
-        return
-    prompt = read_prompt(frame.id, piece.data, fields(frame.params))
-    if passes(connection, session, prompt):
-        message = start(connection, session, prompt, _mapped(session, piece))
-        await record_messages(connection, session, (message,))
+        await _other(sessions, piece, frame)
     else:
-        begin(connection, session, prompt)
+        await take_prompt(session, piece, frame)
 
 
-async def _cancel(connection: Connection, piece: Piece, frame: Frame) -> None:
-    session = connection.sessions.get(session_named(frame.params))
-    if session is not None and session.acting is not None and not session.acting.done():
-        session.acting.cancel()
-    else:
-        _pass(connection, session, piece, frame)
+async def _cancel(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    """Cancels the prompts that the proxy holds back; the agent cancels those that it has."""
+    session = _session_of(sessions, frame)
+    if session is None or not session.cancel_acts() or session.busy:
+        _pass(sessions, session, piece, frame)
 
 
-async def _other(connection: Connection, piece: Piece, frame: Frame) -> None:
-    session = connection.sessions.get(session_named(frame.params))
-    if connection.agent.alive and (session is None or connection.is_open(session)):
-        _pass(connection, session, piece, frame)
+async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    """Passes a request on, once its session is open. A notification to a session that is not open is dropped."""
+    session = _session_of(sessions, frame)
+    if sessions.connection.agent.alive and (session is None or session.is_open):
+        _pass(sessions, session, piece, frame)
     elif frame.id is not UNSET:
-        connection.spawn(_late(connection, session, piece, frame))
+        sessions.connection.spawn(_late(sessions, session, piece, frame))
 
 
-async def _late(connection: Connection, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
+async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
     """Passes a request on once there is an agent again."""
+    connection = sessions.connection
     try:
-        await bring_back(connection, session)
-        _pass(connection, session, piece, frame)
+        await revive(connection)
+        if session is not None:
+            await reopen_lost(session)
+        _pass(sessions, session, piece, frame)
     except UllageError as error:
         known = None if frame.id is UNSET else frame.id
         connection.client.insert(line(ErrorResponse(id=known, error=error_object(error))))
 
 
-def _pass(connection: Connection, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
-    if frame.id is not UNSET and frame.method is not UNSET:
-        params: dict[str, Any] = fields(frame.params) if frame.method in _REMEMBERED else {}
-        connection.pending[frame.id] = Pending(frame.method, session.id if session else "", params)
-    connection.agent.pass_on(piece if session is None else _mapped(session, piece))
+def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
+    connection = sessions.connection
+    if frame.id is not UNSET:
+        connection.pending[frame.id] = _pending(sessions, session, frame)
+    connection.agent.pass_on(piece if session is None else session.mapped(piece))
 
 
-def _mapped(session: ProxiedSession, piece: Piece) -> Piece:
-    """With the id that the agent has for the session; untouched where it is the client's."""
-    if session.agent_id == session.id:
-        return piece
-    return Piece(with_params(piece.data, {"sessionId": session.agent_id}))
+def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -> Pending:
+    """What is learnt from the answer to a request that is passed on."""
+    method = "" if frame.method is UNSET else frame.method
+    match method:
+        case "session/new" | "session/fork":
+            return pending_new(sessions, session, frame)
+        case "initialize":
+            return _learning(sessions, method, sessions.connection.learn_agent)
+        case "session/set_mode" if session is not None:
+            mode = fields(frame.params).get("modeId")
+            return _learning(sessions, method, lambda _: session.facts.take_mode(mode))
+        case "session/set_config_option" if session is not None:
+            return _learning(sessions, method, session.facts.take_config)
+        case "session/close" | "session/delete" if session is not None:
+            return Pending(method=method, answered=partial(_closed, sessions, session))
+        case _:
+            return Pending(method=method)
+
+
+def _learning(sessions: Sessions, method: str, learn: Callable[[dict[str, Any]], object]) -> Pending:
+    """Passes the answer on, and then learns from its result unless the agent has refused."""
+
+    async def answered(piece: Piece, frame: Frame) -> None:
+        sessions.connection.client.pass_on(piece)
+        if not memoryview(frame.error):
+            learn(fields(frame.result))
+
+    return Pending(method=method, answered=answered)
+
+
+async def _closed(sessions: Sessions, session: ProxiedSession, piece: Piece, frame: Frame) -> None:
+    sessions.connection.client.pass_on(piece)
+    if not memoryview(frame.error):
+        await record_messages(session, sessions.drop(session))
+
+
+def _session_of(sessions: Sessions, frame: Frame) -> ProxiedSession | None:
+    """The session that the params name, if the client has it open."""
+    return sessions.get(session_named(frame.params))
 
 
 def session_named(params: Raw) -> str:
-    """The session that params name; nothing where they name none."""
+    """The session id in params; an empty text if there is none."""
     try:
         return _named.decode(params).session_id
     except (ValueError, RecursionError):
         return ""
 
 
-_REMEMBERED = {"session/new", "session/fork", "session/set_mode", "session/set_config_option"}
 _HANDLERS: dict[str, Handler] = {
-    "initialize": _greet,
+    "initialize": _initialize,
     "authenticate": _authenticate,
     "session/prompt": _prompt,
     "session/cancel": _cancel,

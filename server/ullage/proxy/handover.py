@@ -1,10 +1,9 @@
-"""Compaction by hand-over: the agent writes a summary, a fresh session of it begins with that and our ledger, and the
-client goes on under the id it knows. The agent's former session stays as it was, so the hand-over can be undone."""
+"""Compaction by handover: the agent writes a summary, a fresh session of it begins with that and our ledger, and the
+client goes on under the id it knows. The agent's former session stays as it was, so the handover can be undone."""
 
 import asyncio
 import logging
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,220 +12,117 @@ from msgspec.structs import replace
 from ullage.edits.compaction import Summary
 from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import CompactionBlock, TextBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import AgentError, NothingToCompact, SessionBusy, StoreUnavailable, UllageError
-from ullage.model.json_values import as_object, as_objects, as_text
+from ullage.model.errors import AgentError, NothingToCompact, UllageError
+from ullage.model.marker import render_marker
+from ullage.model.message import Message
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
-from ullage.proxy.connection import Connection, Muted
-from ullage.proxy.prompts import seed_of, since_of, summary_prompt
-from ullage.proxy.record import compactions as archive
+from ullage.proxy.agent_sessions import close_copy, copy_session, open_aside, open_fresh, prompt_agent
+from ullage.proxy.record.compactions import (
+    Archiving,
+    archive,
+    has_messages,
+    ledger_of,
+    offline_summary,
+    take_back,
+    undoable,
+)
+from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.session import ProxiedSession
-from ullage.proxy.telling import say, tell_compaction, tell_usage
-from ullage.service.conversation.workspace import Workspace
+from ullage.proxy.state import State
+from ullage.proxy.to_client import send_compaction, send_text, send_usage
 
 _log = logging.getLogger(__name__)
+# Characters of what was said since, when a compaction is taken back: a few turns.
+_SINCE = 40_000
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """A conversation that goes on in a fresh session: the edit, and what the agent said of the session."""
+    """A conversation that goes on in a fresh session: the edit, and the agent's answer to `session/new`."""
 
     edit: CompactionEdit
     opened: dict[str, Any]
 
 
-async def recorded(connection: Connection) -> Workspace:
-    """The record, complete. Raises `StoreUnavailable` where there is none."""
-    workspace = await connection.recorder.settled()
-    if workspace is None:
-        raise StoreUnavailable("this conversation is not recorded, so it can be neither handed over nor taken back")
-    return workspace
-
-
-async def hand_over(connection: Connection, session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
-    """Compacts by a hand-over; what it did, in words. Raises `AgentError`, `NothingToCompact`, `SessionBusy`,
-    `StoreUnavailable`, with the context as it was."""
-    workspace = await recorded(connection)
-    open_session = workspace.session(session.id)
-    _require_rest(session)
-    if not open_session.transcript.active:
-        raise NothingToCompact(words.nothing_to_compact(0, open_session.used))
-    if not connection.shown.shows_compactions:
-        say(connection, session, f"{words.auto_compacting(open_session.used)}\n\n")
-    compaction_id = workspace.ports.ids.new("c")
-    tell_compaction(connection, session, _told(compaction_id, CompactionStatus.IN_PROGRESS))
+async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
+    """Compacts a held session by a handover; what it did, in words. `focus`: what the summary must keep. Raises
+    `AgentError`, `NothingToCompact`, `StoreUnavailable`; the context is then as it was."""
+    record = await session.record()
+    if not has_messages(record):
+        raise NothingToCompact(words.nothing_to_compact(0, record.used))
+    if not session.connection.shown.shows_compactions:
+        send_text(session, f"{words.auto_compacting(record.used)}\n\n")
+    compaction_id = record.workspace.ports.ids.new("c")
+    send_compaction(session, _update(compaction_id, CompactionStatus.IN_PROGRESS))
     try:
-        summary = await _summary(connection, session, workspace, focus)
-        edit = (await move(connection, session, workspace, summary, trigger)).edit
+        summary = await _summary(session, record, focus)
+        edit = (await move(session, record, summary, trigger)).edit
     except UllageError as error:
-        tell_compaction(connection, session, replace(_told(compaction_id, CompactionStatus.FAILED), error=str(error)))
+        send_compaction(session, replace(_update(compaction_id, CompactionStatus.FAILED), error=str(error)))
         raise
     except asyncio.CancelledError:
-        tell_compaction(connection, session, _told(compaction_id, CompactionStatus.CANCELLED))
+        send_compaction(session, _update(compaction_id, CompactionStatus.CANCELLED))
         raise
     block = compaction_block(edit)
-    completed = _told(compaction_id, CompactionStatus.COMPLETED, edit)
-    tell_compaction(connection, session, replace(completed, summary=(TextContent(text=block.summary),)))
-    tell_usage(connection, session, workspace)
+    completed = _update(compaction_id, CompactionStatus.COMPLETED, edit)
+    send_compaction(session, replace(completed, summary=(TextContent(text=block.summary),)))
+    send_usage(session, record)
     return words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
 
 
-async def move(
-    connection: Connection, session: ProxiedSession, workspace: Workspace, summary: Summary, trigger: EditTrigger
-) -> Moved:
-    """Goes on in a fresh session of the agent, which will begin with the summary."""
-    fresh, opened = await open_fresh(connection, session)
-    attached = connection.attachment(session, fresh)
-    archiving = archive.Archiving(summary=summary, trigger=trigger, behind=(attached,))
-    edit = archive.archive(workspace, workspace.session(session.id), archiving)
-    _go_on(connection, session, fresh, seed_of(compaction_block(edit)))
+async def move(session: ProxiedSession, record: SessionRecord, summary: Summary, trigger: EditTrigger) -> Moved:
+    """Goes on in a fresh session of the agent's, which will begin with the summary. Raises `AgentError`."""
+    fresh, opened = await open_fresh(session)
+    attached = session.attachment(fresh)
+    edit = archive(record, Archiving(summary=summary, trigger=trigger, after=(attached,)))
+    session.moved(fresh, seed_of(compaction_block(edit)))
     return Moved(edit=edit, opened=opened)
 
 
-async def undo(connection: Connection, session: ProxiedSession) -> str:
-    """Takes the last compaction back; what that did, in words. Raises `NothingToUndo`, `AgentError`, `SessionBusy`."""
-    workspace = await recorded(connection)
-    _require_rest(session)
-    found = archive.undoable(workspace, session.id)
-    before = workspace.session(session.id).used
-    await reopen(connection, session, found.before.session_id)
-    now = archive.take_back(workspace, session.id, found)
-    _go_on(connection, session, found.before.session_id, since_of(found.since))
-    tell_usage(connection, session, workspace)
-    return words.undone(before, now.used)
+async def undo(session: ProxiedSession) -> str:
+    """Takes the last compaction of a held session back; what that did, in words. Raises `NothingToUndo`, `AgentError`,
+    `StoreUnavailable`."""
+    record = await session.record()
+    found = undoable(record)
+    before = record.used
+    await open_aside(session, found.before.session_id)
+    now = take_back(record, found)
+    session.moved(found.before.session_id, since_of(found.since))
+    send_usage(session, record)
+    return words.undone(before, now)
 
 
-def _require_rest(session: ProxiedSession) -> None:
-    if session.busy:
-        raise SessionBusy("the agent is at work in this session; wait for its turn to end, or cancel it")
-
-
-def _go_on(connection: Connection, session: ProxiedSession, agent_id: str, seed: str) -> None:
-    """From here on the client's session is another one of the agent's. What is still said of the former is no news."""
-    connection.muted[session.agent_id] = Muted()
-    connection.muted.pop(agent_id, None)
-    session.agent_id, session.seed, session.occupancy = agent_id, seed, None
-
-
-async def open_fresh(connection: Connection, session: ProxiedSession) -> tuple[str, dict[str, Any]]:
-    """A new session of the agent's with the old one's mode and options; its id, and what the agent answered."""
-    params = {"cwd": session.cwd, "mcpServers": session.mcp_servers}
-    with _opening(connection):
-        opened = await connection.agent.request("session/new", params)
-    fresh = as_text(opened.get("sessionId"))
-    connection.live.add(fresh)
-    connection.muted[fresh] = Muted()
-    await _set_up(connection, session, fresh, opened)
-    connection.muted.pop(fresh, None)
-    return fresh, opened
-
-
-async def reopen(connection: Connection, session: ProxiedSession, agent_id: str) -> dict[str, Any]:
-    """Has the agent open a session of its own again, unless it is; what it answers. Raises `AgentError`."""
-    if agent_id in connection.live:
-        return {}
-    params = {"sessionId": agent_id, "cwd": session.cwd, "mcpServers": session.mcp_servers}
-    how = next((name for name in ("resume", "load") if connection.agent_can(name)), None)
-    if how is None:
-        raise AgentError(f"{connection.agent_name} cannot open a former session again")
-    # A load tells everything once more, which the client has been told.
-    connection.muted[agent_id] = Muted()
+async def _summary(session: ProxiedSession, record: SessionRecord, focus: str) -> Summary:
+    """The agent's own summary with our ledger; a summary without a model if the agent gives none. Raises `AgentError`
+    if the agent has ended."""
     try:
-        opened = await connection.agent.request(f"session/{how}", params)
-    finally:
-        connection.muted.pop(agent_id, None)
-    connection.live.add(agent_id)
-    return opened
-
-
-async def fork(connection: Connection, session: ProxiedSession) -> str:
-    """A copy of the session as it is, where the agent makes one; its id, or nothing."""
-    if not connection.agent_can("fork"):
-        return ""
-    params = {"sessionId": session.agent_id, "cwd": session.cwd, "mcpServers": session.mcp_servers}
-    try:
-        with _opening(connection):
-            copy = as_text((await connection.agent.request("session/fork", params)).get("sessionId"))
+        text = await _ask(session, focus)
     except AgentError as error:
-        _log.info("No copy of session %s: %s", session.id, error)
-        return ""
-    connection.live.add(copy)
-    connection.muted[copy] = Muted()
-    return copy
-
-
-async def _summary(connection: Connection, session: ProxiedSession, workspace: Workspace, focus: str) -> Summary:
-    """The agent's own summary with our ledger; one by code alone where the agent gives none."""
-    open_session = workspace.session(session.id)
-    try:
-        text = await _ask(connection, session, focus)
-    except AgentError as error:
+        if session.state is State.LOST:
+            raise
         _log.warning("The agent gave no summary: %s", error)
         text = ""
     if not text.strip():
-        return await archive.offline_summary(workspace, open_session, focus)
-    summary = Summary(text=text.strip(), ledger=ArtifactLedger(), summarizer=connection.agent_name)
-    return replace(summary, ledger=archive.ledger_of(workspace, open_session))
+        return await offline_summary(record, focus)
+    summary = Summary(text=text.strip(), ledger=ArtifactLedger(), summarizer=session.connection.agent_name)
+    return replace(summary, ledger=ledger_of(record))
 
 
-async def _ask(connection: Connection, session: ProxiedSession, focus: str) -> str:
+async def _ask(session: ProxiedSession, focus: str) -> str:
     """Asks for a summary, in a copy of the session where there can be one, so that the session itself stays clean."""
-    asked = await fork(connection, session) or session.agent_id
-    muted = connection.muted[asked] = Muted()
-    turn = asyncio.ensure_future(prompt_agent(connection, asked, summary_prompt(focus)))
-    if asked == session.agent_id:
-        turn.add_done_callback(lambda _: connection.muted.pop(asked, None))
-    await turn
-    if asked != session.agent_id and connection.agent_can("close"):
-        await _try(connection, "session/close", {"sessionId": asked})
-    return muted.text
+    copy = await copy_session(session)
+    if not copy:
+        with session.summarizing() as answer:
+            await prompt_agent(session, session.agent_id, _summary_prompt(focus))
+        return answer.text
+    answer = session.connection.set_aside(copy)
+    await prompt_agent(session, copy, _summary_prompt(focus))
+    await close_copy(session, copy)
+    return answer.text
 
 
-async def prompt_agent(connection: Connection, agent_id: str, text: str) -> None:
-    """A turn of the proxy's own. Cancelled, it is taken back and lasts until the agent has answered."""
-    params = {"sessionId": agent_id, "prompt": [{"type": "text", "text": text}]}
-    turn = asyncio.ensure_future(connection.agent.request("session/prompt", params))
-    try:
-        await asyncio.shield(turn)
-    except asyncio.CancelledError:
-        connection.agent.tell("session/cancel", {"sessionId": agent_id})
-        await asyncio.wait([turn])
-        raise
-
-
-@contextmanager
-def _opening(connection: Connection) -> Generator[None]:
-    """While a session is opened that the client does not know, what is said of unknown ones is not for it."""
-    connection.opening += 1
-    try:
-        yield
-    finally:
-        connection.opening -= 1
-
-
-async def _set_up(connection: Connection, session: ProxiedSession, fresh: str, opened: dict[str, Any]) -> None:
-    """Gives a fresh session the mode and the options that the person has chosen. What the agent refuses stays."""
-    mode = as_object(opened.get("modes")).get("currentModeId")
-    if session.mode and session.mode != mode:
-        await _try(connection, "session/set_mode", {"sessionId": fresh, "modeId": session.mode})
-    given = {
-        as_text(option.get("id")): option.get("currentValue") for option in as_objects(opened.get("configOptions"))
-    }
-    for name, value in session.config.items():
-        if given.get(name) != value:
-            kind = {"type": "boolean"} if isinstance(value, bool) else {}
-            chosen = {"sessionId": fresh, "configId": name, "value": value, **kind}
-            await _try(connection, "session/set_config_option", chosen)
-
-
-async def _try(connection: Connection, method: str, params: dict[str, Any]) -> None:
-    """Asks for something that the conversation can do without."""
-    try:
-        await connection.agent.request(method, params)
-    except AgentError as error:
-        _log.info("%s", error)
-
-
-def _told(compaction_id: str, status: CompactionStatus, edit: CompactionEdit | None = None) -> CompactionUpdate:
+def _update(compaction_id: str, status: CompactionStatus, edit: CompactionEdit | None = None) -> CompactionUpdate:
     block = compaction_block(edit) if edit else None
     meta = CompactionMeta(
         trigger=edit.trigger if edit else "",
@@ -237,3 +133,45 @@ def _told(compaction_id: str, status: CompactionStatus, edit: CompactionEdit | N
         context_size_after=block.context_size_after if block else 0,
     )
     return CompactionUpdate(compaction_id=compaction_id, status=status, meta=Meta(ullage=meta))
+
+
+# What the agent is sent. The wording stays: agents were measured with it (PROXY.md, Agents).
+
+
+def _summary_prompt(focus: str) -> str:
+    wish = f"\nThe person wants this kept above all: {focus}" if focus else ""
+    return (
+        "This conversation will be continued by another assistant that has seen none of it. Write the summary it needs "
+        "to go on without asking: the goal in the person's own words, what was decided and why, constraints and "
+        "preferences, what is done with the paths of all files concerned, errors met and how they were solved, the "
+        "state of the work now, and the next step. Quote paths, names, commands and figures exactly. Use no tools. "
+        f"Answer with the summary alone.{wish}"
+    )
+
+
+def seed_of(block: CompactionBlock) -> str:
+    """The beginning of the first prompt in a fresh session: the summary of the session before it."""
+    return (
+        "What follows is a record of this conversation so far, kept when its context was compacted. Go on from it; "
+        f"the person's next message comes after it.\n\n{render_marker(block)}"
+    )
+
+
+def since_of(messages: Sequence[Message]) -> str:
+    """The beginning of the next prompt in a session that was left for a while: the last of what was said elsewhere
+    since. Empty if nothing was."""
+    said = "\n\n".join(text for message in messages if (text := _as_text(message)))
+    if not said:
+        return ""
+    cut = "[…]\n" if len(said) > _SINCE else ""
+    return (
+        "Since your last message the conversation went on in another session, as follows. The person's next message "
+        f"comes after it.\n\n{cut}{said[-_SINCE:]}"
+    )
+
+
+def _as_text(message: Message) -> str:
+    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+    calls = [f"({block.name}: {block.input})" for block in message.content if isinstance(block, ToolUseBlock)]
+    text = "\n".join((*texts, *calls)).strip()
+    return f"{message.role.value}: {text}" if text else ""

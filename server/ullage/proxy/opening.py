@@ -1,96 +1,164 @@
-"""Sessions as the client has them opened: new ones, forks, and former ones that the agent has under the client's id."""
+"""Sessions that the client opens: new ones and forks, and former ones by `session/load` and `session/resume`.
+
+A former session is opened by the agent if the agent has it under the client's id. If it was handed over, the proxy has
+it opened under the agent's id and answers with the history as recorded.
+"""
 
 import asyncio
+from functools import partial
 from typing import Any
+
+from msgspec import UNSET, Struct
 
 from ullage.jsonrpc.envelope import RequestId
 from ullage.model.events import SessionCreated
 from ullage.model.json_values import as_list, as_text
-from ullage.proxy.commands import tell_commands
-from ullage.proxy.connection import Connection, Pending
-from ullage.proxy.loading import REPLAYING, reopen_recorded
+from ullage.proxy.connection import Pending
 from ullage.proxy.pipe.frames import Frame, fields
 from ullage.proxy.pipe.lines import Piece
-from ullage.proxy.record.learning import learn_opened, record_occupancy
-from ullage.proxy.record.recorder import add_messages, begin_session, find_session, fork_session
-from ullage.proxy.session import ProxiedSession
-from ullage.service.conversation.workspace import Workspace
+from ullage.proxy.record.recording import record_messages, record_occupancy
+from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.recovery import reopen_recorded, revive
+from ullage.proxy.session import ProxiedSession, Sessions
+from ullage.proxy.slash_commands import offer_commands
+from ullage.proxy.state import State
 
-METHODS = ("session/new", "session/fork", "session/load", "session/resume")
-# How long an agent has to say what commands it has before ours are offered alone, seconds.
+_LOAD = "session/load"
+# How long an agent has to say what commands it has before ours are offered alone, seconds: the agents measured say it
+# within some tenths.
 _COMMANDS_PATIENCE = 1.0
 
 
-def is_awaited(connection: Connection) -> bool:
-    """Whether the client waits for a new session."""
-    return any(pending.method in ("session/new", "session/fork") for pending in connection.pending.values())
+def pending_new(sessions: Sessions, parent: ProxiedSession | None, frame: Frame) -> Pending:
+    """What to do with the answer to `session/new`, or to `session/fork` of a parent. The session's id comes with it."""
+    params = fields(frame.params)
+    answered = partial(_made, sessions, parent, params)
+    return Pending(method=as_text(frame.method), params=params, answered=answered)
 
 
-def early_session(connection: Connection, session_id: str) -> ProxiedSession | None:
-    """A session that an agent speaks of before it has said that it is open; None if none is awaited."""
-    waiting = [pending for pending in connection.pending.values() if pending.method == "session/new"]
-    known = session_id in connection.sessions or not session_id
-    return _added(connection, session_id, waiting[0].params) if waiting and not known else None
+def early_session(sessions: Sessions, session_id: str) -> ProxiedSession | None:
+    """A session that the agent sends updates of before it has answered `session/new`. None if the client waits for no
+    session."""
+    waiting = [pending for pending in sessions.connection.pending.values() if pending.method == "session/new"]
+    if not waiting or not session_id or sessions.get(session_id) is not None:
+        return None
+    session = _session(sessions, session_id, waiting[0].params)
+    sessions.put(session)
+    return session
 
 
-async def opened(connection: Connection, pending: Pending, known: RequestId | None, piece: Piece, frame: Frame) -> None:
-    """Passes the answer on, and begins or goes on with the record."""
-    result, refused = fields(frame.result), bool(memoryview(frame.error))
-    if pending.method in ("session/new", "session/fork"):
-        connection.client.pass_on(piece)
-        session_id = as_text(result.get("sessionId"))
-        if session_id:
-            session = connection.sessions.get(session_id) or _added(connection, session_id, pending.params)
-            await _begin(connection, session, result, pending.session_id)
-        return
-    session = connection.sessions.get(pending.session_id)
-    if session is None:
-        connection.client.pass_on(piece)
-        return
-    session.loading = False
+async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
+    """Handles `session/load` and `session/resume`."""
+    connection, params, method = sessions.connection, fields(frame.params), as_text(frame.method)
+    request_id = None if frame.id is UNSET else frame.id
+    session_id = as_text(params.get("sessionId"))
     workspace = await connection.recorder.opened()
-    if refused and workspace is not None and find_session(workspace, session.id) is not None:
-        # The agent has lost it; we have not.
-        replays = pending.method == REPLAYING
-        connection.spawn(reopen_recorded(connection, session, workspace, known, replays=replays))
+    record = SessionRecord(workspace, session_id) if workspace else None
+    keeper = record.keeper if record else None
+    if record is not None and keeper is not None and keeper.session_id != session_id:
+        session = _session(sessions, session_id, params, State.LOST)
+        session.adopt(keeper)
+        await _replace(sessions, session)
+        connection.spawn(reopen_recorded(session, record, request_id, replays=method == _LOAD))
         return
-    connection.client.pass_on(piece)
-    if refused:
-        connection.sessions.pop(session.id, None)
+    await revive(connection)
+    session = _session(sessions, session_id, params)
+    await _replace(sessions, session)
+    answered = partial(_loaded, sessions, _Load(session, request_id, method == _LOAD))
+    connection.pending[request_id] = Pending(method=method, answered=answered)
+    connection.agent.pass_on(piece)
+
+
+async def _made(
+    sessions: Sessions, parent: ProxiedSession | None, params: dict[str, Any], piece: Piece, frame: Frame
+) -> None:
+    """The agent has made a session, or has refused to."""
+    sessions.connection.client.pass_on(piece)
+    result = fields(frame.result)
+    session_id = as_text(result.get("sessionId"))
+    if not session_id:
+        return
+    session = sessions.get(session_id)
+    if session is None or session.state is State.LOST:
+        # Some agents count their sessions anew in each process.
+        session = _session(sessions, session_id, params)
+        await _replace(sessions, session)
+    await _begin(session, result, parent.id if parent else "")
+
+
+class _Load(Struct, frozen=True):
+    """A request to open a former session. `replays`: the client wants its history."""
+
+    session: ProxiedSession
+    request_id: RequestId | None
+    replays: bool
+
+
+async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) -> None:
+    """The agent has opened a former session, or has refused to."""
+    connection, session = sessions.connection, asked.session
+    if session.state is not State.OPENING:
+        # The client has closed it in the meantime, or has asked for it again.
+        connection.client.pass_on(piece)
+        return
+    if not memoryview(frame.error):
+        connection.client.pass_on(piece)
+        await _begin(session, fields(frame.result), "")
+        return
+    session.refused()
+    workspace = await connection.recorder.opened()
+    record = SessionRecord(workspace, session.id) if workspace else None
+    if record is not None and record.exists:
+        # The agent has lost it; the record has not.
+        connection.spawn(reopen_recorded(session, record, asked.request_id, replays=asked.replays))
     else:
-        await _begin(connection, session, result, "")
+        connection.client.pass_on(piece)
+        sessions.drop(session)
 
 
-async def _begin(connection: Connection, session: ProxiedSession, result: dict[str, Any], parent_id: str) -> None:
-    learn_opened(session, result)
-    connection.live.add(session.agent_id)
-    replayed, session.replayed = (*session.replayed, *session.turn.end()), ()
-    attached = connection.attachment(session, session.agent_id)
-    created = SessionCreated(cwd=session.cwd, model=session.model)
+async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str) -> None:
+    """Begins the record of a session that the agent has opened, or goes on with it."""
+    facts = session.facts
+    facts.take_opened(result)
+    if session.state is State.OPENING:
+        session.opened()
+    replayed, early = session.take_replayed(), session.take_early()
+    attached = session.attachment(session.agent_id)
+    created = SessionCreated(cwd=session.cwd, model=facts.model)
+    # An option may name an alias, which a recorded session knows better.
+    model = facts.model if facts.reports_model else ""
 
-    async def job(workspace: Workspace) -> None:
-        known = find_session(workspace, session.id) is not None
-        if not known and parent_id:
-            fork_session(workspace, parent_id, session.id, attached)
-        elif not known:
-            begin_session(workspace, session.id, created, attached)
-            await add_messages(workspace, session.id, replayed)
+    async def job(record: SessionRecord) -> None:
+        if record.exists:
+            if model:
+                record.change_model(model)
+        elif parent_id:
+            record.begin_fork(parent_id, attached)
+        else:
+            record.begin(created, attached)
+            await record.add(replayed)
+        await record.add(early)
 
-    await connection.recorder.put(job)
-    if session.occupancy is not None:
-        await record_occupancy(connection, session)
-    connection.spawn(_offer(connection, session))
+    await session.put(job)
+    if facts.occupancy is not None:
+        await record_occupancy(session)
+    session.connection.spawn(_offer(session))
 
 
-async def _offer(connection: Connection, session: ProxiedSession) -> None:
+async def _offer(session: ProxiedSession) -> None:
     """Offers our commands for an agent that offers none."""
     await asyncio.sleep(_COMMANDS_PATIENCE)
-    if not session.commands_told:
-        tell_commands(connection, session)
+    if not session.facts.has_commands:
+        offer_commands(session)
 
 
-def _added(connection: Connection, session_id: str, params: dict[str, Any]) -> ProxiedSession:
-    session = ProxiedSession(session_id, as_text(params.get("cwd")), as_list(params.get("mcpServers")))
-    connection.sessions[session_id] = session
-    connection.live.add(session_id)
-    return session
+def _session(
+    sessions: Sessions, session_id: str, params: dict[str, Any], state: State = State.OPENING
+) -> ProxiedSession:
+    cwd, mcp_servers = as_text(params.get("cwd")), as_list(params.get("mcpServers"))
+    return ProxiedSession(sessions.connection, session_id, cwd, mcp_servers, state)
+
+
+async def _replace(sessions: Sessions, session: ProxiedSession) -> None:
+    """Puts a session in the place of one that the client had open under the same id."""
+    await record_messages(session, sessions.put(session))

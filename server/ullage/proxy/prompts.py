@@ -1,49 +1,208 @@
-"""What the proxy says to an agent."""
+"""Prompts of the client's: passed on at once, or held back while the proxy makes room, carries out a command or has the
+session opened again."""
 
-from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from ullage.model.blocks import CompactionBlock, TextBlock, ToolUseBlock
-from ullage.model.marker import render_marker
-from ullage.model.message import Message
+from msgspec import UNSET, Struct
 
-# Characters of what was said since, when a compaction is taken back: a few turns.
-_SINCE = 40_000
+from ullage.agents.acp import occupancy_of_answer
+from ullage.api.codes import error_object
+from ullage.jsonrpc.envelope import ErrorResponse, RequestId, Response
+from ullage.model import words
+from ullage.model.edits import EditTrigger
+from ullage.model.errors import UllageError
+from ullage.model.json_values import as_list, as_objects, as_text
+from ullage.proxy.agent_sessions import copy_session, prompt_agent
+from ullage.proxy.connection import Pending
+from ullage.proxy.handover import hand_over, undo
+from ullage.proxy.pipe.frames import Frame, fields, line, with_params
+from ullage.proxy.pipe.lines import Piece
+from ullage.proxy.record.recording import record_compaction, record_messages, record_occupancy
+from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.record.turn import prompt_message
+from ullage.proxy.recovery import reopen_held
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.slash_commands import SlashCommand, compacting_command, is_ours, read_command
+from ullage.proxy.state import State, refusal
+from ullage.proxy.to_client import send_held_notices, send_text, send_usage
 
 
-def summary_prompt(focus: str) -> str:
-    """Asks for the summary that a fresh session is to begin with."""
-    wish = f"\nThe person wants this kept above all: {focus}" if focus else ""
-    return (
-        "This conversation will be continued by another assistant that has seen none of it. Write the summary it needs "
-        "to go on without asking: the goal in the person's own words, what was decided and why, constraints and "
-        "preferences, what is done with the paths of all files concerned, errors met and how they were solved, the "
-        "state of the work now, and the next step. Quote paths, names, commands and figures exactly. Use no tools. "
-        f"Answer with the summary alone.{wish}"
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A prompt of the client's as it came: the request's id, the line, and its ACP content blocks."""
+
+    id: RequestId | None
+    line: bytes
+    content: list[Any]
+
+    @property
+    def command(self) -> SlashCommand | None:
+        """The slash command that its first text is, if it is one."""
+        texts = (as_text(part.get("text")) for part in as_objects(self.content) if part.get("type") == "text")
+        return read_command(next(texts, ""))
+
+
+async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> None:
+    """Handles `session/prompt` of a known session. Whatever happens, it gets one answer."""
+    prompt = Prompt(
+        id=None if frame.id is UNSET else frame.id, line=piece.data, content=as_list(fields(frame.params).get("prompt"))
     )
+    ours = _own_command(session, prompt) is not None
+    if session.passes and not ours and not session.seed and not session.is_full:
+        await _forward(session, prompt, session.mapped(piece))
+    else:
+        session.act(_see_to(session, prompt), cancelled=partial(_answer, session, prompt, "cancelled"))
 
 
-def seed_of(block: CompactionBlock) -> str:
-    """What a fresh session is told of the one before it."""
-    return (
-        "What follows is a record of this conversation so far, kept when its context was compacted. Go on from it; "
-        f"the person's next message comes after it.\n\n{render_marker(block)}"
-    )
+async def _see_to(session: ProxiedSession, prompt: Prompt) -> None:
+    """Handles a prompt that may not pass as it is, after those before it."""
+    async with session.order:
+        try:
+            if session.busy:
+                await _in_mid_turn(session, prompt)
+            else:
+                with session.held():
+                    await reopen_held(session)
+                    await _carry_out(session, prompt)
+        except UllageError as error:
+            send_held_notices(session)
+            session.connection.client.insert(line(ErrorResponse(id=prompt.id, error=error_object(error))))
 
 
-def since_of(messages: Sequence[Message]) -> str:
-    """What a session is told that was left for a while: what was said elsewhere since. Nothing if that is nothing."""
-    told = "\n\n".join(text for message in messages if (text := _told(message)))
-    if not told:
-        return ""
-    cut = "[…]\n" if len(told) > _SINCE else ""
-    return (
-        "Since your last message the conversation went on in another session, as follows. The person's next message "
-        f"comes after it.\n\n{cut}{told[-_SINCE:]}"
-    )
+async def _in_mid_turn(session: ProxiedSession, prompt: Prompt) -> None:
+    """The agent works for the client. Its own commands and other prompts pass, and it queues or refuses them. Raises
+    `SessionBusy` for a command that needs the agent."""
+    match _own_command(session, prompt):
+        case None:
+            await _forward(session, prompt, _seeded(session, prompt))
+        case SlashCommand(name="compact", rest=rest) if own := compacting_command(session):
+            await _forward(session, prompt, _renamed(session, prompt, own, rest))
+        case SlashCommand(name="context"):
+            await _show_context(session, prompt)
+        case _:
+            raise refusal(session.state)
 
 
-def _told(message: Message) -> str:
-    said = [block.text for block in message.content if isinstance(block, TextBlock)]
-    used = [f"({block.name}: {block.input})" for block in message.content if isinstance(block, ToolUseBlock)]
-    text = "\n".join((*said, *used)).strip()
-    return f"{message.role.value}: {text}" if text else ""
+async def _carry_out(session: ProxiedSession, prompt: Prompt) -> None:
+    """Handles a prompt of a held session, and passes it on unless it is a command of ours."""
+    match _own_command(session, prompt):
+        case None:
+            if session.is_full:
+                await _make_room(session)
+            await _forward(session, prompt, _seeded(session, prompt))
+        case SlashCommand(name="compact", rest=rest) if own := compacting_command(session):
+            await _begin_native(session, EditTrigger.MANUAL)
+            await _forward(session, prompt, _renamed(session, prompt, own, rest))
+        case SlashCommand(name="compact", rest=focus):
+            _reply(session, prompt, await hand_over(session, focus, EditTrigger.MANUAL))
+        case SlashCommand(name="undo"):
+            _reply(session, prompt, await undo(session))
+        case _:
+            await _show_context(session, prompt)
+
+
+async def _make_room(session: ProxiedSession) -> None:
+    """Compacts before a prompt, by the agent's own command if it has one. If that fails, the prompt goes on in the
+    context as it is. Raises `AgentError` if the agent has ended."""
+    record = await session.record()
+    session.compaction_tried(record.used)
+    try:
+        if own := compacting_command(session):
+            await _begin_native(session, EditTrigger.AUTOMATIC)
+            with session.compacting():
+                await prompt_agent(session, session.agent_id, f"/{own}")
+            await record_messages(session, session.rest())
+            record_compaction(session, await session.record())
+        else:
+            send_text(session, await hand_over(session, "", EditTrigger.AUTOMATIC) + "\n\n")
+    except UllageError as error:
+        if session.state is State.LOST:
+            raise
+        send_text(session, words.compaction_failed(str(error)) + "\n\n")
+
+
+async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
+    """Before the agent gets its own command: remembers how full the context is, and makes a copy to undo by, if the
+    agent makes copies."""
+    record, occupancy = await session.record(), session.facts.occupancy
+    used = occupancy.used if occupancy else record.used
+    session.begin_compaction(used, trigger, await copy_session(session))
+
+
+async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> None:
+    """Gives a prompt to the agent, and records it."""
+    connection = session.connection
+    session.prompted(prompt.id)
+    session.leave_act()
+    connection.pending[prompt.id] = Pending(method="session/prompt", answered=partial(_end_turn, session, prompt.id))
+    connection.agent.pass_on(piece)
+    message = prompt_message(prompt.content)
+    if session.state is State.OPENING:
+        session.hold_early(message)
+    else:
+        await record_messages(session, (message,))
+
+
+async def _end_turn(session: ProxiedSession, prompt_id: RequestId | None, piece: Piece, frame: Frame) -> None:
+    """The agent has answered a prompt: before the answer goes out, the rest of the turn is recorded, and the client
+    gets the figures that the agent has not sent. Nothing of that is possible for a session that is not open."""
+    try:
+        session.answered(prompt_id)
+        if session.state in {State.IDLE, State.PROMPTING}:
+            await _complete(session, fields(frame.result))
+    finally:
+        # Whatever goes wrong here, the client gets its answer.
+        session.connection.client.pass_on(piece)
+
+
+async def _complete(session: ProxiedSession, result: dict[str, Any]) -> None:
+    await record_messages(session, session.rest())
+    occupancy = None if session.facts.reports_usage else occupancy_of_answer(result)
+    if occupancy is not None:
+        session.facts.take_occupancy(occupancy)
+    await record_occupancy(session)
+    workspace = await session.connection.recorder.settled()
+    if workspace is not None:
+        record = SessionRecord(workspace, session.id)
+        record_compaction(session, record)
+        if not session.facts.reports_usage:
+            send_usage(session, record)
+    send_held_notices(session)
+
+
+async def _show_context(session: ProxiedSession, prompt: Prompt) -> None:
+    _reply(session, prompt, (await session.record()).context_text())
+
+
+def _reply(session: ProxiedSession, prompt: Prompt, text: str) -> None:
+    """Answers a prompt in the agent's place."""
+    send_text(session, text)
+    _answer(session, prompt, "end_turn")
+
+
+def _answer(session: ProxiedSession, prompt: Prompt, stop_reason: str) -> None:
+    session.connection.client.insert(line(Response(id=prompt.id, result={"stopReason": stop_reason})))
+
+
+def _own_command(session: ProxiedSession, prompt: Prompt) -> SlashCommand | None:
+    """The command that a prompt is, if the proxy carries it out."""
+    command = prompt.command
+    return command if command is not None and is_ours(session, command) else None
+
+
+def _seeded(session: ProxiedSession, prompt: Prompt) -> Piece:
+    """The prompt with the agent's id of the session, and with the seed before it if there is one."""
+    changes: dict[str, Any] = {}
+    if session.agent_id != session.id:
+        changes["sessionId"] = session.agent_id
+    if session.seed:
+        changes["prompt"] = [{"type": "text", "text": session.seed}, *prompt.content]
+    return Piece(with_params(prompt.line, changes) if changes else prompt.line)
+
+
+def _renamed(session: ProxiedSession, prompt: Prompt, own: str, rest: str) -> Piece:
+    """The command by the agent's name for it; as it came if that is the name it has."""
+    if own == "compact":
+        return _seeded(session, prompt)
+    text = [{"type": "text", "text": f"/{own} {rest}".strip()}]
+    return Piece(with_params(prompt.line, {"sessionId": session.agent_id, "prompt": text}))

@@ -7,56 +7,59 @@ from ullage.model.errors import UllageError
 from ullage.proxy.agent_side import from_agent
 from ullage.proxy.client_side import from_client
 from ullage.proxy.connection import Connection, ProxyOptions
-from ullage.proxy.pipe.agent import Agent, Mourn
+from ullage.proxy.pipe.agent import Agent, FailPending
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
-from ullage.proxy.record.learning import record_messages
 from ullage.proxy.record.recorder import Recorder, Store
-from ullage.proxy.recovery import lose
-from ullage.proxy.telling import ClientListener, tell_unrecorded
+from ullage.proxy.record.recording import record_messages
+from ullage.proxy.recovery import agent_ended
+from ullage.proxy.session import Sessions
+from ullage.proxy.to_client import NoticeListener, send_unrecorded
 from ullage.service.conversation.workspace import Workspace
-from ullage.system.pipes import CHUNK, Source, open_sink, open_source
+from ullage.system.source import Source, open_source
+from ullage.system.writer import DescriptorWriter
 
 log = logging.getLogger(__name__)
 
 
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
-    """Stands between a client on these descriptors and the agent that the command starts, until the client goes. The
-    exit status. Raises `InvalidRequest` where the agent cannot be started."""
-    proxy = Proxy(command, store, options, Outlet(await open_sink(stdout)))
+    """Serves a client on these descriptors, in front of the agent that the command starts, until the client closes its
+    end. Returns the exit status. Raises `InvalidRequest` if the agent cannot be started."""
+    proxy = Proxy(command, store, options, Outlet(DescriptorWriter(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
     return 0
 
 
 class Proxy:
-    """Ties the parts together; what they share is in the connection."""
+    """Builds the parts and runs the two pumps."""
 
     def __init__(self, command: Sequence[str], store: Store, options: ProxyOptions, client: Outlet) -> None:
-        agent = Agent(command, self._hear, self._lost)
+        agent = Agent(command, self._from_agent, self._agent_ended)
         opens = Store(prepare=store.prepare, open=lambda: self._listened(store.open()))
-        recorder = Recorder(opens, lambda reason: tell_unrecorded(self.connection, reason))
+        recorder = Recorder(opens, lambda reason: send_unrecorded(self.sessions, reason))
         self.connection = Connection(client, agent, recorder, options)
+        self.sessions = Sessions(self.connection)
 
     async def run(self, source: Source) -> None:
-        """Passes on what the client says until it ends, then ends the agent."""
+        """Passes the client's lines on until they end, then ends the agent."""
         cutter = LineCutter()
-        while data := await source.read(CHUNK):
+        while data := await source.read():
             for piece in cutter.feed(data):
-                await self._take(piece)
+                await self._from_client(piece)
         for piece in cutter.end():
-            await self._take(piece)
+            await self._from_client(piece)
         await self.connection.agent.stop()
-        for session in self.connection.sessions.values():
-            await record_messages(self.connection, session, tuple(session.turn.end()))
+        for session in self.sessions:
+            await record_messages(session, self.sessions.drop(session))
         await self.connection.recorder.close()
-        self.connection.client.close()
+        await self.connection.client.close()
 
-    async def _take(self, piece: Piece) -> None:
-        await self._guarded(from_client(self.connection, piece))
+    async def _from_client(self, piece: Piece) -> None:
+        await self._guarded(from_client(self.sessions, piece))
 
-    async def _hear(self, piece: Piece) -> None:
-        await self._guarded(from_agent(self.connection, piece))
+    async def _from_agent(self, piece: Piece) -> None:
+        await self._guarded(from_agent(self.sessions, piece))
 
     async def _guarded(self, passing: Awaitable[None]) -> None:
         try:
@@ -64,12 +67,12 @@ class Proxy:
         except UllageError as error:
             log.warning("%s", error)
         except Exception:
-            # A fault of ours over one message must not end the conversation.
-            log.exception("a message could not be seen to")
+            # A fault of ours with one message must not end the conversation.
+            log.exception("A message was not handled")
 
-    def _lost(self) -> Mourn:
-        return lose(self.connection)
+    def _agent_ended(self) -> FailPending:
+        return agent_ended(self.sessions)
 
     def _listened(self, workspace: Workspace) -> Workspace:
-        workspace.bus.listen(ClientListener(self.connection))
+        workspace.bus.listen(NoticeListener(self.sessions))
         return workspace

@@ -12,10 +12,10 @@ from ullage.memory.listing import LEVELS, MemoryEntry, is_listed
 from ullage.memory.paths import DEPTH, MemoryPath, folded
 from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from ullage.store.memory_lock import locked, opened, remove, unfinished_name
-from ullage.store.memory_walk import Found, entry_at, folder_at, make_folder, names_in, status_at, walk, write_new
+from ullage.store.memory_lock import Open, locked, open_folder, opened, unfinished_name
+from ullage.store.memory_walk import Folder, Found, folder_at, walk
 
-# Each is a write by somebody else between reading a file and replacing it; more in a row are no accident.
+# Each try fails only if another program writes between reading a file and replacing it.
 _ATTEMPTS = 4
 
 
@@ -23,45 +23,45 @@ class FolderMemory:
     """`MemoryFiles` in the folder `base`, made when first used.
 
     A file that another program changes between reading and replacing is noticed and read again. Files are replaced,
-    never written into, so a hard link elsewhere keeps its text. POSIX only: elsewhere no name can be opened relative
-    to an open folder.
+    never written into, so a hard link elsewhere keeps its text. `open_base` opens the base folder; by default it is
+    the safest way that the system has (`memory_lock.open_folder`).
     """
 
-    def __init__(self, base: Path, limits: MemoryLimits | None = None) -> None:
+    def __init__(self, base: Path, limits: MemoryLimits | None = None, open_base: Open = open_folder) -> None:
         self._base = base
         self._limits = limits or MemoryLimits()
+        self._open_base = open_base
 
     def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
-        with (
-            _told(path),
-            opened(self._base) as base,
-            folder_at(base, path.parent.parts) as parent,
-            entry_at(parent, path.name) as (descriptor, info),
-        ):
-            if stat.S_ISDIR(info.st_mode):
-                return tuple(_listing(path, list(walk(descriptor))))
-            return self._read(path, descriptor)
+        with _told(path), opened(self._base, self._open_base) as base:
+            if not path.parts:
+                return tuple(_listing(path, list(walk(base))))
+            with folder_at(base, path.parent.parts) as parent:
+                if stat.S_ISDIR(parent.status(path.name).st_mode):
+                    with parent.enter(path.name) as folder:
+                        return tuple(_listing(path, list(walk(folder))))
+                return self._read(path, parent)[0]
 
     def create(self, path: MemoryPath, text: str) -> None:
         if not path.parts:
             raise Conflict(f"Error: File {path} already exists")
         data = self._encode(path, text)
-        with _told(path), locked(self._base) as base:
+        with _told(path), locked(self._base, self._open_base) as base:
             self._check_room(list(walk(base)), path, len(data))
             with _made(base, path.parent) as parent:
                 _check_free(parent, path.name, f"File {path}")
                 _place(base, parent, path.name, data)
 
     def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
-        with _told(path), locked(self._base) as base, folder_at(base, path.parent.parts) as parent:
+        with _told(path), locked(self._base, self._open_base) as base, folder_at(base, path.parent.parts) as parent:
+            if not path.parts:
+                raise _no_such(path)
             for _ in range(_ATTEMPTS):
-                with entry_at(parent, path.name) as (descriptor, before):
-                    if stat.S_ISDIR(before.st_mode):
-                        raise _no_such(path)
-                    edit = change(self._read(path, descriptor))
+                text, before = self._read(path, parent)
+                edit = change(text)
                 data = self._encode(path, edit.text)
                 self._check_room(list(walk(base)), path, len(data) - before.st_size)
-                if _state(status_at(parent, path.name)) == _state(before):
+                if _state(parent.status(path.name)) == _state(before):
                     _place(base, parent, path.name, data)
                     return edit
         raise Conflict(f"Error: The file {path} is being changed by another program; try again")
@@ -69,21 +69,20 @@ class FolderMemory:
     def delete(self, path: MemoryPath) -> None:
         if not path.parts:
             raise InvalidRequest(f"Error: {path} itself cannot be deleted; delete what is in it")
-        with _told(path), locked(self._base) as base, folder_at(base, path.parent.parts) as parent:
-            status_at(parent, path.name)
-            # For whoever looks, a folder goes at once, however long its files take.
+        with _told(path), locked(self._base, self._open_base) as base, folder_at(base, path.parent.parts) as parent:
+            parent.status(path.name)
+            # Readers see the folder disappear at once, however long removing its files takes.
             doomed = unfinished_name()
-            os.rename(path.name, doomed, src_dir_fd=parent, dst_dir_fd=base)
-            os.fsync(parent)
-            remove(base, doomed)
+            parent.move(path.name, base, doomed)
+            base.remove(doomed)
 
     def rename(self, old: MemoryPath, new: MemoryPath) -> None:
         if not old.parts:
             raise InvalidRequest(f"Error: {old} itself cannot be renamed")
         if new != old and new.parts[: len(old.parts)] == old.parts:
             raise InvalidRequest(f"Error: {old} cannot be moved into itself, to {new}")
-        with _told(old), locked(self._base) as base, folder_at(base, old.parent.parts) as source:
-            status_at(source, old.name)
+        with _told(old), locked(self._base, self._open_base) as base, folder_at(base, old.parent.parts) as source:
+            source.status(old.name)
             found = list(walk(base))
             _check_depth(found, old, new)
             self._check_room(found, new.parent, 0)
@@ -91,18 +90,16 @@ class FolderMemory:
                 # In its own folder a name may change its spelling, to what some file systems take for the same.
                 itself = old.name if old.parent == new.parent and old != new else ""
                 _check_free(target, new.name, f"The destination {new}", itself)
-                os.rename(old.name, new.name, src_dir_fd=source, dst_dir_fd=target)
-                os.fsync(target)
-                os.fsync(source)
+                source.move(old.name, target, new.name)
 
-    def _read(self, path: MemoryPath, descriptor: int) -> str:
+    def _read(self, path: MemoryPath, parent: Folder) -> tuple[str, os.stat_result]:
+        """The text of the file `path` in its folder, and its status when it was read."""
         most = self._limits.file_bytes
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            data = file.read(most + 1)
+        data, info = parent.read(path.name, most + 1)
         if len(data) > most:
             raise InvalidRequest(f"Error: The file {path} is over the limit of {most:,} bytes")
         try:
-            return data.decode()
+            return data.decode(), info
         except UnicodeDecodeError as error:
             raise InvalidRequest(f"Error: The file {path} is not text in UTF-8") from error
 
@@ -151,26 +148,25 @@ def _no_such(path: MemoryPath) -> NotFound:
 
 
 @contextmanager
-def _made(base: int, path: MemoryPath) -> Generator[int]:
-    """The folder `path`, made with those above it where they are not there."""
+def _made(base: Folder, path: MemoryPath) -> Generator[Folder]:
+    """The folder `path`, made with its parents where they are missing."""
     with ExitStack() as stack:
         current = base
         for depth, name in enumerate(path.parts):
             here = MemoryPath(parts=path.parts[: depth + 1])
-            if name not in names_in(current):
+            if name not in current.names():
                 _check_free(current, name, str(here))
-                make_folder(current, name)
-                os.fsync(current)
-            elif not stat.S_ISDIR(status_at(current, name).st_mode):
+                current.make_folder(name)
+            elif not stat.S_ISDIR(current.status(name).st_mode):
                 raise Conflict(f"Error: {here} is a file, not a folder")
-            current = stack.enter_context(folder_at(current, (name,)))
+            current = stack.enter_context(current.enter(name))
         yield current
 
 
-def _check_free(folder: int, name: str, what: str, itself: str = "") -> None:
+def _check_free(folder: Folder, name: str, what: str, itself: str = "") -> None:
     """Raises `Conflict` if there is a name that some file systems take for this one."""
     key = folded(name)
-    for other in names_in(folder):
+    for other in folder.names():
         if other != itself and folded(other) == key:
             spelled = "" if other == name else f", spelled {other!r}"
             raise Conflict(f"Error: {what} already exists{spelled}")
@@ -183,16 +179,15 @@ def _check_depth(found: Sequence[Found], old: MemoryPath, new: MemoryPath) -> No
         raise InvalidRequest(f"Error: What {old} holds would lie too deep in {new}; at most {DEPTH} names are allowed")
 
 
-def _place(base: int, parent: int, name: str, data: bytes) -> None:
-    """Puts a whole file in the place of `name`, or nothing."""
+def _place(base: Folder, parent: Folder, name: str, data: bytes) -> None:
+    """Writes `data` as the whole file `name` in `parent`, or changes nothing."""
     fresh = unfinished_name()
     try:
-        write_new(base, fresh, data)
-        os.rename(fresh, name, src_dir_fd=base, dst_dir_fd=parent)
-    except OSError:
-        remove(base, fresh)
+        base.write_new(fresh, data)
+        base.move(fresh, parent, name)
+    except BaseException:
+        base.remove(fresh)
         raise
-    os.fsync(parent)
 
 
 def _state(info: os.stat_result) -> tuple[int, int, int]:

@@ -1,52 +1,49 @@
 """A memory's base folder, opened for one command."""
 
-import fcntl
-import os
 import secrets
-import shutil
-import stat
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from ullage.store.memory_walk import FOLDER_MODE, names_in
+from ullage.store.memory_by_path import PathFolder
+from ullage.store.memory_descriptors import DescriptorFolder, is_supported
+from ullage.store.memory_walk import FOLDER_MODE, Folder
 
-# Hidden, and no name that a path of a memory may hold: what is half written, or half deleted.
+Open = Callable[[Path], AbstractContextManager[Folder]]
+# Hidden, and no name that a path of a memory may hold: a file half written, or a folder half deleted.
 _UNFINISHED = ".ullage-"
+# Seconds between two tries to get the lock: a change takes a few milliseconds.
+_POLL = 0.005
+
+open_folder: Open = DescriptorFolder.open if is_supported() else PathFolder.open
 
 
 @contextmanager
-def opened(base: Path) -> Generator[int]:
-    """The base folder, made if it is not there. Its own path is the person's choice and may lead over links."""
+def opened(base: Path, open_base: Open) -> Generator[Folder]:
+    """The base folder, made if it is missing. Its own path is the user's choice and may lead over links."""
     base.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    descriptor = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    with open_base(base) as folder:
+        yield folder
 
 
 @contextmanager
-def locked(base: Path) -> Generator[int]:
-    """The base folder for a change: changes by any thread or process of Ullage come one after another."""
-    with opened(base) as descriptor:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # Nobody else is at work, so this is what a process left when it died.
-        for name in names_in(descriptor):
-            if name.startswith(_UNFINISHED):
-                remove(descriptor, name)
-        yield descriptor
+def locked(base: Path, open_base: Open) -> Generator[Folder]:
+    """The base folder for a change: changes by any thread or process of Ullage run one after another.
+
+    The lock is the file `NAME.lock` beside the base folder, out of reach of the memory's own commands.
+    """
+    from filelock import FileLock  # noqa: PLC0415  (18 ms to import, which only changes of a memory need)
+
+    with opened(base, open_base) as folder:
+        real = base.resolve()
+        with FileLock(real.with_name(f"{real.name}.lock"), poll_interval=_POLL):
+            # No change is running, so unfinished names were left by a process that died.
+            for name in folder.names():
+                if name.startswith(_UNFINISHED):
+                    folder.remove(name)
+            yield folder
 
 
 def unfinished_name() -> str:
-    """A new name for what must not be seen yet, or any more."""
+    """A new name for a file that is not complete yet, or a folder that is being deleted."""
     return _UNFINISHED + secrets.token_hex(8)
-
-
-def remove(parent: int, name: str) -> None:
-    """Removes a file, a link (not what it leads to) or a folder with all it holds, as far as the disk lets it."""
-    with suppress(OSError):
-        if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, ignore_errors=True, dir_fd=parent)
-        else:
-            os.unlink(name, dir_fd=parent)

@@ -1,32 +1,67 @@
-"""Ways into a memory's folder that no link leads out of.
+"""An open folder of a memory, as a port, and the walk through all that it holds.
 
-Every step goes from an open folder to a name in it, and opens that name only if it is no link (`openat` with
-`O_NOFOLLOW`). Nothing is looked at first and used afterwards by a path, so whatever another process swaps in between,
-what was opened is what is used. `fstat` then tells what it is.
+Two classes implement `Folder`: `memory_descriptors.py` for systems that open a name relative to an open folder (Linux,
+macOS), `memory_by_path.py` for the others (Windows).
 """
 
 import os
 import stat
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import islice
+from typing import Protocol, Self
 
 from msgspec import Struct
 
 from ullage.memory.paths import DEPTH
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-# Without O_NONBLOCK, opening a pipe that somebody laid there would wait for its writer.
-_ANY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 FOLDER_MODE = 0o700
-_FILE_MODE = 0o600
-# Far more than a memory may hold; whoever fills its folder by other means does not keep a listing busy for ever.
-_MOST_ENTRIES = 20_000
+FILE_MODE = 0o600
+# Far more than a memory may hold: it bounds a listing of a folder that another program has filled.
+MOST_ENTRIES = 20_000
+
+
+class Folder(Protocol):
+    """An open folder. Names are single names in it; every method raises `OSError` for what the disk refuses.
+
+    No method follows a link: a name that is a link counts as missing.
+    """
+
+    def enter(self, name: str) -> AbstractContextManager[Self]:
+        """Opens the folder `name`."""
+        ...
+
+    def names(self) -> list[str]:
+        """The names in it, sorted, at most `MOST_ENTRIES`."""
+        ...
+
+    def status(self, name: str) -> os.stat_result:
+        """The status of the plain file or folder `name`."""
+        ...
+
+    def read(self, name: str, most: int) -> tuple[bytes, os.stat_result]:
+        """The first `most` bytes of the plain file `name`, and its status when it was opened."""
+        ...
+
+    def make_folder(self, name: str) -> None:
+        """Makes a new folder."""
+        ...
+
+    def write_new(self, name: str, data: bytes) -> None:
+        """Writes a new file, which is on the disk when this returns."""
+        ...
+
+    def move(self, name: str, target: Self, new_name: str) -> None:
+        """Moves `name` into the folder `target`; a file of the new name is replaced in one step."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Removes a file, a link (not what it leads to) or a folder with all it holds, as far as the disk lets it."""
+        ...
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """A plain file or folder below an open one: the names that lead to it, bytes of a file."""
+    """A plain file or folder below an open one. `parts`: the names that lead to it; `size`: bytes, 0 for a folder."""
 
     parts: tuple[str, ...]
     is_folder: bool
@@ -34,67 +69,25 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def folder_at(base: int, parts: Sequence[str]) -> Generator[int]:
-    """The folder that `parts` lead to from the open folder `base`. Raises `OSError` where a name is none."""
+def folder_at(base: Folder, parts: Sequence[str]) -> Generator[Folder]:
+    """Opens the folder that `parts` lead to from `base`. Raises `OSError` if one of the names is no folder."""
     with ExitStack() as opened:
         current = base
         for name in parts:
-            current = os.open(name, _FOLDER, dir_fd=current)
-            opened.callback(os.close, current)
+            current = opened.enter_context(current.enter(name))
         yield current
 
 
-@contextmanager
-def entry_at(parent: int, name: str) -> Generator[tuple[int, os.stat_result]]:
-    """What `name` is in the folder `parent`, open for reading, a plain file or folder. Raises `OSError`."""
-    descriptor = os.open(name or ".", _ANY, dir_fd=parent)
-    try:
-        info = os.fstat(descriptor)
-        if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
-            raise FileNotFoundError(name)
-        yield descriptor, info
-    finally:
-        os.close(descriptor)
+def walk(folder: Folder) -> Iterator[Found]:
+    """All below an open folder in the order of names, each folder before what it holds. What disappears during the
+    walk is left out."""
+    return islice(_walk(folder, ()), MOST_ENTRIES)
 
 
-def status_at(parent: int, name: str) -> os.stat_result:
-    """Status of the plain file or folder `name`. Raises `OSError`, also for a link."""
-    info = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
-        raise FileNotFoundError(name)
-    return info
-
-
-def make_folder(parent: int, name: str) -> None:
-    """A new folder. Raises `OSError`."""
-    os.mkdir(name, FOLDER_MODE, dir_fd=parent)
-
-
-def write_new(parent: int, name: str, data: bytes) -> None:
-    """A new file, on the disk when this returns. Raises `OSError`."""
-    descriptor = os.open(name, _NEW, _FILE_MODE, dir_fd=parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def names_in(folder: int) -> list[str]:
-    """The names in an open folder, in order."""
-    with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in islice(entries, _MOST_ENTRIES))
-
-
-def walk(folder: int) -> Iterator[Found]:
-    """All below an open folder in the order of names, each folder before what it holds. What goes while it is
-    looked at is left out."""
-    return islice(_walk(folder, ()), _MOST_ENTRIES)
-
-
-def _walk(folder: int, above: tuple[str, ...]) -> Iterator[Found]:
-    for name in names_in(folder):
+def _walk(folder: Folder, above: tuple[str, ...]) -> Iterator[Found]:
+    for name in folder.names():
         try:
-            info = status_at(folder, name)
+            info = folder.status(name)
         except OSError:
             continue
         is_folder = stat.S_ISDIR(info.st_mode)
@@ -104,12 +97,10 @@ def _walk(folder: int, above: tuple[str, ...]) -> Iterator[Found]:
             yield from _inside(folder, name, parts)
 
 
-def _inside(folder: int, name: str, parts: tuple[str, ...]) -> Iterator[Found]:
-    try:
-        descriptor = os.open(name, _FOLDER, dir_fd=folder)
-    except OSError:
-        return
-    try:
-        yield from _walk(descriptor, parts)
-    finally:
-        os.close(descriptor)
+def _inside(folder: Folder, name: str, parts: tuple[str, ...]) -> Iterator[Found]:
+    with ExitStack() as opened:
+        try:
+            inner = opened.enter_context(folder.enter(name))
+        except OSError:
+            return
+        yield from _walk(inner, parts)

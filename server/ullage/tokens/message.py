@@ -1,7 +1,6 @@
 """The cost of messages and tool definitions beyond their bare text. Counters differ in `count` only; this part is
 the same for all."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Container, Sequence
 from math import ceil
@@ -17,6 +16,7 @@ from ullage.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from ullage.model.instruction_files import is_memory_file
 from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.usage import Breakdown
@@ -24,8 +24,6 @@ from ullage.tokens.families import Family
 from ullage.tokens.images import count_image
 from ullage.tokens.tools import TYPESCRIPT_OVERHEAD, render_input, render_json, render_typescript
 
-# Instruction files of coding agents, and the memory tool's folder.
-_MEMORY = re.compile(r"(?:^|/)(?:(?:CLAUDE|AGENTS|MEMORY|GEMINI)(?:\.local)?\.md$|memories/)")
 # Encrypted reasoning is base64 of about four bytes a token, plus what the encryption adds (about 10 %).
 _CHARACTERS_PER_REDACTED_TOKEN = 6
 
@@ -102,7 +100,7 @@ def _kind(block: Block, memory_uses: Container[str]) -> str:
             return "tool_results"
         case CompactionBlock():
             return "summary"
-        case ResourceBlock() if _MEMORY.search(block.uri):
+        case ResourceBlock() if is_memory_file(block.uri):
             return "memory"
         case _:
             return "messages"

@@ -111,7 +111,7 @@ def _qwen(home: Path, url: str) -> Mapping[str, str]:
 
 def _write(path: Path, value: Any) -> None:
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(value))
+    path.write_text(json.dumps(value), encoding="utf-8")
 
 
 AGENTS = (

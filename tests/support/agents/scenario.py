@@ -113,7 +113,7 @@ async def compacted_natively(place: Place) -> str:
     if handed_over:
         return "has no command"
     with open_workspace(place.store) as workspace:
-        recorded = workspace.session(session_id).transcript.compactions
+        recorded = workspace.open(session_id).transcript.compactions
     return YES if SUMMARY in request and recorded == 1 else NO
 
 
@@ -186,7 +186,7 @@ async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -
 
 def _child(process: int) -> int:
     """The agent of a proxy."""
-    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
     return int(child)
 
 

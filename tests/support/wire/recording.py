@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from support.wire.replies import Call, Part, Reply, Say, Think
 from support.workspace import NoTools
-from ullage.formats import read
+from ullage.agents.transcripts import read
 from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message, Role, ToolDefinition

@@ -184,9 +184,9 @@ async def test_what_is_said_here_is_in_the_store_that_every_door_reads(rig: AcpR
     session_id = await rig.new_session()
     await rig.say(session_id, "one", "two")
     with open_workspace(store) as elsewhere:
-        assert [message.text for message in elsewhere.session(session_id).transcript.view] == ["one", "two"]
+        assert [message.text for message in elsewhere.open(session_id).transcript.view] == ["one", "two"]
         await rig.say(session_id, "three")
-        assert elsewhere.session(session_id).transcript.messages == 3
+        assert elsewhere.open(session_id).transcript.messages == 3
 
 
 async def test_nothing_is_kept_of_what_is_answered(rig: AcpRig) -> None:
@@ -202,11 +202,12 @@ async def test_a_client_that_does_not_read_is_not_sent_a_whole_transcript(rig: A
     session_id = await rig.new_session()
     await rig.say(session_id, *(f"message {number}" for number in range(50)))
     rig.sent.clear()
-    rig.connection.hold(True)
+    rig.stops_reading_at = "user_message_chunk"
     request_id = rig.start("session/load", sessionId=session_id, cwd="/project", mcpServers=[])
     await rig.update(session_id, "user_message_chunk")
     assert len(rig.updates()) == 1
-    rig.connection.hold(False)
+    rig.stops_reading_at = ""
+    rig.reads.set()
     await rig.answer(request_id)
     assert len(rig.updates("user_message_chunk", "agent_message_chunk")) == 50
 

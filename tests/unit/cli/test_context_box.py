@@ -1,7 +1,7 @@
 """The `/context` box as people see it."""
 
 from support.usages import NOW, make_usage
-from ullage.cli.draw.context_box import context_box
+from ullage.cli.draw.boxes import context_box
 from ullage.cli.draw.glyphs import ASCII, UNICODE
 from ullage.model.usage import UsageSource
 

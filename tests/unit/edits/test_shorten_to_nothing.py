@@ -2,7 +2,7 @@
 
 from support.build import STAMP, assistant, counted, user, words
 from ullage.edits.shorten import cap_blocks, shorten
-from ullage.formats.anthropic_request import write_anthropic
+from ullage.formats.requests.anthropic import write_anthropic
 
 
 def test_words_cut_to_nothing_leave_a_sign_so_that_a_request_keeps_its_messages() -> None:

@@ -79,7 +79,7 @@ def test_examples_run(example: Path) -> None:
 
 
 def test_every_public_name_is_importable_and_known_to_type_checkers() -> None:
-    tree = ast.parse(Path(ullage.__file__).read_text())
+    tree = ast.parse(Path(ullage.__file__).read_text(encoding="utf-8"))
     declared = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     (homes,) = (node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict))
     offered = {key.value for key in homes.keys if isinstance(key, ast.Constant)}

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ullage.formats.anthropic_request import write_anthropic
-from ullage.formats.openai_request import write_openai
-from ullage.formats.request_turns import NO_BEGINNING, NO_RESULT
+from ullage.formats.requests.anthropic import write_anthropic
+from ullage.formats.requests.openai import write_openai
+from ullage.formats.requests.turns import NO_BEGINNING, NO_RESULT
 from ullage.model.blocks import (
     Block,
     CompactionBlock,

@@ -8,7 +8,30 @@ from msgspec import Raw
 
 from ullage.jsonrpc.codes import METHOD_NOT_FOUND
 from ullage.jsonrpc.errors import ErrorObject
-from ullage.jsonrpc.peer import Answered, Called, Cancelled, Event, Ignored, Notified, Peer, Refused, RemoteError
+from ullage.jsonrpc.peer import (
+    Answered,
+    Called,
+    Cancelled,
+    Dialect,
+    Event,
+    Exited,
+    Ignored,
+    Notified,
+    Peer,
+    Refused,
+    RemoteError,
+)
+
+PLAIN = Dialect(cancel="$/cancel_request", cancel_key="requestId")
+STAGED = Dialect(
+    cancel="$/cancelRequest",
+    cancel_key="id",
+    opening="open",
+    early=(-32002, "Early"),
+    closing="close",
+    exit="exit",
+    null_ids=False,
+)
 
 
 def body(**fields: Any) -> bytes:
@@ -26,7 +49,7 @@ def refused(event: Event) -> tuple[int, Any]:
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven", "", None])
 def test_a_request_is_owed_an_answer_until_it_is_given(request_id: int | str | None) -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     event = receive(peer, id=request_id, method="session/new", params={"cwd": "/"})
     assert event == Called(request_id, "session/new", Raw(b'{"cwd":"/"}'))
     assert peer.owed == {request_id}
@@ -39,7 +62,7 @@ def test_a_request_is_owed_an_answer_until_it_is_given(request_id: int | str | N
 
 
 def test_no_request_is_answered_twice() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     receive(peer, id=1, method="x")
     peer.refuse(1, ErrorObject(code=METHOD_NOT_FOUND, message="no"))
     with pytest.raises(KeyError):
@@ -47,20 +70,20 @@ def test_no_request_is_answered_twice() -> None:
 
 
 def test_a_request_with_the_id_of_a_running_one_is_refused() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     receive(peer, id=1, method="x")
     assert refused(receive(peer, id=1, method="x")) == (-32600, 1)
     assert peer.owed == {1}
 
 
 def test_a_notification_is_owed_nothing() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     assert receive(peer, method="session/cancel", params={}) == Notified("session/cancel", Raw(b"{}"))
     assert peer.owed == frozenset()
 
 
 def test_our_requests_have_ids_of_their_own_and_are_forgotten_once_answered() -> None:
-    peer = Peer("ullage-")
+    peer = Peer(PLAIN, "ullage-")
     first, second = peer.ask("fs/read_text_file", {}), peer.ask("fs/read_text_file", {})
     assert (first.id, second.id) == ("ullage-1", "ullage-2")
     assert receive(peer, id="ullage-2", result={"content": ""}) == Answered("ullage-2", Raw(b'{"content":""}'))
@@ -68,7 +91,7 @@ def test_our_requests_have_ids_of_their_own_and_are_forgotten_once_answered() ->
 
 
 def test_an_error_is_an_answer_too() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     peer.ask("x", {})
     event = receive(peer, id="1", error={"code": -32000, "message": "no", "data": {"a": 1}})
     assert event == Answered("1", Raw(b""), RemoteError(-32000, "no", Raw(b'{"a":1}')))
@@ -76,7 +99,7 @@ def test_an_error_is_an_answer_too() -> None:
 
 @pytest.mark.parametrize("error", [5, "no", {"code": "x", "message": "no"}, []])
 def test_an_error_of_no_shape_is_an_error_that_quotes_it(error: Any) -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     peer.ask("x", {})
     event = receive(peer, id="1", error=error)
     assert isinstance(event, Answered)
@@ -85,13 +108,13 @@ def test_an_error_of_no_shape_is_an_error_that_quotes_it(error: Any) -> None:
 
 
 def test_an_error_of_null_beside_a_result_is_none() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     peer.ask("x", {})
     assert receive(peer, id="1", result=1, error=None) == Answered("1", Raw(b"1"))
 
 
 def test_an_answer_without_result_and_error_is_an_error() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     peer.ask("x", {})
     event = receive(peer, id="1")
     assert isinstance(event, Answered)
@@ -101,20 +124,20 @@ def test_an_answer_without_result_and_error_is_an_error() -> None:
 
 @pytest.mark.parametrize("request_id", [1, "1", None])
 def test_an_answer_to_nothing_is_ignored(request_id: int | str | None) -> None:
-    assert isinstance(receive(Peer(), id=request_id, result={}), Ignored)
-    assert isinstance(receive(Peer(), id=request_id, error={"code": 1, "message": ""}), Ignored)
+    assert isinstance(receive(Peer(PLAIN), id=request_id, result={}), Ignored)
+    assert isinstance(receive(Peer(PLAIN), id=request_id, error={"code": 1, "message": ""}), Ignored)
 
 
 def test_a_late_answer_to_a_request_that_was_taken_back_is_ignored() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     request = peer.ask("session/request_permission", {})
     told = peer.take_back(request.id)
     assert (told.method, told.params) == ("$/cancel_request", {"requestId": "1"})
-    assert isinstance(receive(peer, id="1", result={}), Ignored)
+    assert receive(peer, id="1", result={}) == Ignored()
 
 
 def test_a_request_can_be_taken_back_while_it_is_owed_an_answer() -> None:
-    peer = Peer()
+    peer = Peer(PLAIN)
     receive(peer, id="a", method="x")
     cancel = {"method": "$/cancel_request", "params": {"requestId": "a"}}
     assert receive(peer, **cancel) == Cancelled("a")
@@ -124,7 +147,7 @@ def test_a_request_can_be_taken_back_while_it_is_owed_an_answer() -> None:
 
 @pytest.mark.parametrize("params", [{}, {"requestId": 1.5}, [], None, 7])
 def test_a_cancellation_of_nothing_readable_is_ignored(params: Any) -> None:
-    assert isinstance(receive(Peer(), method="$/cancel_request", params=params), Ignored)
+    assert isinstance(receive(Peer(PLAIN), method="$/cancel_request", params=params), Ignored)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +176,74 @@ def test_a_cancellation_of_nothing_readable_is_ignored(params: Any) -> None:
     ],
 )
 def test_what_is_no_message_is_refused_with_its_code_and_id(sent: bytes, code: int, request_id: int | None) -> None:
-    assert refused(Peer().receive(sent)) == (code, request_id)
+    assert refused(Peer(PLAIN).receive(sent)) == (code, request_id)
 
 
 def test_half_an_emoji_breaks_no_message() -> None:
-    event = Peer().receive(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"\\ud83d"}}')
+    event = Peer(PLAIN).receive(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"\\ud83d"}}')
     assert isinstance(event, Called)
+
+
+def opened() -> Peer:
+    peer = Peer(STAGED)
+    receive(peer, id=0, method="open")
+    peer.answer(0, {})
+    return peer
+
+
+def test_before_the_opening_request_requests_are_refused_and_notifications_ignored() -> None:
+    peer = Peer(STAGED)
+    event = receive(peer, id=1, method="x")
+    assert refused(event) == (-32002, 1)
+    assert receive(peer, method="x") == Ignored()
+    assert peer.owed == frozenset()
+
+
+def test_the_opening_request_lets_in_what_follows_it_before_it_is_answered() -> None:
+    peer = Peer(STAGED)
+    assert isinstance(receive(peer, id=0, method="open"), Called)
+    assert isinstance(receive(peer, id=1, method="x"), Called)
+    assert isinstance(receive(peer, method="x"), Notified)
+
+
+def test_a_second_opening_request_is_refused_unless_the_first_was() -> None:
+    peer = Peer(STAGED)
+    receive(peer, id=0, method="open")
+    assert refused(receive(peer, id=1, method="open")) == (-32600, 1)
+    peer.refuse(0, ErrorObject(code=-32602, message="no"))
+    assert isinstance(receive(peer, id=1, method="open"), Called)
+
+
+def test_after_the_closing_request_others_are_refused_and_notifications_ignored() -> None:
+    peer = opened()
+    assert isinstance(receive(peer, id=1, method="close"), Called)
+    assert refused(receive(peer, id=2, method="x")) == (-32600, 2)
+    assert receive(peer, method="x") == Ignored()
+
+
+def test_an_exit_is_orderly_after_the_closing_request_only() -> None:
+    peer = opened()
+    assert receive(peer, method="exit") == Exited(orderly=False)
+    receive(peer, id=1, method="close")
+    assert receive(peer, method="exit") == Exited(orderly=True)
+
+
+def test_an_exit_is_heard_before_the_opening_request() -> None:
+    assert receive(Peer(STAGED), method="exit") == Exited(orderly=False)
+
+
+def test_an_id_of_null_is_refused_where_the_protocol_has_none() -> None:
+    assert refused(receive(opened(), id=None, method="x")) == (-32600, None)
+
+
+def test_each_protocol_cancels_in_its_own_words() -> None:
+    peer = opened()
+    receive(peer, id=7, method="x")
+    assert receive(peer, method="$/cancelRequest", params={"id": 7}) == Cancelled(7)
+    assert isinstance(receive(peer, method="$/cancelRequest", params={"id": True}), Ignored)
+    taken_back = peer.take_back(peer.ask("y", {}).id)
+    assert (taken_back.method, taken_back.params) == ("$/cancelRequest", {"id": "1"})
+
+
+def test_a_method_without_a_name_ends_no_connection() -> None:
+    assert receive(Peer(PLAIN), method="") == Notified("", Raw(b""))

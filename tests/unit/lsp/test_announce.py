@@ -114,7 +114,7 @@ async def test_an_automatic_compaction_is_a_progress_bar_that_ends_with_what_it_
         ("report", DONE),
         ("end", None),
     ]
-    assert rig.protocol.unfinished() == 0
+    assert rig.connection.unfinished() == 0
 
 
 @pytest.mark.parametrize("status", [CompactionStatus.FAILED, CompactionStatus.CANCELLED])

@@ -134,4 +134,4 @@ async def assert_cancelled(rig: Rig) -> None:
     assert failure.value.code == -32800
     assert rig.toy.log == ["start command", "cancelled command"]
     assert [kind for _, kind, _ in bars(rig)] == ["begin", "end"]
-    assert rig.protocol.unfinished() == 0
+    assert rig.connection.unfinished() == 0

@@ -3,7 +3,8 @@
 import pytest
 
 from support.lsp_client import frame
-from ullage.lsp.framing import MAX_HEADER, BadFrame, FrameParser
+from ullage.jsonrpc.errors import BadFrame
+from ullage.lsp.framing import MAX_HEADER, FrameParser
 
 
 def bodies(*chunks: bytes, max_body: int = 1000) -> list[bytes | str]:

@@ -44,18 +44,18 @@ async def test_only_an_option_that_was_offered_permits(result: Any, answer: Perm
     questions: list[Any] = []
     rig.answers[PERMISSION_METHOD] = lambda params: questions.append(params) or result
 
-    assert await ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL) is answer
+    assert await ClientPermissions(rig.connection.ask, "ullage/").ask("s_1", CALL) is answer
 
     (question,) = questions
     assert question["sessionId"] == "s_1"
     assert question["toolCall"]["toolCallId"] == "t1"
     assert [option["kind"] for option in question["options"]] == ["allow_once", "allow_always", "reject_once"]
-    assert not rig.protocol.unfinished()
+    assert not rig.connection.unfinished()
 
 
 async def test_an_error_permits_nothing() -> None:
     rig = await start()
-    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL))
+    asking = asyncio.create_task(ClientPermissions(rig.connection.ask, "ullage/").ask("s_1", CALL))
     question = await rig.until(lambda message: message.get("method") == PERMISSION_METHOD)
     rig.send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32601, "message": "unknown"}})
     assert await asking is PermissionAnswer.REJECT_ONCE
@@ -63,19 +63,19 @@ async def test_an_error_permits_nothing() -> None:
 
 async def test_a_question_whose_turn_is_stopped_is_taken_back() -> None:
     rig = await start()
-    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL))
+    asking = asyncio.create_task(ClientPermissions(rig.connection.ask, "ullage/").ask("s_1", CALL))
     question = await rig.until(lambda message: message.get("method") == PERMISSION_METHOD)
 
     asking.cancel()
     await asyncio.wait([asking])
 
     assert rig.notified("$/cancelRequest") == [{"id": question["id"]}]
-    assert not rig.protocol.unfinished()
+    assert not rig.connection.unfinished()
 
 
 async def test_the_late_reply_to_a_question_that_was_taken_back_is_expected(caplog: pytest.LogCaptureFixture) -> None:
     rig = await start()
-    asking = asyncio.create_task(ClientPermissions(rig.protocol.questions.ask, "ullage/").ask("s_1", CALL))
+    asking = asyncio.create_task(ClientPermissions(rig.connection.ask, "ullage/").ask("s_1", CALL))
     question = await rig.until(lambda message: message.get("method") == PERMISSION_METHOD)
     asking.cancel()
     await asyncio.wait([asking])
@@ -84,7 +84,7 @@ async def test_the_late_reply_to_a_question_that_was_taken_back_is_expected(capl
     await rig.ask("ullage/ping", {})
 
     assert not caplog.records
-    assert not rig.protocol.unfinished()
+    assert not rig.connection.unfinished()
 
 
 @pytest.mark.parametrize(

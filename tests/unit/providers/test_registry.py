@@ -1,13 +1,17 @@
 """Which provider answers for a model, and that keys show nowhere."""
 
 import logging
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from support.wire.clients import KEY
-from ullage.model.errors import NoModelConfigured
+from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.anthropic_messages import AnthropicProvider
+from ullage.providers.extras import EXTRAS
 from ullage.providers.openai_chat import OpenAIChatProvider
 from ullage.providers.openai_responses import OpenAIResponsesProvider
 from ullage.providers.registry import ProviderRegistry
@@ -65,6 +69,36 @@ def test_a_server_that_names_its_key_must_have_it(monkeypatch: pytest.MonkeyPatc
 def test_what_is_missing_is_named_with_its_remedy(model: str, settings: Settings, named: str) -> None:
     with pytest.raises(NoModelConfigured, match=named):
         ProviderRegistry()(model, settings)
+
+
+@pytest.mark.parametrize(
+    ("package", "model", "settings"),
+    [
+        ("anthropic", "claude-sonnet-4-5", Settings()),
+        ("openai", "gpt-5", Settings()),
+        ("openai", "llama-3-8b", Settings(providers={"home": HOME})),
+    ],
+)
+def test_a_missing_sdk_is_named_with_its_remedy_before_anything_is_asked(
+    package: str, model: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setitem(sys.modules, package, None)
+    for ask in (ProviderRegistry(), ProviderRegistry().name):
+        with pytest.raises(SdkMissing, match=rf"pip install 'ullage\[{package}\]'"):
+            ask(model, settings)
+
+
+def test_a_key_is_looked_for_without_a_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    with pytest.raises(NoModelConfigured, match=r"ullage\[keyring\]"):
+        ProviderRegistry()("gpt-5", Settings(provider="openai"))
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    project = tomllib.loads((Path(__file__).resolve().parents[3] / "pyproject.toml").read_text())["project"]
+    assert {*EXTRAS, "all"} == {*project["optional-dependencies"]}
 
 
 def test_a_provider_is_made_once_and_anew_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.manifest import configuration, with_settings
+from generators.manifest import configuration, with_settings, with_version
 from ullage.api.schema import settings_schema
 
 COMMITTED = Path(__file__).resolve().parents[3] / "editors" / "vscode" / "package.json"
@@ -42,6 +42,16 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
 def test_a_manifest_without_one_clear_place_is_refused(regions: int, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=rf"it has {regions}"):
         written(tmp_path, '{\n  "x": 1,\n' + '  "configuration": {},\n' * regions + '  "y": 2\n}\n')
+
+
+def test_only_the_first_versions_are_the_package_s_own() -> None:
+    lock = '{\n  "version": "1",\n  "packages": {\n    "": {\n      "version": "1"\n    },\n    "x": {"version": "1"}\n'
+    assert with_version(lock, "2.0", places=2) == lock.replace('"1"', '"2.0"', 2)
+
+
+def test_a_manifest_without_a_version_is_refused() -> None:
+    with pytest.raises(SystemExit, match="it has 0"):
+        with_version("{}", "2.0")
 
 
 def test_every_setting_of_the_server_is_there_in_its_order_with_its_default() -> None:

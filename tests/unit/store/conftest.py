@@ -1,6 +1,7 @@
-"""Both stores, so that one suite states the contract of `SessionStore` for the real one and its twin."""
+"""Both implementations of each port, so that one suite states the port's contract for both."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,15 @@ import pytest
 from support.memory_store import MemoryStore
 from ullage.service.ports.store import SessionStore
 from ullage.store import SqliteStore, open_store
+from ullage.store.memory_by_path import PathFolder
+from ullage.store.memory_descriptors import DescriptorFolder, is_supported
+from ullage.store.memory_files import FolderMemory
+
+by_descriptor = pytest.param(
+    DescriptorFolder.open,
+    id="descriptor",
+    marks=pytest.mark.skipif(not is_supported(), reason="the system opens no name relative to an open folder"),
+)
 
 
 @pytest.fixture
@@ -19,3 +29,9 @@ def sqlite_store(tmp_path: Path) -> Iterator[SqliteStore]:
 @pytest.fixture(params=["sqlite", "memory"])
 def store(request: pytest.FixtureRequest, sqlite_store: SqliteStore) -> SessionStore:
     return sqlite_store if request.param == "sqlite" else MemoryStore()
+
+
+@pytest.fixture(params=[by_descriptor, pytest.param(PathFolder.open, id="path")])
+def memory(request: pytest.FixtureRequest) -> Callable[..., FolderMemory]:
+    """Makes a `FolderMemory`, whose folders are opened by descriptor or by path."""
+    return partial(FolderMemory, open_base=request.param)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ullage.service.memory import MemoryAnswer, run_memory
 from ullage.store.memory_base import memory_base
 from ullage.store.memory_files import FolderMemory
 
+MakeMemory = Callable[..., FolderMemory]
 NOTES = parse_path("/memories/notes.md")
 
 
@@ -38,9 +40,9 @@ def every_command(files: FolderMemory, path: str) -> list[MemoryAnswer]:
     return [run_memory(files, command) for command in commands]
 
 
-def test_no_hostile_path_touches_anything_inside_or_outside(tmp_path: Path) -> None:
+def test_no_hostile_path_touches_anything_inside_or_outside(memory: MakeMemory, tmp_path: Path) -> None:
     plant(tmp_path)
-    files = FolderMemory(tmp_path / "base")
+    files = memory(tmp_path / "base")
     files.create(NOTES, "one\n")
     before = picture(tmp_path)
     for case in cases("hostile_memory_paths.json"):
@@ -53,9 +55,9 @@ def test_no_hostile_path_touches_anything_inside_or_outside(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "path", ["/memories/link", "/memories/link/notes.md", "/memories/link/folder", "/memories/up/a"]
 )
-def test_links_that_lie_in_the_memory_lead_nowhere(tmp_path: Path, path: str) -> None:
+def test_links_that_lie_in_the_memory_lead_nowhere(memory: MakeMemory, tmp_path: Path, path: str) -> None:
     outside = plant(tmp_path)
-    files = FolderMemory(tmp_path / "base")
+    files = memory(tmp_path / "base")
     files.create(NOTES, "one\n")
     (tmp_path / "base" / "link").symlink_to(outside)
     (tmp_path / "base" / "up").symlink_to("..")
@@ -64,9 +66,9 @@ def test_links_that_lie_in_the_memory_lead_nowhere(tmp_path: Path, path: str) ->
     assert picture(tmp_path) == before
 
 
-def test_link_to_a_file_is_neither_read_nor_written_nor_listed(tmp_path: Path) -> None:
+def test_link_to_a_file_is_neither_read_nor_written_nor_listed(memory: MakeMemory, tmp_path: Path) -> None:
     outside = plant(tmp_path)
-    files = FolderMemory(tmp_path / "base")
+    files = memory(tmp_path / "base")
     files.create(parse_path("/memories/other.md"), "one\n")
     (tmp_path / "base" / "notes.md").symlink_to(outside / "notes.md")
     before = picture(outside)
@@ -76,9 +78,9 @@ def test_link_to_a_file_is_neither_read_nor_written_nor_listed(tmp_path: Path) -
     assert picture(outside) == before
 
 
-def test_deleting_a_folder_leaves_what_links_in_it_lead_to(tmp_path: Path) -> None:
+def test_deleting_a_folder_leaves_what_links_in_it_lead_to(memory: MakeMemory, tmp_path: Path) -> None:
     outside = plant(tmp_path)
-    files = FolderMemory(tmp_path / "base")
+    files = memory(tmp_path / "base")
     files.create(parse_path("/memories/old/notes.md"), "one\n")
     (tmp_path / "base" / "old" / "link").symlink_to(outside)
     before = picture(outside)
@@ -87,8 +89,8 @@ def test_deleting_a_folder_leaves_what_links_in_it_lead_to(tmp_path: Path) -> No
     assert picture(outside) == before
 
 
-def test_edit_leaves_a_hard_link_elsewhere_as_it_was(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path / "base")
+def test_edit_leaves_a_hard_link_elsewhere_as_it_was(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path / "base")
     files.create(NOTES, "one\n")
     elsewhere = tmp_path / "elsewhere.md"
     elsewhere.hardlink_to(tmp_path / "base" / "notes.md")
@@ -97,22 +99,22 @@ def test_edit_leaves_a_hard_link_elsewhere_as_it_was(tmp_path: Path) -> None:
     assert files.look(NOTES) == "one\ntwo\n"
 
 
-def test_pipe_in_the_memory_is_not_waited_for(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_pipe_in_the_memory_is_not_waited_for(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     os.mkfifo(tmp_path / "notes.md")
     with pytest.raises(NotFound):
         files.look(NOTES)
 
 
-def test_files_and_folders_are_for_the_user_alone(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path / "base")
+def test_files_and_folders_are_for_the_user_alone(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path / "base")
     files.create(parse_path("/memories/plans/one.md"), "one\n")
     modes = [stat.S_IMODE((tmp_path / "base" / name).stat().st_mode) for name in ("", "plans", "plans/one.md")]
     assert modes == [0o700, 0o700, 0o600]
 
 
-def test_names_that_differ_in_case_are_one_name(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_names_that_differ_in_case_are_one_name(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     files.create(parse_path("/memories/Plans/one.md"), "one\n")
     with pytest.raises(Conflict, match="spelled 'Plans'"):
         files.create(parse_path("/memories/plans/two.md"), "two\n")
@@ -120,23 +122,23 @@ def test_names_that_differ_in_case_are_one_name(tmp_path: Path) -> None:
         files.create(parse_path("/memories/Plans/ONE.md"), "two\n")
 
 
-def test_name_may_change_its_case(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_name_may_change_its_case(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     files.create(NOTES, "one\n")
     files.rename(NOTES, parse_path("/memories/NOTES.md"))
     assert names(tmp_path) == ["NOTES.md"]
 
 
-def test_file_cannot_be_a_folder(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_file_cannot_be_a_folder(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     files.create(NOTES, "one\n")
     with pytest.raises(Conflict, match="is a file, not a folder"):
         files.create(parse_path("/memories/notes.md/two.md"), "two\n")
 
 
 @pytest.mark.parametrize("text", ["x" * 101, "é" * 51])
-def test_file_over_the_limit_is_refused_and_the_old_one_stays(tmp_path: Path, text: str) -> None:
-    files = FolderMemory(tmp_path, MemoryLimits(file_bytes=100))
+def test_file_over_the_limit_is_refused_and_the_old_one_stays(memory: MakeMemory, tmp_path: Path, text: str) -> None:
+    files = memory(tmp_path, MemoryLimits(file_bytes=100))
     files.create(NOTES, "one\n")
     with pytest.raises(InvalidRequest, match="at most 100"):
         files.edit(NOTES, lambda _: TextEdit(text=text, answer=""))
@@ -146,8 +148,8 @@ def test_file_over_the_limit_is_refused_and_the_old_one_stays(tmp_path: Path, te
     assert names(tmp_path) == ["notes.md"]
 
 
-def test_full_memory_takes_no_more_until_something_goes(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path, MemoryLimits(total_bytes=10))
+def test_full_memory_takes_no_more_until_something_goes(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path, MemoryLimits(total_bytes=10))
     files.create(NOTES, "12345678")
     with pytest.raises(InvalidRequest, match="memory is full"):
         files.create(parse_path("/memories/b.md"), "123")
@@ -157,8 +159,8 @@ def test_full_memory_takes_no_more_until_something_goes(tmp_path: Path) -> None:
     files.create(parse_path("/memories/b.md"), "123")
 
 
-def test_number_of_files_and_folders_is_bounded(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path, MemoryLimits(entries=3))
+def test_number_of_files_and_folders_is_bounded(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path, MemoryLimits(entries=3))
     files.create(parse_path("/memories/a/b.md"), "")
     with pytest.raises(InvalidRequest, match="3 files and folders"):
         files.create(parse_path("/memories/c/d.md"), "")
@@ -168,8 +170,8 @@ def test_number_of_files_and_folders_is_bounded(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
-def test_folder_cannot_be_moved_deeper_than_paths_reach(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_folder_cannot_be_moved_deeper_than_paths_reach(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     files.create(parse_path("/memories/a/b/c/d/e.md"), "")
     files.create(parse_path("/memories/1/2/3/4/x.md"), "")
     with pytest.raises(InvalidRequest, match="too deep"):
@@ -179,14 +181,16 @@ def test_folder_cannot_be_moved_deeper_than_paths_reach(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"), [(b"\xff\xfe", "not text in UTF-8"), (b"x" * 300_000, "over the limit of 262,144 bytes")]
 )
-def test_file_that_another_program_laid_there_may_be_unreadable(tmp_path: Path, content: bytes, said: str) -> None:
+def test_file_that_another_program_laid_there_may_be_unreadable(
+    memory: MakeMemory, tmp_path: Path, content: bytes, said: str
+) -> None:
     (tmp_path / "notes.md").write_bytes(content)
     with pytest.raises(InvalidRequest, match=said):
-        FolderMemory(tmp_path).look(NOTES)
+        memory(tmp_path).look(NOTES)
 
 
-def test_edit_sees_what_another_program_wrote_meanwhile(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_edit_sees_what_another_program_wrote_meanwhile(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     files.create(NOTES, "one\n")
     seen: list[str] = []
 
@@ -201,8 +205,8 @@ def test_edit_sees_what_another_program_wrote_meanwhile(tmp_path: Path) -> None:
     assert files.look(NOTES) == "one and a half\ntwo\n"
 
 
-def test_edit_gives_up_on_a_file_that_does_not_rest(tmp_path: Path) -> None:
-    files = FolderMemory(tmp_path)
+def test_edit_gives_up_on_a_file_that_does_not_rest(memory: MakeMemory, tmp_path: Path) -> None:
+    files = memory(tmp_path)
     files.create(NOTES, "one\n")
 
     def change(text: str) -> TextEdit:
@@ -214,26 +218,26 @@ def test_edit_gives_up_on_a_file_that_does_not_rest(tmp_path: Path) -> None:
     assert files.look(NOTES) == "one\n" + "more\n" * 4
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_change(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed_by_the_next_change(memory: MakeMemory, tmp_path: Path) -> None:
     (tmp_path / ".ullage-0123").write_text("half")
     (tmp_path / ".ullage-4567" / "deep").mkdir(parents=True)
-    FolderMemory(tmp_path).create(NOTES, "one\n")
+    memory(tmp_path).create(NOTES, "one\n")
     assert names(tmp_path) == ["notes.md"]
 
 
-def test_names_that_no_path_can_have_are_not_listed(tmp_path: Path) -> None:
+def test_names_that_no_path_can_have_are_not_listed(memory: MakeMemory, tmp_path: Path) -> None:
     for name in ("good.md", ".hidden", "bad\n9B\tfake", "back\\slash", "trailing."):
         (tmp_path / name).write_text("x")
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "x.js").write_text("x")
-    listing = run_memory(FolderMemory(tmp_path), {"command": "view", "path": "/memories"}).text
+    listing = run_memory(memory(tmp_path), {"command": "view", "path": "/memories"}).text
     assert listing.splitlines()[1:] == ["6B\t/memories", "1B\t/memories/good.md"]
 
 
-def test_base_that_is_a_file_is_told_as_such(tmp_path: Path) -> None:
+def test_base_that_is_a_file_is_told_as_such(memory: MakeMemory, tmp_path: Path) -> None:
     (tmp_path / "base").write_text("")
     with pytest.raises(StoreUnavailable):
-        FolderMemory(tmp_path / "base").look(NOTES)
+        memory(tmp_path / "base").look(NOTES)
 
 
 def test_each_project_and_the_user_have_their_own_memory(tmp_path: Path) -> None:

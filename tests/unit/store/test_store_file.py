@@ -125,7 +125,7 @@ def test_a_store_that_is_up_to_date_is_not_migrated_again(sqlite_store: SqliteSt
 
 
 def make_text_file(path: Path) -> None:
-    path.write_text("this is no database, but it is longer than one hundred bytes, " * 3)
+    path.write_text("this is no database, but it is longer than one hundred bytes, " * 3, encoding="utf-8")
 
 
 def make_foreign_database(path: Path) -> None:

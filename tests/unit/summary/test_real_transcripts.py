@@ -7,7 +7,7 @@ import pytest
 
 from support.conversations import places
 from support.transcripts import ROOT, conversation, conversation_files
-from ullage.formats import read
+from ullage.agents.transcripts import read
 from ullage.model.blocks import CompactionBlock
 from ullage.model.events import MessageAppended
 from ullage.model.marker import render_marker

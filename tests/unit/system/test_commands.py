@@ -1,10 +1,11 @@
 """Real programs, run as hooks are: bounded in time, alone with what they are given."""
 
 import asyncio
-import fcntl
+import contextlib
 import json
 import os
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ import pytest
 from ullage.system.commands import SubprocessRunner
 
 PATIENCE = 10.0
-# Takes a lock that only its own death gives back, says so, and waits for ever.
+# Connects to the test, says so, and waits; only its own death ends the connection.
 HOLD_AND_WAIT = (
-    "import fcntl,sys,time; f=open(sys.argv[1],'w'); fcntl.flock(f,2);"
-    "say=open(sys.argv[2],'w'); say.write('held'); say.close(); time.sleep(3600)"
+    "import socket,sys,time; held=socket.create_connection(('127.0.0.1', int(sys.argv[1])));"
+    "held.sendall(b'held'); time.sleep(3600)"
 )
 START_HOLDER = "import subprocess,sys,time; subprocess.Popen([sys.executable, *sys.argv[1:]]); time.sleep(3600)"
 
@@ -24,14 +25,40 @@ def python(code: str, *arguments: object) -> list[str]:
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
-async def wait_for_lock(path: Path) -> None:
-    """Returns once nobody holds the lock any more."""
+class Holder:
+    """Listens for one program that connects, and says how its connection went."""
 
-    def take() -> None:
-        with path.open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+    def __init__(self) -> None:
+        self.port = 0
+        self.writers: list[asyncio.StreamWriter] = []
+        self._reader: asyncio.Future[asyncio.StreamReader] = asyncio.get_running_loop().create_future()
 
-    await asyncio.wait_for(asyncio.to_thread(take), PATIENCE)
+    async def held(self) -> bytes:
+        """What the program said; returns once it is connected."""
+        return await asyncio.wait_for((await asyncio.wait_for(self._reader, PATIENCE)).readexactly(4), PATIENCE)
+
+    async def gone(self) -> bool:
+        """Returns once the program has ended."""
+        with contextlib.suppress(ConnectionResetError):
+            return await asyncio.wait_for(self._reader.result().read(), PATIENCE) == b""
+        return True
+
+    def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        self._reader.set_result(reader)
+
+
+@contextlib.asynccontextmanager
+async def listening() -> AsyncGenerator[Holder]:
+    holder = Holder()
+    server = await asyncio.start_server(holder.connected, "127.0.0.1", 0)
+    holder.port = server.sockets[0].getsockname()[1]
+    try:
+        yield holder
+    finally:
+        for writer in holder.writers:
+            writer.close()
+        server.close()
 
 
 async def test_a_program_reads_what_it_is_given_and_answers() -> None:
@@ -56,24 +83,22 @@ async def test_no_key_and_nothing_else_of_ours_is_passed_on(monkeypatch: pytest.
     assert folder == str(Path.home().resolve())
 
 
-async def test_a_program_that_takes_too_long_is_stopped_with_all_it_started(tmp_path: Path) -> None:
-    lock, held = tmp_path / "lock", tmp_path / "held"
-    os.mkfifo(held)
-    run = SubprocessRunner().run(python(START_HOLDER, "-c", HOLD_AND_WAIT, lock, held), b"", 2)
-    said, outcome = await asyncio.wait_for(asyncio.gather(asyncio.to_thread(held.read_text), run), PATIENCE)
-    assert (said, outcome.fault) == ("held", "it took longer than 2 s and was stopped")
-    await wait_for_lock(lock)
+async def test_a_program_that_takes_too_long_is_stopped_with_all_it_started() -> None:
+    async with listening() as holder:
+        run = SubprocessRunner().run(python(START_HOLDER, "-c", HOLD_AND_WAIT, holder.port), b"", 2)
+        said, outcome = await asyncio.gather(holder.held(), run)
+        assert (said, outcome.fault) == (b"held", "it took longer than 2 s and was stopped")
+        assert await holder.gone()
 
 
-async def test_cancelling_stops_the_program_too(tmp_path: Path) -> None:
-    lock, held = tmp_path / "lock", tmp_path / "held"
-    os.mkfifo(held)
-    task = asyncio.create_task(SubprocessRunner().run(python(HOLD_AND_WAIT, lock, held), b"", 3_600))
-    assert await asyncio.wait_for(asyncio.to_thread(held.read_text), PATIENCE) == "held"
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await wait_for_lock(lock)
+async def test_cancelling_stops_the_program_too() -> None:
+    async with listening() as holder:
+        task = asyncio.create_task(SubprocessRunner().run(python(HOLD_AND_WAIT, holder.port), b"", 3_600))
+        assert await holder.held() == b"held"
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await holder.gone()
 
 
 async def test_a_child_left_behind_does_not_hold_us(tmp_path: Path) -> None:

@@ -56,6 +56,18 @@ def test_size_is_read_from_the_head_of_the_data(head: bytes) -> None:
     assert size_of(ImageBlock(data=b64encode(head).decode())) == (640, 480)
 
 
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [
+        (b"GIF89a" + struct.pack("<HH", 40_000, 480), (40_000, 480)),
+        (b"RIFF\0\0\0\0WEBPVP8 " + b"\0" * 10 + struct.pack("<HH", 640 | 1 << 14, 480 | 1 << 14), (640, 480)),
+    ],
+    ids=["wide gif", "webp with scaling bits"],
+)
+def test_a_size_is_read_from_all_its_bits_and_no_others(head: bytes, size: tuple[int, int]) -> None:
+    assert size_of(ImageBlock(data=b64encode(head).decode())) == size
+
+
 @pytest.mark.parametrize("data", ["", "not base64!", "AAAA", b64encode(b"\x89PNG\r\n\x1a\n").decode(), "é"])
 def test_unreadable_data_has_no_size(data: str) -> None:
     assert size_of(ImageBlock(data=data)) is None

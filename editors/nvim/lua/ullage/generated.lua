@@ -62,6 +62,7 @@ M.errors = {
   RequestRefused = 1406,
   AnswerBroken = 1407,
   AgentError = 1408,
+  SdkMissing = 1409,
   Cancelled = -32800,
 }
 

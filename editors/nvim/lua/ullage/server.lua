@@ -2,7 +2,7 @@
 local M = {}
 
 M.REMEDY =
-  'Install it with `pipx install .` or `uv tool install .` in a checkout of Ullage, or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
+  'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"` in a checkout of Ullage, or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
 
 ---@class ullage.ServerCommand
 ---@field cmd string[]

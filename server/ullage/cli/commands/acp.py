@@ -1,8 +1,13 @@
 """`ullage acp`: the agent on standard input and output, or, with an agent's command line, the proxy in front of it."""
 
 import gc
+import json
 from argparse import Namespace
+from pathlib import Path
 
+from msgspec.structs import replace
+
+from ullage.model.errors import InputError
 from ullage.model.settings import Settings
 
 
@@ -10,10 +15,8 @@ def run(args: Namespace) -> int:
     """Serves until the client is done."""
     # As for the Language Server: looking for garbage among what lives as long as the process takes time at the start.
     gc.disable()
-    from ullage.cli.settings import read_settings_argument  # noqa: PLC0415
-
     serve = _serve_proxy if args.agent else _serve_agent
-    return serve(args, read_settings_argument(args.settings, args.model))
+    return serve(args, _read_settings(args.settings, args.model))
 
 
 def _serve_agent(args: Namespace, settings: Settings) -> int:
@@ -35,3 +38,21 @@ def _serve_proxy(args: Namespace, settings: Settings) -> int:
 def _go() -> None:
     gc.freeze()
     gc.enable()
+
+
+def _read_settings(argument: str | None, model: str | None) -> Settings:
+    """The settings of `--settings` (JSON, or a file that holds it) and `--model`. Raises `InputError`."""
+    from ullage.api.settings_section import read_settings  # noqa: PLC0415
+
+    settings = read_settings(_parse(argument)) if argument else Settings()
+    return replace(settings, model=model) if model else settings
+
+
+def _parse(argument: str) -> object:
+    try:
+        text = argument if argument.lstrip().startswith("{") else Path(argument).expanduser().read_text("utf-8")
+        return json.loads(text)
+    except OSError as error:
+        raise InputError(f"--settings: cannot read {argument}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"--settings: {argument} is not JSON: {error}") from None

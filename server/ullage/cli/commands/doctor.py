@@ -8,11 +8,10 @@ import msgspec
 from msgspec import Struct
 from rich.text import Text
 
-from ullage.cli.check import Check
 from ullage.cli.health import checks
 from ullage.cli.options import read_options
-from ullage.cli.provider_health import GivenProvider
-from ullage.cli.terminal import print_lines
+from ullage.cli.output import print_lines
+from ullage.cli.provider_health import Check, GivenProvider
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN

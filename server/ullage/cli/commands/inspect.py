@@ -9,9 +9,9 @@ import msgspec
 from rich.text import Text
 
 from ullage.app.compose import open_workspace
-from ullage.cli.draw.fit import fit
 from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.terminal import print_lines, terminal_glyphs
+from ullage.cli.draw.text import fit
+from ullage.cli.output import print_lines, terminal_glyphs
 from ullage.model.blocks import TextBlock
 from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
 from ullage.model.json_values import encode_json

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from ullage.api.schema import schema_document, settings_schema
-from ullage.cli.terminal import print_json
+from ullage.cli.output import print_json
 
 
 def run(args: Namespace) -> int:

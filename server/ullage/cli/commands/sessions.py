@@ -7,10 +7,9 @@ from pathlib import Path
 from rich.text import Text
 
 from ullage.app.compose import open_workspace
-from ullage.cli.draw.fit import fit
 from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.draw.words import ago
-from ullage.cli.terminal import print_json, print_lines, terminal_glyphs
+from ullage.cli.draw.text import ago, fit
+from ullage.cli.output import print_json, print_lines, terminal_glyphs
 from ullage.service.ports.store import SessionInfo
 
 _TITLE, _MODEL, _WHEN = 40, 20, 14

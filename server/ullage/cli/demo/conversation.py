@@ -6,10 +6,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ullage import formats
+from ullage.agents import transcripts
 from ullage.catalog.limits import ContextLimits
 from ullage.cli.source import read_transcript
-from ullage.formats.imported import ImportedTranscript
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Usage
@@ -55,7 +55,7 @@ def load_conversation(options: ConversationOptions) -> Conversation:
     path, window = options.file, options.window
     if path is None:
         data = files("ullage.cli").joinpath("data/sample.jsonl").read_bytes()
-        transcript = formats.read(data, "the sample")
+        transcript = transcripts.read(data, "the sample")
         window = window or SAMPLE_WINDOW
     else:
         transcript = read_transcript(path, options.format, options.run)

@@ -1,4 +1,4 @@
-"""Where the scene is shown: live on a terminal, or as plain lines into a pipe."""
+"""Where the scene is shown: drawn as an editor's chat, live on a terminal, or as plain lines into a pipe."""
 
 import asyncio
 from collections.abc import Generator
@@ -7,15 +7,20 @@ from typing import Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.text import Text
 
-from ullage.cli.demo.scene import Scene
-from ullage.cli.demo.screen import draw_screen
-from ullage.cli.draw.fit import clean
-from ullage.cli.draw.words import percent
+from ullage.cli.demo.scene import Line, Scene
+from ullage.cli.draw.shapes import Box, bar, level_style
+from ullage.cli.draw.text import clean, fit, percent
 
 WIDTH, HEIGHT = 92, 30
 # The status is printed into a pipe whenever it moved by so many points.
 _POINTS = 10
+# Title, rules, notice and status beside the feed.
+_FRAME_LINES = 8
+_BAR_CELLS = 30
+# While a summary is written, so many of its newest lines are shown.
+_WRITING_LINES = 8
 
 
 class Stage(Protocol):
@@ -89,3 +94,38 @@ def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage
         return
     with Live(console=console, auto_refresh=False) as live:
         yield LiveStage(scene, live, console, pace=0.0 if fast else 1.0)
+
+
+def draw_screen(scene: Scene, width: int, height: int) -> list[Text]:
+    """Exactly `height` lines of `width` columns."""
+    box = Box(scene.glyphs, width)
+    box.title(scene.title, scene.model)
+    for line in _visible(scene, height - _FRAME_LINES):
+        box.line(line.text, line.style)
+    box.rule()
+    box.line(scene.notice.text, scene.notice.style)
+    box.rule()
+    _status(box, scene)
+    return box.lines()
+
+
+def _visible(scene: Scene, rows: int) -> list[Line]:
+    lines = [*scene.feed, *_writing(scene)][-rows:]
+    return [*lines, *[Line(text="")] * (rows - len(lines))]
+
+
+def _writing(scene: Scene) -> list[Line]:
+    if not scene.writing:
+        return []
+    head = Line(text=f"{scene.glyphs.marker} {scene.status}", style="bold green")
+    return [head, *(Line(text=f"    {text}", style="green") for text in scene.writing[-_WRITING_LINES:])]
+
+
+def _status(box: Box, scene: Scene) -> None:
+    usage = scene.usage
+    if usage is None or usage.size is None:
+        box.line(scene.status)
+        return
+    style = level_style(usage.used, usage.meta.ullage)
+    drawn = bar(usage.used, usage.size, usage.meta.ullage.compact_at, _BAR_CELLS, scene.glyphs)
+    box.row((drawn, style), ("  ", ""), (fit(scene.status, box.inner - len(drawn) - 2, scene.glyphs), style))

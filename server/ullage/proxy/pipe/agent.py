@@ -1,4 +1,4 @@
-"""The agent's side of the proxy: the process, what comes from it, and requests of the proxy's own."""
+"""The agent's process: lines to and from it, and requests of the proxy's own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,28 +11,29 @@ from ullage.proxy.pipe.frames import Frame, fields, line
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.system.agent_process import GRACE, AgentProcess, start_agent
-from ullage.system.pipes import CHUNK
 
-# Ids of the proxy's own requests begin so; no client's does, and a text is told from a client's numbers at sight.
+# Ids of the proxy's own requests begin so. No client's id does: clients count in numbers or use UUIDs.
 _PREFIX = "ullage-proxy-"
 # The longest an agent may take over a request of the proxy's own: a summary of a full context by a slow model, seconds.
 PATIENCE = 600.0
 
-
-# Told how an agent ended.
-Mourn = Callable[[str], object]
+# Called with the reason once it is known how an agent ended.
+FailPending = Callable[[str], object]
 
 
 class Agent:
-    """One agent, started again when it is asked for after its end. `hear` gets what it says, line by line; `lost` is
-    called as soon as it says no more, unless it was told to end, and what that returns once it is known how it did."""
+    """One agent. It can be started again after its end. `receive` gets its output line by line. `ended` is called when
+    its output ends, unless `stop` was called, and returns a function that is called with the exit reason."""
 
     def __init__(
-        self, command: Sequence[str], hear: Callable[[Piece], Awaitable[None]], lost: Callable[[], Mourn]
+        self,
+        command: Sequence[str],
+        receive: Callable[[Piece], Awaitable[None]],
+        ended: Callable[[], FailPending],
     ) -> None:
         self.command = tuple(command)
-        self._hear = hear
-        self._lost = lost
+        self._receive = receive
+        self._ended = ended
         self._process: AgentProcess | None = None
         self._outlet: Outlet | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -42,37 +43,38 @@ class Agent:
 
     @property
     def alive(self) -> bool:
-        """Whether there is anybody to talk to."""
+        """Whether the process runs and its output has not ended."""
         return self._process is not None
 
     async def start(self) -> None:
-        """Starts the process. Raises `InvalidRequest` where there is no such program."""
+        """Starts the process. Raises `InvalidRequest` if there is no such program."""
         process = await start_agent(self.command)
         self._process, self._outlet = process, Outlet(process.sink)
         self._reading = asyncio.ensure_future(self._read(process))
 
     def pass_on(self, piece: Piece) -> None:
-        """Bytes of the client's."""
+        """Passes bytes of the client's on. Without a process they are dropped."""
         if self._outlet is not None:
             self._outlet.pass_on(piece)
 
-    def tell(self, method: str, params: Any) -> None:
-        """A notification of our own."""
+    def notify(self, method: str, params: Any) -> None:
+        """Sends a notification of the proxy's own."""
         if self._outlet is not None:
             self._outlet.insert(line(Notification(method=method, params=params)))
 
     def insert(self, data: bytes) -> None:
-        """A line that is not as the client wrote it."""
+        """Sends a whole line that the client did not write."""
         if self._outlet is not None:
             self._outlet.insert(data)
 
     async def drain(self) -> None:
-        """Waits until the agent takes more."""
+        """Waits until the agent reads more."""
         if self._outlet is not None:
             await self._outlet.drain()
 
     async def request(self, method: str, params: Any) -> dict[str, Any]:
-        """The result of a request of our own. Raises `AgentError`; cancelled with its task."""
+        """The result of a request of the proxy's own. Raises `AgentError` if the agent refuses, ends, or takes longer
+        than `PATIENCE`."""
         if self._outlet is None:
             raise AgentError("the agent is not running")
         self._asked += 1
@@ -90,7 +92,7 @@ class Agent:
         return fields(frame.result)
 
     def takes(self, frame: Frame) -> bool:
-        """Whether a response is to a request of our own, which nobody else need see."""
+        """Takes the answer to a request of the proxy's own. Returns False for any other."""
         if not (isinstance(frame.id, str) and frame.id.startswith(_PREFIX)):
             return False
         future = self._waiting.get(frame.id)
@@ -108,23 +110,23 @@ class Agent:
 
     async def _read(self, process: AgentProcess) -> None:
         cutter = LineCutter()
-        while data := await process.source.read(CHUNK):
+        while data := await process.source.read():
             for piece in cutter.feed(data):
-                await self._hear(piece)
+                await self._receive(piece)
         for piece in cutter.end():
-            await self._hear(piece)
+            await self._receive(piece)
         await self._end(process)
 
     async def _end(self, process: AgentProcess) -> None:
-        # Without its output it is of no use, whatever it still does. Another may be started before this one is gone.
+        # A process without its output is of no use, whatever it still does. Another may be started before it is gone.
         self._process = self._outlet = None
         waiting, self._waiting = self._waiting, {}
-        mourn = None if self._stopping else self._lost()
-        if mourn is not None:
+        fail_pending = None if self._stopping else self._ended()
+        if fail_pending is not None:
             await process.stop()
         how = await process.ended()
         for future in waiting.values():
             if not future.done():
                 future.set_exception(AgentError(f"the agent ended ({how})"))
-        if mourn is not None:
-            mourn(how)
+        if fail_pending is not None:
+            fail_pending(how)

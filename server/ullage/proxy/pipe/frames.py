@@ -1,4 +1,4 @@
-"""Frames as the proxy sees them: peeked at, and written anew only where something in them must change."""
+"""JSON-RPC lines: the envelope is read, the content only on demand; a line is written anew only to change it."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _NOTHING = Raw(b"")
 
 
 class Frame(Struct, frozen=True):
-    """The outside of a JSON-RPC message; what is inside stays as it came until somebody asks."""
+    """The envelope of a JSON-RPC message. `params`, `result` and `error` are undecoded JSON, empty if absent."""
 
     method: str | UnsetType = UNSET
     id: RequestId | UnsetType | None = UNSET
@@ -26,7 +26,7 @@ _raw_fields = msgspec.json.Decoder(dict[str, Raw])
 
 
 def peek(line: bytes) -> Frame | None:
-    """The frame of a line; None for what is none, which is nobody's business here."""
+    """Decodes the JSON-RPC envelope. Returns None if the line isn't one; the proxy forwards it unread."""
     try:
         return _frame.decode(line)
     except (ValueError, RecursionError):
@@ -34,7 +34,7 @@ def peek(line: bytes) -> Frame | None:
 
 
 def fields(raw: Raw) -> dict[str, Any]:
-    """An object's fields; none for what is no object."""
+    """Decodes an object. Returns an empty one if the JSON is no object, or too deep."""
     try:
         return as_object(decode_json(bytes(raw), dict))
     except (ValueError, RecursionError):
@@ -42,7 +42,7 @@ def fields(raw: Raw) -> dict[str, Any]:
 
 
 def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
-    """The line with some of its params set otherwise; every other value keeps the bytes it had."""
+    """The line with some of its params replaced. Every other value keeps its bytes."""
     whole = _raw_fields.decode(line)
     params = _raw_fields.decode(whole["params"])
     params |= {name: Raw(encode_json(value)) for name, value in changes.items()}
@@ -51,5 +51,5 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
 
 
 def line(message: Request | Notification | Response | ErrorResponse) -> bytes:
-    """A message of the proxy's own."""
+    """A message of the proxy's own as a line."""
     return encode_json(message) + b"\n"

@@ -1,16 +1,16 @@
-"""Lines of a byte stream, sans I/O: passed on as they came, so nothing is decoded and nothing lost."""
+"""Cuts a byte stream into lines without decoding them, sans I/O."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-# The longest line that is looked at: far above any session's replay. A longer one goes through in pieces, unread, so
-# that what the proxy holds is bounded.
+# The longest line that is read, bytes: far above any message of a session's replay. A longer line goes through in
+# pieces, unread, so that the proxy's memory stays bounded.
 LONGEST = 1 << 25
 
 
 class Piece(Struct, frozen=True):
-    """Bytes to pass on. A `whole` line may be looked at; `ends` says that a line is over, so another may follow."""
+    """Bytes to pass on. `whole`: they are a whole line, which may be read. `ends`: a line ends with them."""
 
     data: bytes
     whole: bool = True
@@ -18,7 +18,7 @@ class Piece(Struct, frozen=True):
 
 
 class LineCutter:
-    """Cuts a byte stream behind its line feeds, however it is split."""
+    """Cuts a byte stream after its line feeds, however the stream is split."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
@@ -36,7 +36,7 @@ class LineCutter:
             yield from self._part(data[start:])
 
     def end(self) -> Iterator[Piece]:
-        """What the stream ends with: nothing, or a line that lacks its line feed."""
+        """The last line, if the stream ends without a line feed."""
         if self._held:
             yield Piece(self._take(), whole=not self._streaming)
 

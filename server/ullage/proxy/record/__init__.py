@@ -1,1 +1,1 @@
-"""What passes by, recorded as a session."""
+"""The record: what client and agent say, as a session of the store."""

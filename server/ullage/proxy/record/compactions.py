@@ -1,4 +1,4 @@
-"""Compactions of an agent's context in the record: the markers, and what undoing them leads back to."""
+"""Compactions of an agent's context in the record: how one is written, and what undoing it leads back to."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,85 +10,92 @@ from ullage.model.edits import CompactionEdit, EditTrigger
 from ullage.model.errors import NothingToUndo
 from ullage.model.events import AgentAttached, ContextEdited, EditReverted, Event, MessageAppended, Record
 from ullage.model.message import Message, Role
+from ullage.proxy.record.session_record import SessionRecord
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
-from ullage.service.compact.run import new_stamp
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.workspace import Workspace
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.choosing.ledger import collect, fit, merge
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.fold import compaction_edits
 
-# The ledger is beside the summary: at most this many tokens of it, and this share of a small window.
+# The ledger comes beside the summary: at most so many tokens, and this share of a small window.
 _LEDGER_CAP, _LEDGER_SHARE = 4_000, 0.05
-# Where the window is not known, an offline summary is written for one of this size, the smallest that agents run in.
+# If the window is not known, an offline summary is written for one of this size, the smallest that agents run in.
 _SMALL_WINDOW = 32_000
+# The share of the window that an offline summary may take: the conversation needs the rest.
 _SUMMARY_SHARE = 0.15
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
-    """The last compaction in force, the agent's session as it was before it, and what was said since."""
+    """The last compaction in force, the agent's session as it was before it, and the messages since."""
 
     edit: CompactionEdit
     before: AgentAttached
     since: tuple[Message, ...]
 
 
-def ledger_of(workspace: Workspace, session: Session) -> ArtifactLedger:
-    """The files and commands of everything that leaves the context, within a budget."""
-    messages, indices, previous = _going(session)
-    collected = collect(messages, indices)
-    whole = merge(previous.ledger, collected) if previous else collected
-    return fit(whole, min(_LEDGER_CAP, int(_window(workspace, session) * _LEDGER_SHARE)), session.counter)
-
-
-async def offline_summary(workspace: Workspace, session: Session, focus: str) -> Summary:
-    """A summary by code alone, for an agent that gives none."""
-    messages, indices, previous = _going(session)
-    request = SummaryRequest(
-        messages=messages,
-        indices=indices,
-        max_tokens=min(SUMMARY_CAP, int(_window(workspace, session) * _SUMMARY_SHARE)),
-        previous=previous,
-        focus=focus,
-    )
-    writer = OfflineSummarizer()
-    request = hide(request, workspace.settings_of(session).private_patterns)
-    stream = await writer.summarize(request, session.counter, workspace.reader)
-    text = "".join([piece async for piece in stream.pieces])
-    return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
-
-
 class Archiving(Struct, frozen=True, kw_only=True):
-    """A compaction to record: its summary, who asked for it, what is recorded right before and behind it, and the
-    context's sizes around it in tokens, where the agent has told them."""
+    """A compaction to record. `before` and `after` are the events to record right before and after it. `size_before`
+    and `size_after` are the context's tokens as the agent reports them, None where it does not."""
 
     summary: Summary
     trigger: EditTrigger
     before: tuple[Event, ...] = ()
-    behind: tuple[Event, ...] = ()
+    after: tuple[Event, ...] = ()
     size_before: int | None = None
     size_after: int | None = None
 
 
-def archive(workspace: Workspace, session: Session, archiving: Archiving) -> CompactionEdit:
-    """Records that a summary stands for everything so far."""
-    edit = _edit(workspace, session, archiving)
-    workspace.record(session, *archiving.before, ContextEdited(edit=edit), *archiving.behind)
-    workspace.keep_snapshot(workspace.session(session.id))
+def ledger_of(record: SessionRecord) -> ArtifactLedger:
+    """The files and commands of everything that leaves the context, within a budget."""
+    messages, indices, previous = _going(record)
+    collected = collect(messages, indices)
+    whole = merge(previous.ledger, collected) if previous else collected
+    return fit(whole, min(_LEDGER_CAP, int(_window(record) * _LEDGER_SHARE)), record.conversation.projection.counter)
+
+
+async def offline_summary(record: SessionRecord, focus: str) -> Summary:
+    """A summary made without a model, for an agent that gives none."""
+    conversation = record.conversation
+    messages, indices, previous = _going(record)
+    request = SummaryRequest(
+        messages=messages,
+        indices=indices,
+        max_tokens=min(SUMMARY_CAP, int(_window(record) * _SUMMARY_SHARE)),
+        previous=previous,
+        focus=focus,
+    )
+    writer = OfflineSummarizer()
+    request = hide(request, conversation.settings.private_patterns)
+    stream = await writer.summarize(request, conversation.projection.counter, record.workspace.reader)
+    text = "".join([piece async for piece in stream.pieces])
+    return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
+
+
+def has_messages(record: SessionRecord) -> bool:
+    """Whether the context has messages besides the marker of a compaction."""
+    return bool(record.conversation.transcript.active)
+
+
+def archive(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
+    """Records that a summary takes the place of everything so far."""
+    edit = _edit(record, archiving)
+    conversation = record.conversation
+    with conversation.one_change():
+        conversation.record(*archiving.before, ContextEdited(edit=edit), *archiving.after)
+        conversation.keep_snapshot()
     return edit
 
 
-def last_block(workspace: Workspace, session_id: str) -> CompactionBlock | None:
-    """The marker that a session without a word since begins with; None where something was said since."""
-    items = workspace.session(session_id).transcript.items
+def last_block(record: SessionRecord) -> CompactionBlock | None:
+    """The marker of a compaction after which nothing was said; None if something was, or there is no compaction."""
+    items = record.conversation.transcript.items
     return items[-1].message.compaction if items else None
 
 
-def undoable(workspace: Workspace, session_id: str) -> Undoable:
+def undoable(record: SessionRecord) -> Undoable:
     """What an undo would take back. Raises `NothingToUndo`."""
-    records = workspace.ports.store.read(session_id)
+    records = record.workspace.ports.store.read(record.id)
     in_force = compaction_edits(records)
     if not in_force:
         raise NothingToUndo("no compaction of this session is in force")
@@ -100,17 +107,19 @@ def undoable(workspace: Workspace, session_id: str) -> Undoable:
     return Undoable(edit=edit, before=before, since=since)
 
 
-def take_back(workspace: Workspace, session_id: str, found: Undoable) -> Session:
-    """Records the undo: the messages count again, and the agent's former session is the one to go on with."""
-    session = workspace.session(session_id)
-    now = workspace.ports.clock.now()
-    return workspace.record(session, EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
+def take_back(record: SessionRecord, found: Undoable) -> int:
+    """Records the undo: the messages count again, and the agent's former session keeps the conversation. Returns the
+    tokens in the context after it."""
+    conversation, now = record.conversation, record.workspace.ports.clock.now()
+    conversation.record(EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
+    return conversation.used
 
 
 def _around(
     records: tuple[Record, ...], edit: CompactionEdit
 ) -> tuple[AgentAttached | None, AgentAttached | None, tuple[Message, ...]]:
-    """Who kept the session when the edit was made, who keeps it now, and the messages after the edit."""
+    """Which agent's session kept the conversation when the edit was made, which keeps it now, and the messages after
+    the edit."""
     before = now = None
     since: list[Message] = []
     for record in records:
@@ -127,23 +136,25 @@ def _around(
     return before, now, tuple(since)
 
 
-def _going(session: Session) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
-    items = session.transcript.items
+def _going(record: SessionRecord) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
+    """The messages that a summary would replace, their indices, and the summaries before them as one."""
+    items = record.conversation.transcript.items
     said = [item for item in items if not item.inserted]
     markers = [block for item in items if (block := item.message.compaction)]
     return tuple(item.message for item in said), tuple(item.index for item in said), joined(markers)
 
 
-def _window(workspace: Workspace, session: Session) -> int:
-    budget = workspace.budget(session)
+def _window(record: SessionRecord) -> int:
+    budget = record.conversation.budget
     return budget.window if budget else _SMALL_WINDOW
 
 
-def _edit(workspace: Workspace, session: Session, archiving: Archiving) -> CompactionEdit:
-    stamp, transcript = new_stamp(workspace, archiving.trigger), session.transcript
-    private = workspace.settings_of(session).private_patterns
+def _edit(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
+    conversation = record.conversation
+    projection, transcript = conversation.projection, conversation.transcript
+    stamp, private = record.workspace.new_stamp(archiving.trigger), conversation.settings.private_patterns
     safe = hide(replace(archiving.summary, text=redact(archiving.summary.text)), private)
-    before = session.used if archiving.size_before is None else archiving.size_before
+    before = conversation.used if archiving.size_before is None else archiving.size_before
     block = CompactionBlock(
         compaction_number=transcript.compactions + 1,
         timestamp=stamp.timestamp,
@@ -154,7 +165,7 @@ def _edit(workspace: Workspace, session: Session, archiving: Archiving) -> Compa
         summarizer=safe.summarizer,
     )
     marker = Message(id=f"{stamp.id}-marker", role=Role.USER, content=(block,), timestamp=stamp.timestamp)
-    size = session.tracker.overhead + session.tracker.scale(session.counter.count_message(marker))
+    size = projection.tracker.overhead + projection.tracker.scale(projection.counter.count_message(marker))
     block = replace(block, context_size_after=size if archiving.size_after is None else archiving.size_after)
     return CompactionEdit(
         id=stamp.id,

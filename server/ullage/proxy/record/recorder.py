@@ -1,27 +1,20 @@
-"""The store's side of the proxy: what passes is recorded behind it, in order, and never holds it up.
+"""The record runs after the pumps, in order, and never delays them.
 
-A store that fails ends the recording, with a notice; the client and its agent go on.
+If the store fails, the recording ends with a notice; the client and its agent go on.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from ullage.model.errors import SessionNotFound, UllageError
-from ullage.model.events import AgentAttached, ModelChanged, SessionCreated, SessionForked, UsageReported
-from ullage.model.message import Message, Role
-from ullage.model.usage import Usage, UsageSource
-from ullage.service.compact.automatic import look_after
-from ullage.service.conversation.session import Session
+from ullage.model.errors import UllageError
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.sessions import append
-from ullage.transcript.view import Item
 
 log = logging.getLogger(__name__)
-# Jobs that may wait before whoever gives more of them waits, too.
+# Jobs that may wait before whoever puts more of them waits, too: an agent's fastest replay is some hundred messages,
+# and memory stays bounded.
 _MOST_WAITING = 256
 Job = Callable[[Workspace], Awaitable[None]]
 
@@ -34,7 +27,8 @@ class Store(Struct, frozen=True):
 
 
 class Recorder:
-    """Runs jobs on the workspace one after another. `failed` is told why nothing more is recorded, once."""
+    """Runs jobs on the workspace one after another. `failed` is called with the reason if the store fails, once.
+    `workspace` is None before the first job and after a failure."""
 
     def __init__(self, store: Store, failed: Callable[[str], object]) -> None:
         self._store = store
@@ -45,21 +39,21 @@ class Recorder:
         self.workspace: Workspace | None = None
 
     async def put(self, job: Job) -> None:
-        """Has a job done. Waits only when too many do."""
+        """Has a job done after those before it. Waits only if too many wait."""
         await self._jobs.put(job)
 
     async def opened(self) -> Workspace | None:
-        """The workspace, whatever still waits to be recorded; None where there is none to be had."""
+        """The workspace after all jobs so far, opened for this if it was not; None if the store failed."""
         await self._jobs.put(_nothing)
         return await self.settled()
 
     async def settled(self) -> Workspace | None:
-        """The workspace once all jobs so far are done; None where there is none to be had."""
+        """The workspace after all jobs so far; None if the store failed or nothing was ever recorded."""
         await self._jobs.join()
         return None if self._broken else self.workspace
 
     async def close(self) -> None:
-        """Does what waits, and ends."""
+        """Does the jobs that wait, and ends."""
         await self._jobs.join()
         self._task.cancel()
 
@@ -71,11 +65,11 @@ class Recorder:
                     await job(await self._open())
             except UllageError as error:
                 log.warning("The conversation is no longer recorded: %s", error)
-                self._broken = True
+                self._broken, self.workspace = True, None
                 self._failed(str(error))
             except Exception:
-                # What cannot be recorded must not stop the conversation, nor what comes after it.
-                log.exception("a message was not recorded")
+                # A message that cannot be recorded must stop neither the conversation nor the messages after it.
+                log.exception("A message was not recorded")
             finally:
                 self._jobs.task_done()
 
@@ -88,81 +82,3 @@ class Recorder:
 
 async def _nothing(_: Workspace) -> None:
     pass
-
-
-def find_session(workspace: Workspace, session_id: str) -> Session | None:
-    """The session as recorded, if it is."""
-    try:
-        return workspace.session(session_id)
-    except SessionNotFound:
-        return None
-
-
-def begin_session(workspace: Workspace, session_id: str, created: SessionCreated, attached: AgentAttached) -> None:
-    """Starts the record of a session."""
-    workspace.adopt(session_id, [created, attached])
-
-
-def fork_session(workspace: Workspace, parent_id: str, session_id: str, attached: AgentAttached) -> None:
-    """Starts the record of a fork, which shares its parent's past."""
-    parent = workspace.session(parent_id).transcript
-    title = f"{parent.title} (fork)".strip()
-    forked = SessionForked(parent_id=parent_id, position=parent.position, title=title)
-    workspace.record(workspace.fork(parent.position, session_id, forked), attached)
-
-
-def attach(workspace: Workspace, session_id: str, attached: AgentAttached) -> None:
-    """Records who keeps the session, where that is news."""
-    session = workspace.session(session_id)
-    if session.transcript.agent != attached:
-        workspace.record(session, attached)
-
-
-def change_model(workspace: Workspace, session_id: str, model: str) -> None:
-    """Records the model, where that is news."""
-    session = workspace.session(session_id)
-    if session.model != model:
-        workspace.record(session, ModelChanged(model=model))
-
-
-async def add_messages(workspace: Workspace, session_id: str, messages: Sequence[Message]) -> None:
-    """Records messages; they get their ids and times now."""
-    ids, now = workspace.ports.ids, workspace.ports.clock.now()
-    made = [replace(message, id=ids.new("m"), timestamp=now) for message in messages]
-    if made:
-        await append(workspace, session_id, made, None)
-
-
-def report(workspace: Workspace, session_id: str, used: int) -> None:
-    """Records what the agent says of its context. It tells one figure for all of it: what the last answer is of that is
-    counted here."""
-    session = workspace.session(session_id)
-    answers = _answers(session, 1)
-    if not answers:
-        return
-    answer = answers[-1].message
-    output = min(used - 1, session.tracker.scale(session.counts[answer.id].total)) if used else 0
-    usage = Usage(input_tokens=used - output, output_tokens=output)
-    session = workspace.record(session, UsageReported(usage=usage, message_id=answer.id))
-    look_after(workspace, session, answered=True)
-
-
-def report_sum(workspace: Workspace, session_id: str, summed: int, rounds: int) -> None:
-    """Records what the agent says of all requests of a turn together. Our own count of what came since the last report
-    is better than what can be got from a sum, so that serves only where there is none: the last request exceeds each
-    before it by what was said between them."""
-    session = workspace.session(session_id)
-    if session.tracker.reading.source is not UsageSource.ESTIMATED:
-        return
-    answers = _answers(session, rounds)
-    items = session.transcript.items
-    tokens = {item.index: count for item, count in zip(items, session.tokens_of(items), strict=True)}
-    last = answers[-1].index
-    missing = sum(tokens[index] for answer in answers for index in range(answer.index, last) if index in tokens)
-    report(workspace, session_id, (summed + missing) // len(answers))
-
-
-def _answers(session: Session, most: int) -> list[Item]:
-    """The last answers of the view, the oldest first."""
-    found = [item for item in session.transcript.items if item.message.role is Role.ASSISTANT]
-    return found[-most:]

@@ -6,20 +6,20 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from ullage.agents.acp import tool_name
+from ullage.agents.tools import (
+    ACP_KINDS,
+    COMMAND_KEYS,
+    FILE_ACTIONS,
+    Action,
+    action_of,
+    canonical_name,
+    paths_of,
+    value_of,
+)
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import as_list, as_object, as_objects, as_text
 
-# ACP's kinds as names that a ledger of files and commands understands; other calls keep their own name or their title.
-_NAMES = {
-    "read": "read_file",
-    "edit": "edit_file",
-    "delete": "delete_file",
-    "execute": "bash",
-    "search": "search",
-    "fetch": "fetch",
-    "think": "think",
-}
-_PATH_KEYS = ("file_path", "path", "filePath", "absolute_path")
 _ENDED = {"completed": False, "failed": True}
 
 
@@ -51,18 +51,25 @@ class CallState(Struct, frozen=True, kw_only=True):
         return ToolResultBlock(tool_use_id=self.id, content=(TextBlock(text=text),) if text else (), is_error=failed)
 
     def _name(self) -> str:
-        own = as_text(self.told.get("name")) or as_text(
-            as_object(as_object(self.told.get("_meta")).get("claudeCode")).get("toolName")
-        )
-        return own or _NAMES.get(as_text(self.told.get("kind")), "") or as_text(self.told.get("title")) or "tool"
+        """The tool's own name, unless the table doesn't know it for a file tool while the call's kind says it is."""
+        own, action = tool_name(self.told), self._action()
+        if own and (action not in FILE_ACTIONS or action_of(own, self._given()) is not None):
+            return own
+        return canonical_name(action) if action else own or as_text(self.told.get("title")) or "tool"
+
+    def _action(self) -> Action | None:
+        return ACP_KINDS.get(as_text(self.told.get("kind")))
+
+    def _given(self) -> dict[str, Any]:
+        return dict(as_object(self.told.get("rawInput")))
 
     def _input(self) -> dict[str, Any]:
-        given = dict(as_object(self.told.get("rawInput")))
+        given = self._given()
         paths = [as_text(place.get("path")) for place in as_objects(self.told.get("locations"))]
         paths += [as_text(diff.get("path")) for diff in self._diffs()]
-        if not any(key in given for key in _PATH_KEYS) and any(paths):
+        if not paths_of(given) and any(paths):
             given["path"] = next(path for path in paths if path)
-        if self.told.get("kind") == "execute" and not given.get("command"):
+        if self._action() is Action.RUN and not value_of(given, COMMAND_KEYS):
             given["command"] = as_text(self.told.get("title")).strip("`")
         return given or {"title": as_text(self.told.get("title"))}
 

@@ -1,20 +1,43 @@
-"""A prompt turn as it is told, chunk by chunk, folded into messages. Pure; ids and times come later."""
+"""A prompt turn, update by update, folded into messages. Pure; ids and times come later."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock
-from ullage.model.json_values import as_object, as_text
+from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock, ThinkingBlock
+from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.model.message import Message, Role
-from ullage.proxy.content import block_of
 from ullage.proxy.record.tool_calls import CallState
 
-# Characters after which what is said becomes a message though more of it may come: what the proxy holds is bounded.
+# Characters after which an answer becomes a message although more of it may come, so that the memory is bounded.
 _LONGEST = 1 << 20
 
 
-class _Said:
-    """Blocks on their way; pieces of one text are put together once."""
+def block_of(content: dict[str, Any]) -> Block:
+    """An ACP content block as a block of a message. A kind that a message has no block for becomes its name as text."""
+    match content.get("type"):
+        case "text":
+            return TextBlock(text=as_text(content.get("text")))
+        case "image":
+            return ImageBlock(
+                media_type=as_text(content.get("mimeType")) or "image/png", data=as_text(content.get("data"))
+            )
+        case "resource_link":
+            return ResourceBlock(uri=as_text(content.get("uri")))
+        case "resource":
+            resource = as_object(content.get("resource"))
+            text = resource.get("text")
+            return ResourceBlock(uri=as_text(resource.get("uri")), text=text if isinstance(text, str) else None)
+        case kind:
+            return TextBlock(text=f"[{kind}]")
+
+
+def prompt_message(prompt: Any) -> Message:
+    """A prompt's content blocks as the user's message."""
+    return Message(id="", role=Role.USER, content=tuple(block_of(content) for content in as_objects(prompt)))
+
+
+class _Blocks:
+    """The blocks of one message; pieces of one text are joined once."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -34,7 +57,7 @@ class _Said:
                 self.length += 1
 
     def take(self) -> tuple[Block, ...]:
-        """The blocks; nothing is left."""
+        """The blocks so far, once."""
         self._join()
         blocks = tuple(self._blocks)
         self._blocks.clear()
@@ -56,16 +79,16 @@ class _Said:
 
 
 class Turn:
-    """Messages come out, without ids, as soon as they are whole: an answer with its tool calls, then their results, as
-    providers want them. What a turn says is kept only until then."""
+    """Yields messages, without ids, as soon as they are whole: an answer with its tool calls, then their results, as
+    providers want them."""
 
     def __init__(self) -> None:
-        self._asked = _Said()
-        self._said = _Said()
+        self._asked = _Blocks()
+        self._said = _Blocks()
         self._calls: dict[str, CallState] = {}
 
     def take(self, update: dict[str, Any]) -> Iterator[Message]:
-        """Takes an update in; the messages that it completes."""
+        """Reads an update; the messages that it completes."""
         match update.get("sessionUpdate"):
             case "user_message_chunk":
                 if self._said.length or self._calls:
@@ -87,7 +110,7 @@ class Turn:
                 pass
 
     def end(self) -> Iterator[Message]:
-        """The turn is over; whatever is left of it."""
+        """The messages that are left when the turn is over."""
         yield from self._question()
         uses = tuple(call.use() for call in self._calls.values())
         if content := (*self._said.take(), *uses):
@@ -102,12 +125,12 @@ class Turn:
             yield Message(id="", role=Role.USER, content=content)
 
     def _answer(self, block: Block) -> Iterator[Message]:
-        """What comes now is said after the results of all calls so far."""
+        """Adds a block to the answer. After the results of all calls so far it begins a new message."""
         yield from self._question()
         if self._is_round_over() or (self._said.length > _LONGEST and not self._calls):
             yield from self.end()
         self._said.add(block)
 
     def _is_round_over(self) -> bool:
-        """Whether all calls have their results: what comes now is said after them."""
+        """Whether there are calls, and all of them have their results."""
         return bool(self._calls) and all(call.ended for call in self._calls.values())

@@ -2,44 +2,43 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
+
+from msgspec import Struct
+
+from ullage.redaction.secrets.issuers import ISSUED
+from ullage.redaction.secrets.judgement import is_random
 
 REDACTED = "[redacted]"
 
 _LABEL = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY|OPENSSH PRIVATE KEY)(?: BLOCK)?"
-# Prefixes as their issuers document them; what follows is a run of the issuer's alphabet.
-_PREFIXED = (
-    r"sk-[\w-]{16,200}",  # OpenAI, Anthropic, and those who copied the prefix
-    r"(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,120}|whsec_[\w+/=-]{16,100}",  # Stripe
-    r"gh[pousr]_[A-Za-z0-9]{20,120}|github_pat_\w{20,120}",
-    r"(?:gl(?:pat|dt|rt|cbt|ptt|soat|agent|oas|ft)|glimt)-[\w.-]{16,80}",  # GitLab
-    r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b|LTAI[A-Za-z0-9]{12,30}|AKID[A-Za-z0-9]{13,60}",  # AWS, Alibaba, Tencent
-    r"AIza[\w-]{30,45}|ya29\.[\w-]{20,400}|GOCSPX-[\w-]{20,40}|1//0[\w-]{30,120}",  # Google
-    r"xox[abceoprs]-[\w.-]{10,250}|xapp-[\w-]{10,200}",  # Slack
-    r"hf_[A-Za-z0-9]{20,60}|npm_[A-Za-z0-9]{20,60}|pypi-[\w-]{16,400}|rubygems_[a-f0-9]{20,60}",
-    r"do[opr]_v1_[a-f0-9]{40,80}|dckr_(?:pat|oat)_[\w-]{20,60}|hv[sbr]\.[\w-]{20,300}",
-    r"SG\.[\w-]{16,40}\.[\w-]{16,80}|sq0[a-z]{3}-[\w-]{20,60}|key-[0-9a-f]{32}|xkeysib-[a-f0-9]{30,80}[\w-]{0,30}",
-    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{20,60}|gsk_[A-Za-z0-9]{20,80}|xai-[A-Za-z0-9]{20,120}|pplx-[A-Za-z0-9]{20,80}",
-    r"r8_[A-Za-z0-9]{20,60}|glsa_\w{20,80}|lin_api_[A-Za-z0-9]{20,60}|ntn_[A-Za-z0-9]{20,60}|figd_[\w-]{20,80}",
-    r"sntrys?_[\w+/=-]{20,250}|NRAK-[A-Z0-9]{20,40}|PMAK-[a-f0-9-]{20,80}|dapi[a-f0-9]{32}|dp\.(?:pt|st)\.[\w.]{20,80}",
-    r"ATATT3x[\w=-]{20,250}|sbp_[a-f0-9]{30,60}|pscale_(?:tkn|pw|oauth)_[\w.-]{20,80}|tskey-[\w-]{16,80}",
-    r"fm2_[\w+/=]{20,400}|ops_eyJ[\w=-]{20,900}|sl\.[\w-]{40,200}|EAA[A-Za-z0-9]{30,250}",
-    r"AGE-SECRET-KEY-1[A-Z0-9]{40,80}",
-    r"SK[0-9a-f]{32}\b|sqp_[a-f0-9]{30,60}|CFPAT-[\w-]{30,60}|v1\.0-[a-f0-9]{20,200}",
-    r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}",  # JSON web tokens
-)
-# A terminal or an editor that wraps lines cuts a secret in two; a continuation is one more unbroken run with a digit.
-_WRAPPED = r"(?:\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$))?"
-_PREFIX = re.compile(rf"(?:{'|'.join(_PREFIXED)}){_WRAPPED}")
-# Looking for these first, by plain search, is what keeps redaction cheap.
-_PREFIXES = (
-    "sk-", "sk_live_", "pk_live_", "rk_live_", "sk_test_", "pk_test_", "rk_test_", "whsec_", "ghp_", "gho_", "ghu_",
-    "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glsoat-", "glagent-", "gloas-",
-    "glft-", "glimt-", "AKIA", "ASIA", "AROA", "AIDA", "LTAI", "AKID", "AIza", "ya29.", "GOCSPX-", "1//0", "xox",
-    "xapp-", "hf_", "npm_", "pypi-", "rubygems_", "dop_v1_", "doo_v1_", "dor_v1_", "dckr_", "hvs.", "hvb.", "hvr.",
-    "SG.", "sq0", "key-", "xkeysib-", "shpat_", "shpca_", "shppa_", "shpss_", "gsk_", "xai-", "pplx-", "r8_", "glsa_",
-    "lin_api_", "ntn_", "figd_", "sntry", "NRAK-", "PMAK-", "dapi", "dp.pt.", "dp.st.", "ATATT3x", "sbp_", "pscale_",
-    "tskey-", "fm2_", "ops_", "sl.", "EAA", "AGE-SECRET-KEY-1", "SK", "sqp_", "CFPAT-", "v1.0-", "eyJ",
+# Tokens that gitleaks' list lacks or knows more narrowly, in the form of `ISSUED`: from their issuers' documents.
+_MORE = (
+    ("sk-", r"\w-", 16, 200),  # OpenAI, Anthropic, and those who copied the prefix
+    ("pk_live_", "A-Za-z0-9", 10, 120), ("pk_test_", "A-Za-z0-9", 10, 120), ("whsec_", r"\w+/=-", 16, 100),  # Stripe
+    ("AKIA", "A-Z0-9", 16, 16), ("ASIA", "A-Z0-9", 16, 16), ("AROA", "A-Z0-9", 16, 16), ("AIDA", "A-Z0-9", 16, 16),
+    ("LTAI", "A-Za-z0-9", 12, 30), ("AKID", "A-Za-z0-9", 13, 60),  # Alibaba, Tencent
+    ("ya29.", r"\w-", 20, 400), ("GOCSPX-", r"\w-", 20, 40), ("1//0", r"\w-", 30, 120),  # Google
+    *((f"xox{kind}-", r"\w.-", 10, 250) for kind in "abceoprs"), ("xapp-", r"\w-", 10, 200),  # Slack
+    ("hf_", "A-Za-z0-9", 20, 60), ("pypi-", r"\w-", 16, 400), ("npm_", "A-Za-z0-9", 20, 60),
+    ("dckr_pat_", r"\w-", 20, 60), ("dckr_oat_", r"\w-", 20, 60),  # Docker
+    ("hvs.", r"\w-", 20, 300), ("hvb.", r"\w-", 20, 300), ("hvr.", r"\w-", 20, 300),  # Vault
+    ("AGE-SECRET-KEY-1", "A-Z0-9", 40, 80), ("key-", "0-9a-f", 32, 32),  # age, Mailgun
+    ("SK", "0-9a-f", 32, 32),  # Twilio
+    *((f"sq0{kind}-", r"\w-", 20, 60) for kind in ("atp", "csp", "idp")),  # Square
+    ("gsk_", "A-Za-z0-9", 20, 80), ("xai-", "A-Za-z0-9", 20, 120), ("r8_", "A-Za-z0-9", 20, 60),  # Groq, xAI, Replicate
+    ("figd_", r"\w-", 20, 80), ("lin_api_", "A-Za-z0-9", 20, 60), ("sntrys_", r"\w+/=-", 20, 250),
+    ("NRAK-", "A-Z0-9", 20, 40), ("dp.st.", r"\w.", 20, 80), ("ATATT3x", r"\w=-", 20, 250),
+    ("sbp_", "a-f0-9", 30, 60), ("sqp_", "a-f0-9", 30, 60), ("tskey-", r"\w-", 16, 80), ("CFPAT-", r"\w-", 30, 60),
+    ("sl.", r"\w-", 40, 200),  # Dropbox
+    ("EAA", "A-Za-z0-9", 30, 250),  # Facebook
 )  # fmt: skip
+# So many characters after a prefix, if they look drawn by lot, are a token that was cut off or has grown longer.
+_ENOUGH = 16
+_LONGEST_RUN = 1_200
+# A terminal or an editor that wraps lines cuts a secret in two; a continuation is one more unbroken run with a digit.
+_WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
+_WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
 # No token of theirs is shorter: Slack's, `xoxb-` and ten characters.
 _SHORTEST = 15
 # The end of a word, so that what follows is no beginning; an escape's letter is none.
@@ -103,9 +102,71 @@ def long_words(text: str, shortest: int) -> str:
     return " ".join([word for word in text.split() if len(word) >= shortest])
 
 
+class _Shape(Struct, frozen=True):
+    """A token: its prefix, and a pattern for the run of `shortest` to `longest` characters that follows."""
+
+    prefix: str
+    run: re.Pattern[str]
+    shortest: int
+    longest: int
+
+    def end_at(self, text: str, at: int) -> int:
+        """Where the token that begins at `at` ends; -1 if there is none."""
+        found = self.run.match(text, at + len(self.prefix)) if text.startswith(self.prefix, at) else None
+        if found is None:
+            return -1
+        size = found.end() - found.start()
+        if self.shortest <= size <= self.longest or (size >= _ENOUGH and is_random(found[0])):
+            return found.end()
+        return -1
+
+
+@cache
+def _by_first() -> dict[str, tuple[_Shape, ...]]:
+    """All shapes under the prefixes to search for: those that begin with no other prefix."""
+    shapes = [
+        _Shape(prefix, re.compile(rf"[{chars}]{{1,{_LONGEST_RUN}}}(?!\w)"), shortest, longest)
+        for prefix, chars, shortest, longest in (*ISSUED, *_MORE)
+    ]
+    prefixes = {shape.prefix for shape in shapes}
+    firsts = [one for one in prefixes if not any(one != other and one.startswith(other) for other in prefixes)]
+    return {first: tuple(shape for shape in shapes if shape.prefix.startswith(first)) for first in sorted(firsts)}
+
+
+@cache
+def _by_sign() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The prefixes to search for by a character that each of them holds; empty for those without any of these."""
+    firsts = set(_by_first())
+    groups: list[tuple[str, tuple[str, ...]]] = []
+    for sign in ("-", "_", ".", "4", "1", ""):
+        group = {first for first in firsts if sign in first}
+        groups.append((sign, tuple(sorted(group))))
+        firsts -= group
+    return tuple(groups)
+
+
 def _prefixed(text: str) -> Iterator[tuple[int, int]]:
     words = long_words(text, _SHORTEST)
-    for at in places_of(text, [prefix for prefix in _PREFIXES if prefix in words]):
-        found = _PREFIX.match(text, at) if _INSIDE.search(text[max(0, at - 2) : at]) is None else None
-        if found:
-            yield found.span()
+    if not words:
+        return
+    # Most texts hold few of the characters, so that most prefixes need no search.
+    found = [first for sign, firsts in _by_sign() if sign in words for first in firsts if first in words]
+    for first in found:
+        shapes = _by_first()[first]
+        for at in places_of(text, (first,)):
+            end = -1 if _is_inside(text, at) else max([shape.end_at(text, at) for shape in shapes])
+            if end > 0:
+                yield at, _unwrapped(text, end)
+    if "eyJ" in words:
+        for token in _WEB_TOKEN.finditer(text):
+            if not _is_inside(text, token.start()):
+                yield token.start(), _unwrapped(text, token.end())
+
+
+def _is_inside(text: str, at: int) -> bool:
+    return _INSIDE.search(text[max(0, at - 2) : at]) is not None
+
+
+def _unwrapped(text: str, end: int) -> int:
+    more = _WRAPPED.match(text, end)
+    return more.end() if more else end

@@ -72,7 +72,7 @@ class Providers(Protocol):
 
     def __call__(self, model: str, settings: Settings, /) -> Provider:
         """The provider that the settings, else the model's name and the keys at hand, ask for. Raises
-        `NoModelConfigured` where there is none."""
+        `NoModelConfigured` where there is none, `SdkMissing` where its package isn't installed."""
         ...
 
     def name(self, model: str, settings: Settings, /) -> str:

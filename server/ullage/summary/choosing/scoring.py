@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from ullage.agents.calls import result_text
-from ullage.agents.commands import fenced_command
-from ullage.model.blocks import ToolResultBlock, ToolUseBlock
+from ullage.agents.results import fenced_command
+from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
@@ -61,6 +60,6 @@ def _texts(message: Message) -> Iterator[str]:
     yield message.text
     for block in message.content:
         if isinstance(block, ToolResultBlock):
-            yield result_text(block)
+            yield text_and_resources(block.content)
         elif isinstance(block, ToolUseBlock):
             yield encode_json(block.input).decode()

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall
+from ullage.agents.inserted import inserted_instructions
 from ullage.model.blocks import TextBlock
+from ullage.model.instruction_files import is_instruction_file
 from ullage.model.message import Message, Role
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import Item, Section
@@ -22,14 +24,6 @@ _FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on
 # Shorter ones are headings.
 _SHORTEST_SENTENCE = 20
 _FEWEST_WORDS = 4
-# The files that agents read them from.
-_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONVENTIONS.md", ".cursorrules", "copilot-instructions.md")
-_NAMES = "|".join(re.escape(name) for name in _FILES)
-_INSERTED = re.compile(
-    rf"<user_instructions>(.{{0,20000}}?)</user_instructions>"
-    rf"|<system-reminder>(?=.{{0,2000}}?(?:claudeMd|{_NAMES}))(.{{0,20000}}?)</system-reminder>",
-    re.DOTALL,
-)
 _INSTRUCTIONS_LIMIT = 24_000
 # Constraints of a request this short are seen where it stands.
 _SHORT_REQUEST = 300
@@ -77,10 +71,10 @@ def instructions_of(
     for message, index in zip(messages, indices, strict=True):
         if message.role is Role.USER and message.id not in kept:
             for block in message.content:
-                if isinstance(block, TextBlock) and "</" in block.text:
-                    for match in _INSERTED.finditer(head_and_tail(block.text, _INSTRUCTIONS_LIMIT)):
-                        yield from _instructions(match[1] or match[2], index)
-    newest = {call.path: call for call in calls if call.path.endswith(_FILES) and call.result and not call.failed}
+                if isinstance(block, TextBlock):
+                    for text in inserted_instructions(head_and_tail(block.text, _INSTRUCTIONS_LIMIT)):
+                        yield from _instructions(text, index)
+    newest = {call.path: call for call in calls if is_instruction_file(call.path) and call.result and not call.failed}
     for call in newest.values():
         yield from _instructions(call.result, call.result_index)
 

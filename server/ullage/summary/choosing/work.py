@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ullage.agents.calls import ToolCall
+from ullage.agents.calls import ToolCall, text_put_into
+from ullage.agents.tools import PLAN_KEYS, value_of
 from ullage.model.artifacts import FileAction
 from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
@@ -20,7 +21,6 @@ _WRITTEN_ENTRY = re.compile(r"^[-*] \[([ xX])\] (\S.*)$", re.MULTILINE)
 _FEWEST_ENTRIES = 2
 # As many files as other products read again after a compaction.
 RECENT_FILES = 5
-_TOUCHED_KEYS = ("new_string", "new_str", "content", "file_text", "insert_text", "new_text", "patch", "input", "diff")
 _TOUCHED_LINES, _TOUCHED_LIMIT = 3, 200
 
 
@@ -71,8 +71,7 @@ def next_of(digest: Digest) -> Iterator[Item]:
 
 
 def _touched(path: str, call: ToolCall) -> str:
-    written = next((text for key in _TOUCHED_KEYS if isinstance(text := call.input.get(key), str) and text), "")
-    shown = lines(clean(written or call.command), 4_000)[:_TOUCHED_LINES]
+    shown = lines(clean(text_put_into(call, path)), 4_000)[:_TOUCHED_LINES]
     quoted = clip(" ".join(shown), _TOUCHED_LIMIT).replace("`", "'")
     return f"{path}: `{quoted}`" if quoted else path
 
@@ -93,8 +92,8 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[str, str]]]:
 
 
 def _todos(call: ToolCall) -> list[tuple[str, str]]:
-    """Status and text of each entry, from Claude Code's, trae's and Codex's to-do tools."""
-    entries = as_objects(call.input.get("todos") or call.input.get("plan") or call.input.get("items"))
+    """Status and text of each entry of a to-do tool's list."""
+    entries = as_objects(value_of(call.input, PLAN_KEYS))
     texts = [(as_text(entry.get("status")) or "pending", _todo_text(entry)) for entry in entries]
     return [(_DONE.get(status, status), clip(clean(text), _ENTRY_LIMIT)) for status, text in texts if text]
 

@@ -1,38 +1,38 @@
 """A stretch of conversation, read once: who said what, in pieces short enough to quote, and the tool calls."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, cast
 
 from msgspec import Struct
 
-from ullage.agents.calls import ToolCall, tool_calls
-from ullage.agents.commands import fenced_command
+from ullage.agents.calls import ToolCall, tool_calls, touches_of
+from ullage.agents.inserted import is_summary, is_typed, without_inserted
+from ullage.agents.results import fenced_command
 from ullage.agents.shell import Touch, without_cd
+from ullage.agents.tools import (
+    COMMAND_KEYS,
+    OLD_TEXT_KEYS,
+    PATH_KEYS,
+    PLAN_KEYS,
+    SUBJECT_KEYS,
+    has_key,
+    strings_in,
+    text_of,
+)
 from ullage.model.artifacts import Outcome
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
-from ullage.model.json_values import as_list, as_object
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.reading.excerpts import GAP
 from ullage.summary.reading.reader import CALL_LIMIT, Piece, Reader
-from ullage.summary.reading.touches import touches_of
 
-_CONTINUED = "This session is being continued from a previous conversation"
-_SYNTHETIC = re.compile(
-    r"\s*(?:<(?:local-command|command-(?:name|message|args)|task-notification|ide_\w+|bash-(?:input|stdout|stderr))"
-    r"|\[Request interrupted|Caveat:)"
-)
-_INSERTED = re.compile(r"<(system-reminder|environment_context|ide_\w+|user_instructions)>.{0,20000}?</\1>", re.DOTALL)
 _REQUEST_LIMIT = 24_000
 # Shorter inputs are switches and single words.
 _SHORTEST = 16
-_SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 # Inputs that say how rather than what; paths are the group's name already.
-_NOT_QUOTED = ("file_path", "path", "notebook_path", "description", "restart", "session_id", "command", "todos", "plan")
+_HOW_KEYS = ("description", "restart", "session_id")
 # What an edit takes out of a file no longer stands there.
-_REPLACED = ("old_string", "old_str", "old_text")
+_NOT_QUOTED = (*PATH_KEYS, *COMMAND_KEYS, *PLAN_KEYS, *OLD_TEXT_KEYS, *_HOW_KEYS)
 # Between the pieces of two texts of one message: they are no neighbours.
 _APART = 10
 
@@ -125,20 +125,15 @@ def _requests(
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = typed_text(message)
-        if text and not text.startswith(_CONTINUED):
+        if text and not is_summary(text):
             yield UserRequest(text=reader.clean(_bounded(text)), index=indices[position], kept=message.id in stays)
 
 
 def typed_text(message: Message) -> str:
     """What the person typed: without what editors and agents put in; empty for what only they wrote."""
-    texts = [_without_inserted(block.text) for block in message.content if isinstance(block, TextBlock)]
+    texts = [without_inserted(_bounded(block.text)) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
-    return "\n".join([text.strip() for text in texts if text.strip() and not _SYNTHETIC.match(text)] + linked)
-
-
-def _without_inserted(text: str) -> str:
-    bounded = _bounded(text)
-    return _INSERTED.sub("", bounded) if "</" in bounded else bounded
+    return "\n".join([text.strip() for text in texts if text.strip() and is_typed(text)] + linked)
 
 
 def _bounded(text: str) -> str:
@@ -160,7 +155,7 @@ def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader)
                     yield from _numbered(reader.said(block.text), index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
                     yield from _numbered(reader.said(block.thinking), index, Source.THINKING)
-        elif message.role is Role.USER and message.text.startswith(_CONTINUED):
+        elif message.role is Role.USER and is_summary(message.text):
             yield from _numbered(reader.said(message.text), index, Source.AGENT)
 
 
@@ -203,7 +198,8 @@ def _runs(calls: Iterable[ToolCall], reader: Reader) -> Iterator[Run]:
 
 
 def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
-    return tuple((reader.clean(path), action) for path, action in touches_of(call, reader))
+    touches = touches_of(call, lambda line: reader.command(line).touches)
+    return tuple((reader.clean(path), action) for path, action in touches)
 
 
 def _written(call: ToolCall) -> Iterator[str]:
@@ -212,19 +208,8 @@ def _written(call: ToolCall) -> Iterator[str]:
         yield without_cd(call.command)[0]
         return
     for key, value in call.input.items():
-        if key not in _NOT_QUOTED and key not in _REPLACED:
-            yield from _strings(value)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in as_object(cast("Any", value)).values():
-            yield from _strings(inner)
-    else:
-        for inner in as_list(value):
-            yield from _strings(inner)
+        if not has_key(key, _NOT_QUOTED):
+            yield from strings_in(value)
 
 
 def group_of(call: ToolCall, reader: Reader) -> str:
@@ -236,5 +221,4 @@ def group_of(call: ToolCall, reader: Reader) -> str:
 
 def _subject(call: ToolCall, reader: Reader) -> str:
     """What a call without a file is about: the address, query or pattern it was given."""
-    values = (call.input.get(key) for key in _SUBJECT_KEYS)
-    return next((reader.clean(value.split("\n", 1)[0])[:80] for value in values if isinstance(value, str)), "")
+    return reader.clean(text_of(call.input, SUBJECT_KEYS).split("\n", 1)[0])[:80]

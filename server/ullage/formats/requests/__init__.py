@@ -1,0 +1,1 @@
+"""Writes requests: a conversation as each model provider wants it."""

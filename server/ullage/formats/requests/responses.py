@@ -1,0 +1,114 @@
+"""Messages as a request to OpenAI's Responses API."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.formats.parsing import to_json
+from ullage.formats.requests.legal_blocks import image_url, legal_name
+from ullage.formats.requests.turns import Turn, arrange_turns
+from ullage.model.blocks import (
+    Block,
+    ImageBlock,
+    SealedCompaction,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
+from ullage.model.message import Message, Role, ToolDefinition
+
+
+class ResponsesRequest(Struct, frozen=True, kw_only=True):
+    """The parts of a request that a conversation determines; `instructions` is None when there is no system prompt."""
+
+    instructions: str | None
+    input: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+
+
+def write_responses(
+    messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), sealed_by: str = ""
+) -> ResponsesRequest:
+    """Any view of a transcript as input items that keep the API's rules (`request_turns`). A marker whose compaction
+    was `sealed_by` this provider is that item.
+
+    Reasoning items are left out: their encrypted part serves only whoever made it.
+    """
+    systems: list[str] = []
+    items: list[dict[str, Any]] = []
+    for sealed, stretch in _stretches(messages, sealed_by):
+        conversation = arrange_turns(stretch, thinking=False)
+        systems += [conversation.system] if conversation.system else []
+        items += [{"type": "compaction", "encrypted_content": sealed.data}] if sealed else []
+        items += [item for turn in conversation.turns for item in _write_turn(turn)]
+    return ResponsesRequest(
+        instructions="\n\n".join(systems) or None, input=items, tools=[_write_tool(tool) for tool in tools]
+    )
+
+
+def _stretches(
+    messages: Sequence[Message], sealed_by: str
+) -> Iterator[tuple[SealedCompaction | None, Sequence[Message]]]:
+    """The messages, parted where a sealed compaction stands for others; before and behind it pairs are whole."""
+    sealed, start = None, 0
+    for index, message in enumerate(messages):
+        found = message.compaction.sealed if message.compaction else None
+        if found is not None and found.provider == sealed_by:
+            yield sealed, messages[start:index]
+            sealed, start = found, index + 1
+    yield sealed, messages[start:]
+
+
+def _write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
+    """Calls and results are items of their own; what is said between them stays in its place."""
+    said: list[Block] = []
+    for block in turn.content:
+        if isinstance(block, TextBlock | ImageBlock):
+            said.append(block)
+            continue
+        yield from _write_said(turn.role, said)
+        said = []
+        if isinstance(block, ToolUseBlock):
+            yield {
+                "type": "function_call",
+                "call_id": block.id,
+                "name": block.name,
+                "arguments": to_json(block.input),
+            }
+        elif isinstance(block, ToolResultBlock):
+            yield {"type": "function_call_output", "call_id": block.tool_use_id, "output": _write_output(block)}
+    yield from _write_said(turn.role, said)
+
+
+def _write_said(role: Role, said: Sequence[Block]) -> Iterator[dict[str, Any]]:
+    if not said:
+        return
+    text = "output_text" if role is Role.ASSISTANT else "input_text"
+    yield {"type": "message", "role": role.value, "content": [_write_part(block, text) for block in said]}
+
+
+def _write_output(block: ToolResultBlock) -> str | list[dict[str, Any]]:
+    if any(isinstance(part, ImageBlock) for part in block.content):
+        return [_write_part(part, "input_text") for part in block.content]
+    return join_texts(block.content)
+
+
+def _write_part(block: Block, text: str) -> dict[str, Any]:
+    match block:
+        case TextBlock():
+            return {"type": text, "text": block.text}
+        case ImageBlock():
+            return {"type": "input_image", "image_url": image_url(block)}
+        case _:
+            raise AssertionError(f"a turn holds a {type(block).__name__}")
+
+
+def _write_tool(tool: ToolDefinition) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": legal_name(tool.name),
+        "description": tool.description,
+        "parameters": {"type": "object", **tool.input_schema},
+    }

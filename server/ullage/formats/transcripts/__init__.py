@@ -1,0 +1,1 @@
+"""Reads transcripts that providers and benchmarks define, and Ullage's own export."""

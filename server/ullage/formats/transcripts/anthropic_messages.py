@@ -1,0 +1,66 @@
+"""Message lists of Anthropic's Messages API; bare, or as a request object `{system, messages, tools, model}`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ullage.formats.parsing import Document
+from ullage.formats.transcripts.anthropic_blocks import read_blocks, read_tools
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.imported import Format, ImportedTranscript
+from ullage.formats.usage import convert_usage
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+
+NAME = "anthropic-messages"
+# Blocks that only Anthropic's API has.
+_OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"}
+
+
+def matches(document: Document) -> bool:
+    """Whether it is a list of messages, or an object with one, that only Anthropic's API could have."""
+    request = as_object(document.value)
+    messages = _messages(document.value)
+    if not messages or not all(message.get("role") in tuple(Role) for message in messages):
+        return False
+    own_fields = "system" in request or any("input_schema" in tool for tool in as_objects(request.get("tools")))
+    return own_fields or any(
+        as_text(block.get("type")) in _OWN_BLOCKS
+        for message in messages
+        for block in as_objects(message.get("content"))
+    )
+
+
+def read(document: Document) -> ImportedTranscript:
+    """The tools, the system prompt and all messages; answers that are whole responses with their account."""
+    builder = TranscriptBuilder(NAME, document.name)
+    request = as_object(document.value)
+    builder.use_model(as_text(request.get("model")))
+    builder.declare(read_tools(request.get("tools")))
+    system = read_blocks(request.get("system"))
+    if system:
+        builder.add(Role.SYSTEM, system)
+    add_all(builder, _raw_messages(document.value))
+    return builder.finish()
+
+
+def add_all(builder: TranscriptBuilder, messages: Iterable[Any]) -> None:
+    """Adds each message; one without a known role is named as skipped (by its 1-based index)."""
+    for index, item in enumerate(messages, start=1):
+        message = as_object(item)
+        role = as_text(message.get("role"))
+        if role not in tuple(Role):
+            builder.skip(index, f"message {index} has no known role: {message.get('role')!r}", expected=False)
+            continue
+        message_id = builder.add(Role(role), read_blocks(message.get("content")), as_text(message.get("id")))
+        builder.report(convert_usage(as_object(message.get("usage"))), message_id)
+
+
+def _raw_messages(value: Any) -> list[Any]:
+    return as_list(value) or as_list(as_object(value).get("messages"))
+
+
+def _messages(value: Any) -> list[JsonObject]:
+    return as_objects(_raw_messages(value))
+
+
+FORMAT = Format(name=NAME, matches=matches, read=read)

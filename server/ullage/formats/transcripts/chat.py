@@ -1,0 +1,140 @@
+"""Messages of OpenAI's Chat Completions API, as found in files, into Ullage's. Many programs log in this shape."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from ullage.formats.parsing import parse_json, to_json
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role, ToolDefinition
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.USER,
+    "function": Role.USER,
+}
+
+
+class ChatReader:
+    """Adds chat messages to a builder, one each. Keeps what a legacy `function` result needs: the last call's id."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._legacy_calls = 0
+
+    def add_all(self, messages: Iterable[Any]) -> None:
+        """Adds each message; one without a known role is named as skipped (by its 1-based index)."""
+        for index, item in enumerate(messages, start=1):
+            message = as_object(item)
+            if not self.add(message):
+                role = message.get("role")
+                self._builder.skip(index, f"message {index} has no known role: {role!r}", expected=False)
+
+    def add(self, message: JsonObject, timestamp: int = 0) -> str:
+        """Adds one message and answers its id; empty when its role is not known."""
+        role = _ROLES.get(as_text(message.get("role")))
+        if role is None:
+            return ""
+        return self._builder.add(role, self._read(message), as_text(message.get("id")), timestamp)
+
+    def _read(self, message: JsonObject) -> list[Block]:
+        kind = message.get("role")
+        if kind == "tool":
+            return _read_results(message)
+        if kind == "function":
+            call = f"call_{self._legacy_calls}"
+            return [ToolResultBlock(tool_use_id=call, content=read_parts(message.get("content")))]
+        thinking = _read_thinking(message) if kind == "assistant" else []
+        blocks: list[Block] = [*thinking, *read_parts(message.get("content"))]
+        refusal = as_text(message.get("refusal"))
+        if refusal:
+            blocks.append(TextBlock(text=refusal))
+        blocks.extend(_read_call(call) for call in as_objects(message.get("tool_calls")))
+        legacy = as_object(message.get("function_call"))
+        if legacy:
+            self._legacy_calls += 1
+            blocks.append(_read_call({"id": f"call_{self._legacy_calls}", "function": legacy}))
+        return blocks
+
+
+def read_parts(content: Any) -> tuple[ResultPart, ...]:
+    """A message's `content`: text or parts. A part of unknown type becomes its JSON as text."""
+    if isinstance(content, str):
+        return (TextBlock(text=content),) if content else ()
+    if isinstance(content, list):
+        return tuple(_read_part(item) for item in as_list(content))
+    return () if content is None else (TextBlock(text=to_json(content)),)
+
+
+def read_arguments(arguments: Any) -> JsonObject:
+    """A call's arguments as an object; a text that is none is kept under `arguments`."""
+    if isinstance(arguments, dict):
+        return as_object(arguments)
+    text = as_text(arguments)
+    if not text.strip():
+        return {}
+    value, problem = parse_json(text.encode("utf-8", "replace"))
+    return {"arguments": arguments} if problem or not isinstance(value, dict) else as_object(cast("Any", value))
+
+
+def read_functions(tools: Any) -> tuple[ToolDefinition, ...]:
+    """A request's `tools`: functions in OpenAI's chat shape or flat as in its Responses API."""
+    definitions: list[ToolDefinition] = []
+    for tool in as_objects(tools):
+        function = as_object(tool.get("function")) or tool
+        name = as_text(function.get("name"))
+        if name:
+            definitions.append(
+                ToolDefinition(
+                    name=name,
+                    description=as_text(function.get("description")),
+                    input_schema=as_object(function.get("parameters")),
+                )
+            )
+    return tuple(definitions)
+
+
+def _read_results(message: JsonObject) -> list[Block]:
+    ids = [as_text(item) for item in as_list(message.get("tool_call_ids"))]  # SWE-agent's spelling
+    call = as_text(message.get("tool_call_id")) or (ids[0] if ids else "")
+    return [ToolResultBlock(tool_use_id=call, content=read_parts(message.get("content")))]
+
+
+def _read_call(call: JsonObject) -> ToolUseBlock:
+    function = as_object(call.get("function")) or as_object(call.get("custom"))
+    arguments = function.get("arguments", function.get("input"))
+    return ToolUseBlock(id=as_text(call.get("id")), name=as_text(function.get("name")), input=read_arguments(arguments))
+
+
+def _read_thinking(message: JsonObject) -> list[Block]:
+    """Reasoning that gateways add: LiteLLM's `thinking_blocks`, else DeepSeek's `reasoning_content`."""
+    blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
+    text = as_text(message.get("reasoning_content"))
+    return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
+
+
+def _read_part(item: Any) -> ResultPart:
+    part = as_object(item)
+    match part.get("type"):
+        case "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text":
+            return TextBlock(text=as_text(part.get("text")))
+        case "refusal":
+            return TextBlock(text=as_text(part.get("refusal")))
+        case "image_url" | "input_image":
+            image = part.get("image_url")
+            return read_image_url(as_text(image) or as_text(as_object(image).get("url")))
+        case _:
+            return TextBlock(text=item if isinstance(item, str) else to_json(item))
+
+
+def read_image_url(url: str) -> ImageBlock:
+    """A picture by its URL; a `data:` URL is taken apart."""
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return ImageBlock(media_type=head.removeprefix("data:").removesuffix(";base64") or "image/png", data=data)
+    return ImageBlock(url=url)

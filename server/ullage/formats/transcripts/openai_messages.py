@@ -1,0 +1,57 @@
+"""OpenAI message lists: of the Chat Completions API, or items of the Responses API; bare, or as a request object."""
+
+from typing import Any
+
+from ullage.formats.parsing import Document
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import ChatReader, read_functions
+from ullage.formats.transcripts.imported import Format, ImportedTranscript
+from ullage.formats.transcripts.items import ITEM_TYPES, ItemReader
+from ullage.model.blocks import TextBlock
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+
+NAME = "openai-messages"
+_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+
+
+def matches(document: Document) -> bool:
+    """Whether it is a list of chat messages or items, or an object with one under `messages` or `input`.
+
+    A list that both OpenAI and Anthropic could have (texts only) counts as OpenAI's: both read it alike.
+    """
+    messages = _messages(document.value)
+    return bool(messages) and all(_is_message(message) for message in messages)
+
+
+def read(document: Document) -> ImportedTranscript:
+    """The tools and all messages."""
+    builder = TranscriptBuilder(NAME, document.name)
+    request = as_object(document.value)
+    builder.use_model(as_text(request.get("model")))
+    builder.declare(read_functions(request.get("tools")))
+    instructions = as_text(request.get("instructions"))
+    if instructions:
+        builder.add(Role.SYSTEM, (TextBlock(text=instructions),))
+    messages = _messages(document.value)
+    if any(as_text(message.get("type")) in ITEM_TYPES for message in messages):
+        ItemReader(builder).add_all(messages)
+    else:
+        ChatReader(builder).add_all(messages)
+    return builder.finish()
+
+
+def _messages(value: Any) -> list[JsonObject]:
+    if isinstance(value, list):
+        return as_objects(value)
+    request = as_object(value)
+    if isinstance(request.get("input"), str):
+        return [{"role": "user", "content": request["input"]}]
+    return as_objects(request.get("messages")) or as_objects(request.get("input"))
+
+
+def _is_message(message: JsonObject) -> bool:
+    return as_text(message.get("role")) in _ROLES or as_text(message.get("type")) in ITEM_TYPES
+
+
+FORMAT = Format(name=NAME, matches=matches, read=read)

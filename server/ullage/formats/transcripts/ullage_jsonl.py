@@ -1,0 +1,91 @@
+"""Ullage's own export: JSONL, a header object `{"ullage": 1, …}` and then one record of the log a line."""
+
+import msgspec
+from msgspec import Struct
+
+from ullage.formats.parsing import Document
+from ullage.formats.transcripts.imported import Format, ImportedTranscript, SkippedLine
+from ullage.model.errors import UnreadableTranscript
+from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionForked
+
+NAME = "ullage"
+# Raised when a reader of the version before could not read the file.
+VERSION = 1
+
+
+class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first line. `exported_at` is Unix milliseconds, 0 when unknown."""
+
+    ullage: int = VERSION
+    session_id: str = ""
+    title: str = ""
+    cwd: str = ""
+    model: str = ""
+    exported_at: int = 0
+
+
+def write(header: Header, records: tuple[Record, ...]) -> bytes:
+    """The export of a session: `records` are all of its log, inherited ones included."""
+    # The version is written even though it is the default.
+    first = {**msgspec.to_builtins(header), "ullage": header.ullage}
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in (first, *records))
+
+
+def matches(document: Document) -> bool:
+    """Whether the first line is a header."""
+    first = document.lines[0].value if document.lines else None
+    return first is not None and isinstance(first.get("ullage"), int)
+
+
+def read(document: Document) -> ImportedTranscript:
+    """All events but those that begin a log. Raises `UnreadableTranscript` for a newer version, or without messages."""
+    header = _read_header(document)
+    events: list[Event] = []
+    skipped: list[SkippedLine] = []
+    for line in document.lines[1:]:
+        try:
+            event = msgspec.convert(line.value, Record).event
+        except msgspec.ValidationError as error:
+            reason = line.problem or f"not a record: {error}"
+            skipped.append(SkippedLine(line=line.number, reason=reason, expected=line.comment))
+            continue
+        if isinstance(event, SessionCreated):
+            header = _fill(header, event)
+        elif not isinstance(event, SessionForked):
+            events.append(event)
+    if not any(isinstance(event, MessageAppended) for event in events):
+        raise UnreadableTranscript(f"{document.name}: this export of Ullage holds no message")
+    return ImportedTranscript(
+        format=NAME,
+        events=tuple(events),
+        model=header.model,
+        cwd=header.cwd,
+        title=header.title,
+        skipped=tuple(skipped),
+    )
+
+
+def _read_header(document: Document) -> Header:
+    try:
+        header = msgspec.convert(document.lines[0].value if document.lines else None, Header)
+    except msgspec.ValidationError as error:
+        raise UnreadableTranscript(f"{document.name}: not an export of Ullage: {error}") from error
+    if header.ullage > VERSION:
+        raise UnreadableTranscript(
+            f"{document.name}: written by a newer Ullage (export version {header.ullage}, this one reads {VERSION}); "
+            "update Ullage"
+        )
+    return header
+
+
+def _fill(header: Header, created: SessionCreated) -> Header:
+    """The log's own first event knows the model that the session began with."""
+    return msgspec.structs.replace(
+        header,
+        model=created.model or header.model,
+        cwd=header.cwd or created.cwd,
+        title=header.title or created.title,
+    )
+
+
+FORMAT = Format(name=NAME, matches=matches, read=read)

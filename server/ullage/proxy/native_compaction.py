@@ -1,0 +1,41 @@
+"""A compaction that the agent makes itself, by its own command or unasked: what is known of it while it runs."""
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.agents.acp import compaction_done
+from ullage.model.edits import EditTrigger
+from ullage.model.json_values import as_object, as_objects, as_text
+
+_KINDS = ("compaction_update", "compaction_summary_chunk")
+
+
+class NativeCompaction(Struct, frozen=True, kw_only=True):
+    """`used_before`: tokens in the context before it. `asked`: the agent's command was given. `copy`: the id of a copy
+    of the session as it was, empty where the agent makes none. `completed`: the agent has said that it is done."""
+
+    used_before: int
+    trigger: EditTrigger = EditTrigger.AUTOMATIC
+    asked: bool = False
+    copy: str = ""
+    summary: str = ""
+    completed: bool = False
+
+
+def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
+    """The compaction after a session update, whoever asked for it. An update that reports one begins it if none is
+    under way, with `used` tokens before it; any other update changes nothing."""
+    kind = update.get("sessionUpdate")
+    done = compaction_done(update)
+    if kind not in _KINDS and not done:
+        return compaction
+    begun = compaction or NativeCompaction(used_before=used)
+    if kind == "compaction_summary_chunk":
+        return replace(begun, summary=begun.summary + as_text(as_object(update.get("content")).get("text")))
+    summary = begun.summary
+    if kind == "compaction_update" and "summary" in update:
+        summary = "".join(as_text(part.get("text")) for part in as_objects(update.get("summary")))
+    completed = begun.completed or done or (kind == "compaction_update" and update.get("status") == "completed")
+    return replace(begun, completed=completed, summary=summary)

@@ -1,0 +1,107 @@
+"""What a session's updates mean for its record: messages, figures, models and compactions, written in order."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ullage.agents.acp import occupancy_of_update
+from ullage.edits.compaction import Summary
+from ullage.model.artifacts import ArtifactLedger
+from ullage.model.message import Message
+from ullage.proxy.native_compaction import NativeCompaction
+from ullage.proxy.record.compactions import Archiving, archive, has_messages
+from ullage.proxy.record.session_record import SessionRecord
+from ullage.proxy.session import ProxiedSession
+from ullage.proxy.state import State
+
+_NO_SUMMARY = "The agent compacted its context and kept the summary to itself."
+
+
+async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None:
+    """Learns from a session update that the client has been sent, and records it."""
+    if session.state is not State.OPENING:
+        # A compaction in a replay is one of before.
+        session.watch_compaction(update)
+        if (unasked := session.take_unasked_compaction()) is not None:
+            await _record_unasked(session, unasked)
+    session.facts.take_update(update)
+    occupancy = occupancy_of_update(update)
+    if occupancy is not None:
+        model = session.facts.model
+        session.facts.take_occupancy(occupancy, update)
+        if session.facts.model != model:
+            await record_model(session)
+        if not session.busy:
+            await record_occupancy(session)
+    await record_messages(session, session.take(update))
+
+
+async def record_messages(session: ProxiedSession, messages: Sequence[Message]) -> None:
+    """Records messages of the present turn."""
+
+    async def job(record: SessionRecord) -> None:
+        await record.add(messages)
+
+    session.count_rounds(messages)
+    if messages:
+        await session.put(job)
+
+
+async def record_occupancy(session: ProxiedSession) -> None:
+    """Records how full the agent has last said that the context is."""
+    occupancy, attached, rounds = session.facts.occupancy, session.attachment(session.agent_id), session.rounds
+
+    async def job(record: SessionRecord) -> None:
+        record.attach(attached)
+        if occupancy is not None and occupancy.summed and rounds > 1:
+            record.report_sum(occupancy.used, rounds)
+        elif occupancy is not None:
+            record.report(occupancy.used)
+
+    await session.put(job)
+
+
+async def record_model(session: ProxiedSession) -> None:
+    """Records the model: before the answer, since a change of the model after it would void the answer's report."""
+    model = session.facts.model
+
+    async def job(record: SessionRecord) -> None:
+        record.change_model(model)
+
+    if session.state is not State.OPENING:
+        await session.put(job)
+
+
+def record_compaction(session: ProxiedSession, record: SessionRecord) -> None:
+    """At the end of a turn: records the compaction that happened in it, if one did."""
+    made = session.take_compaction()
+    if made is not None:
+        _archive(session, record, made)
+
+
+async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> None:
+    """Records a compaction that the agent made unasked where it happened, in the middle of a turn."""
+
+    async def job(record: SessionRecord) -> None:
+        _archive(session, record, made)
+
+    await record_messages(session, session.rest())
+    await session.put(job)
+
+
+def _archive(session: ProxiedSession, record: SessionRecord, made: NativeCompaction) -> None:
+    """Records a compaction, which replaces everything so far, unless it changed nothing."""
+    used = session.facts.occupancy.used if session.facts.occupancy else None
+    changed_nothing = not made.completed and (used is None or used >= made.used_before)
+    # Some agents report twice that they are done: then no message has come since.
+    if changed_nothing or not has_messages(record):
+        return
+    summary = Summary(
+        text=made.summary.strip() or _NO_SUMMARY, ledger=ArtifactLedger(), summarizer=session.connection.agent_name
+    )
+    archiving = Archiving(summary=summary, trigger=made.trigger, size_before=made.used_before, size_after=used)
+    if made.copy:
+        copied, attached = session.attachment(made.copy), session.attachment(session.agent_id)
+        archiving = replace(archiving, before=(copied,), after=(attached,))
+    archive(record, archiving)

@@ -1,0 +1,144 @@
+"""One proxied session in Ullage's store. The proxy's calls of the service are here and in `compactions.py` alone."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ullage.acp.context_text import context_text
+from ullage.acp.replay import message_updates
+from ullage.acp.updates import OwnUpdate
+from ullage.api.values import usage_result
+from ullage.model.errors import SessionNotFound
+from ullage.model.events import AgentAttached, ModelChanged, SessionCreated, SessionForked, UsageReported
+from ullage.model.message import Message, Role
+from ullage.model.updates import SessionInfoUpdate, Update, UsageUpdate
+from ullage.model.usage import Usage, UsageSource
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import transcript_page
+from ullage.service.conversation.usage import usage_update
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.sessions import append
+from ullage.transcript.view import Item
+
+# Messages of a history that are read at a time.
+_PAGE = 100
+
+
+class SessionRecord:
+    """A session of the store by its id, which need not be there yet. Unless a method says otherwise, it raises
+    `SessionNotFound` if the session is not there, and `StoreError` if the store fails."""
+
+    def __init__(self, workspace: Workspace, session_id: str) -> None:
+        self.workspace = workspace
+        self.id = session_id
+
+    @property
+    def conversation(self) -> Conversation:
+        """The open session, up to date with the store."""
+        return self.workspace.open(self.id)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the session is in the store."""
+        try:
+            return self.conversation.id == self.id
+        except SessionNotFound:
+            return False
+
+    @property
+    def used(self) -> int:
+        """Tokens in the context."""
+        return self.conversation.used
+
+    @property
+    def keeper(self) -> AgentAttached | None:
+        """Which agent keeps the session, under which id; None if the session is not in the store or is Ullage's own."""
+        return self.conversation.transcript.agent if self.exists else None
+
+    def is_full(self, at_least: float) -> bool:
+        """Whether a compaction is due by the session's settings, and the context has `at_least` so many tokens."""
+        conversation = self.conversation
+        budget = conversation.budget
+        if budget is None or not conversation.settings.enabled:
+            return False
+        return conversation.used >= max(budget.compact_at, at_least)
+
+    def begin(self, created: SessionCreated, attached: AgentAttached) -> None:
+        """Adds the session to the store."""
+        self.workspace.adopt(self.id, [created, attached])
+
+    def begin_fork(self, parent_id: str, attached: AgentAttached) -> None:
+        """Adds the session to the store as a fork of another, whose past it shares."""
+        parent = self.workspace.open(parent_id).transcript
+        title = f"{parent.title} (fork)".strip()
+        forked = SessionForked(parent_id=parent_id, position=parent.position, title=title)
+        self.workspace.fork(parent.position, self.id, forked).record(attached)
+
+    def attach(self, attached: AgentAttached) -> None:
+        """Records which agent keeps the session, if that has changed."""
+        conversation = self.conversation
+        if conversation.transcript.agent != attached:
+            conversation.record(attached)
+
+    def change_model(self, model: str) -> None:
+        """Records the model, if that has changed."""
+        conversation = self.conversation
+        if conversation.transcript.model != model:
+            conversation.record(ModelChanged(model=model))
+
+    async def add(self, messages: Sequence[Message]) -> None:
+        """Appends messages; they get their ids and times now."""
+        ids, now = self.workspace.ports.ids, self.workspace.ports.clock.now()
+        made = [replace(message, id=ids.new("m"), timestamp=now) for message in messages]
+        if made:
+            await append(self.conversation, made, None)
+
+    def report(self, used: int) -> None:
+        """Records how many tokens the agent says are in its context. It reports one figure for all of it: the part of
+        the last answer is counted here. Without an answer nothing is recorded."""
+        conversation = self.conversation
+        answers, projection = _answers(conversation, 1), conversation.projection
+        if not answers:
+            return
+        answer = answers[-1].message
+        output = min(used - 1, projection.tracker.scale(projection.counts[answer.id].total)) if used else 0
+        usage = Usage(input_tokens=used - output, output_tokens=output)
+        conversation.record(UsageReported(usage=usage, message_id=answer.id))
+
+    def report_sum(self, summed: int, rounds: int) -> None:
+        """Records a figure that sums up the requests of a turn of `rounds` answers. It serves only where nothing was
+        reported before, since our own count of what came after a report is better. The last request is derived: it
+        exceeds each request before it by the messages between them."""
+        conversation = self.conversation
+        answers, projection = _answers(conversation, rounds), conversation.projection
+        if projection.tracker.reading.source is not UsageSource.ESTIMATED or not answers:
+            return
+        items = conversation.transcript.items
+        tokens = {item.index: count for item, count in zip(items, projection.tokens_of(items), strict=True)}
+        last = answers[-1].index
+        missing = sum(tokens[index] for answer in answers for index in range(answer.index, last) if index in tokens)
+        self.report((summed + missing) // len(answers))
+
+    def usage_update(self) -> UsageUpdate | SessionInfoUpdate:
+        """How full the context is, as an update for the client."""
+        return usage_update(self.conversation)
+
+    def context_text(self) -> str:
+        """How full the context is, as Markdown."""
+        return context_text(usage_result(self.conversation))
+
+    def history(self) -> Iterator[tuple[Update | OwnUpdate, ...]]:
+        """Everything that was ever said, as updates for the client, some messages at a time, with the compactions where
+        they cut."""
+        conversation, describe = self.conversation, self.workspace.ports.toolbox.describe
+        start, total = 0, 1
+        while start < total:
+            page = transcript_page(conversation, start, _PAGE)
+            yield tuple(update for entry in page.entries for update in message_updates(entry.message, describe))
+            start, total = start + _PAGE, page.total
+
+
+def _answers(conversation: Conversation, most: int) -> list[Item]:
+    """The last answers of the view, the oldest first."""
+    found = [item for item in conversation.transcript.items if item.message.role is Role.ASSISTANT]
+    return found[-most:]

@@ -1,0 +1,174 @@
+"""Publishing: the bus that carries updates and events to listeners, and the words of events as notices.
+
+A listener gets every update, as the doors send them to their clients. A handler gets one kind of `ContextEvent` as a
+value. Both may ask for one session alone. An event is published once: to its handlers, and as a notice to the
+listeners.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.model import words
+from ullage.model.context_events import AutoCompacting, CompactionComplete, ContextEvent, ContextWarning
+from ullage.model.edits import CompactionEdit, DuplicateReadsEdit, Edit, compaction_block
+from ullage.model.errors import (
+    AuthenticationFailed,
+    ContextTooLong,
+    NoModelConfigured,
+    ProviderUnavailable,
+    RateLimited,
+    UllageError,
+)
+from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
+from ullage.service.ports.world import Listener
+
+E = TypeVar("E", bound=ContextEvent)
+T = TypeVar("T")
+Unsubscribe = Callable[[], None]
+log = logging.getLogger(__name__)
+# Errors of which a word says enough; the first that fits counts.
+_REASONS: dict[type[UllageError], str] = {
+    RateLimited: "rate limit",
+    ProviderUnavailable: "provider unavailable",
+    AuthenticationFailed: "key refused",
+    ContextTooLong: "context too long for the model",
+    NoModelConfigured: "no model configured",
+}
+
+
+class _Listening(Struct, frozen=True, eq=False):
+    listener: Listener
+    session_id: str | None
+
+
+class _Handling(Struct, frozen=True, eq=False):
+    kind: type[Any]
+    handler: Callable[[Any], object]
+    session_id: str | None
+
+
+class Bus:
+    """Calls listeners and handlers in the order of subscription, on the event loop, before `emit` or `publish` returns.
+    An exception in one of them is logged; the others are still called, and the publisher goes on."""
+
+    def __init__(self) -> None:
+        self._listening: list[_Listening] = []
+        self._handling: list[_Handling] = []
+
+    def listen(self, listener: Listener, session_id: str | None = None) -> Unsubscribe:
+        """Sends `listener` every update, or one session's. Returns a function that ends this; calling it again does
+        nothing."""
+        return _added(self._listening, _Listening(listener, session_id))
+
+    def subscribe(self, kind: type[E], handler: Callable[[E], object], session_id: str | None = None) -> Unsubscribe:
+        """Calls `handler` with every event of a kind, or with one session's. Returns a function that ends this."""
+        return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
+
+    def emit(self, session_id: str, update: Update) -> None:
+        """Sends an update to the listeners."""
+        for listening in tuple(self._listening):
+            if listening.session_id in (None, session_id):
+                _guarded(listening.listener.session_updated, session_id, update)
+
+    def publish(self, event: ContextEvent) -> None:
+        """Calls the handlers of an event, and sends the listeners its notice."""
+        for handling in tuple(self._handling):
+            if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
+                _guarded(handling.handler, event)
+        self.emit(event.session_id, notice_of(event))
+
+
+def _added(entries: list[T], entry: T) -> Unsubscribe:
+    entries.append(entry)
+
+    def remove() -> None:
+        if entry in entries:
+            entries.remove(entry)
+
+    return remove
+
+
+def _guarded(call: Callable[..., object], *arguments: object) -> None:
+    try:
+        call(*arguments)
+    except Exception:
+        # The one boundary to code that is not ours: a listener's fault must not stop a compaction.
+        log.exception("a listener failed")
+
+
+def notice_of(event: ContextEvent) -> Notice:
+    """An event of the bus in words."""
+    match event:
+        case ContextWarning(used=used, usable=usable, compact_at=compact_at, asks=asks):
+            text = words.context_warning(used, usable, compact_at, asks=asks)
+            return _notice("context_warning", Severity.WARNING, text)
+        case AutoCompacting(used=used):
+            return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
+        case CompactionComplete(edit=edit):
+            block = compaction_block(edit)
+            text = words.compacted(block.messages_archived, block.context_size_before, block.context_size_after)
+            return _notice("compaction_complete", Severity.INFO, text, edit.id)
+
+
+def compaction_due(used: int, usable: int) -> Notice:
+    """The context crossed the threshold of compaction, which is the person's to start."""
+    return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, usable))
+
+
+def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
+    """Cheaper edits than a compaction have been applied; repeated file reads are described file by file."""
+    notice = _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edits[-1].id)
+    repeats = [edit for edit in edits if isinstance(edit, DuplicateReadsEdit)]
+    texts = [words.repeated(edit.files, edit.tokens_saved / before) for edit in repeats]
+    return replace(notice, description=" ".join(texts)) if texts else notice
+
+
+def compaction_failed(reason: str) -> Notice:
+    """An automatic compaction failed; what follows on the ladder is told separately."""
+    return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
+
+
+def compaction_vetoed(reason: str) -> Notice:
+    """A hook stopped an automatic compaction."""
+    return _notice("compaction_vetoed", Severity.WARNING, words.compaction_vetoed(reason))
+
+
+def hook_failed(hook: str, reason: str) -> Notice:
+    """A hook failed; the compaction goes on as if there were none."""
+    return _notice("hook_failed", Severity.WARNING, words.hook_failed(hook, reason))
+
+
+def compaction_retried(what: str, reason: str) -> Notice:
+    """A try at a summary failed, another way is tried."""
+    return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
+
+
+def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
+    """A compaction was applied with the offline summary, since no model's could be had."""
+    block = compaction_block(edit)
+    reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), str(error))
+    text = words.offline_summary_used(reason, block.context_size_before, block.context_size_after)
+    return _notice("offline_summary_used", Severity.WARNING, text, edit.id)
+
+
+def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
+    """Automatic compaction stops, since it does not help."""
+    return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(reason, biggest, tokens))
+
+
+def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> Notice:
+    """What must stay is more than the window holds."""
+    return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(used, usable, biggest, tokens))
+
+
+def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:
+    """The provider is busy; another try follows."""
+    return _notice("waiting_for_provider", Severity.INFO, words.waiting_for_provider(provider, reason, seconds))
+
+
+def _notice(kind: str, severity: Severity, title: str, edit_id: str | None = None) -> Notice:
+    return Notice(severity=severity, title=title, meta=Meta(ullage=NoticeMeta(kind=kind, edit_id=edit_id)))

@@ -1,0 +1,63 @@
+"""Child processes that can be ended together with every process they have started.
+
+On POSIX such a child leads a session of its own, and signals go to its process group. Windows has process groups for
+console events alone, so there the tree of processes is ended by `taskkill`, which every Windows has.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from typing import TypedDict
+
+# Seconds that `taskkill` may take before only the child itself is ended.
+_TASKKILL = 5.0
+
+
+class GroupOptions(TypedDict, total=False):
+    """Keyword arguments of `asyncio.create_subprocess_exec`."""
+
+    start_new_session: bool
+    creationflags: int
+
+
+def own_group() -> GroupOptions:
+    """What makes a child the leader of its own process group."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def ask_to_end(process: asyncio.subprocess.Process) -> None:
+    """Asks the child's group to end: SIGTERM, or on Windows Ctrl+Break, which reaches console programs only."""
+    with suppress(OSError):
+        if sys.platform == "win32":
+            process.send_signal(signal.CTRL_BREAK_EVENT)
+        else:
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+async def kill_group(process: asyncio.subprocess.Process) -> None:
+    """Ends the child with every process it has started, and waits for the child's end."""
+    if sys.platform == "win32":
+        await _kill_tree(process)
+    else:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _kill_tree(process: asyncio.subprocess.Process) -> None:
+    with suppress(OSError, TimeoutError):
+        killer = await asyncio.create_subprocess_exec(
+            *("taskkill", "/T", "/F", "/PID", str(process.pid)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        await asyncio.wait_for(killer.wait(), _TASKKILL)
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()

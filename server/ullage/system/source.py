@@ -1,0 +1,135 @@
+"""The one way bytes come in, from a client or an agent: read when they are asked for, so that not asking is
+backpressure."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import stat
+import threading
+from typing import Protocol
+
+_log = logging.getLogger(__name__)
+# Bytes read at once.
+CHUNK = 1 << 18
+
+
+class Source(Protocol):
+    """Bytes to read."""
+
+    async def read(self) -> bytes:
+        """The next bytes, as soon as there are some; empty at the end."""
+        ...
+
+    def close(self) -> None:
+        """Reads nothing more."""
+        ...
+
+
+class PolledSource(asyncio.Protocol):
+    """A pipe, socket or terminal that the event loop can watch. Reading pauses while what came is not asked for."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.ReadTransport | None = None
+        self._data = bytearray()
+        self._ended = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        if not self._data and not self._ended:
+            if self._transport is not None:
+                self._transport.resume_reading()
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        data = bytes(self._data)
+        self._data.clear()
+        return data
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.ReadTransport):
+            self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        if self._waiter is None and self._transport is not None:
+            self._transport.pause_reading()
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is not None:
+            _log.warning("Reading failed: %s", exc)
+        self._transport = None
+        self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+        self._waiter = None
+
+
+class ThreadSource:
+    """Everything else: files, and all that Windows has. A thread reads one piece whenever one is asked for. It is a
+    daemon, so a client that keeps its end open does not hold up the end of the program."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._pieces: asyncio.Queue[bytes] = asyncio.Queue()
+        self._wanted = threading.Semaphore(0)
+        # A read that was cancelled has been asked for; its piece is the next one's.
+        self._asked = False
+        self._ended = False
+        self._closed = False
+        threading.Thread(target=self._read, name="reader", daemon=True).start()
+
+    async def read(self) -> bytes:
+        if self._ended:
+            return b""
+        if not self._asked:
+            self._asked = True
+            self._wanted.release()
+        data = await self._pieces.get()
+        self._asked = False
+        self._ended = not data
+        return data
+
+    def close(self) -> None:
+        self._closed = True
+        self._wanted.release()
+
+    def _read(self) -> None:
+        data = b"\n"
+        while data:
+            self._wanted.acquire()
+            data = b"" if self._closed else self._read_some()
+            # The loop may close before the input ends: an `exit` in the middle of a file.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._pieces.put_nowait, data)
+        os.close(self._descriptor)
+
+    def _read_some(self) -> bytes:
+        try:
+            return os.read(self._descriptor, CHUNK)
+        except OSError as error:
+            _log.warning("Reading failed: %s", error)
+            return b""
+
+
+async def open_source(descriptor: int) -> Source:
+    """A descriptor to read from, which is the source's from here on."""
+    if not _can_poll(descriptor):
+        return ThreadSource(descriptor)
+    loop = asyncio.get_running_loop()
+    _, source = await loop.connect_read_pipe(PolledSource, os.fdopen(descriptor, "rb", buffering=0))
+    return source
+
+
+def _can_poll(descriptor: int) -> bool:
+    # Files and /dev/null cannot be polled, nor can Windows' pipes.
+    mode = os.fstat(descriptor).st_mode
+    return os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))

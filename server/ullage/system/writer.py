@@ -1,0 +1,208 @@
+"""The one way bytes leave for a client or an agent: in order, without loss, and without blocking the event loop.
+
+The descriptor stays in blocking mode, because it may be shared with other programs (a terminal, a socket that is input
+and output at once), which would get errors otherwise. So only what a pipe or socket is sure to take is written at once;
+the rest waits for a thread. The caller keeps memory bounded: while `has_room` is false it makes no more to write, and
+waits in `drain`.
+"""
+
+import asyncio
+import contextlib
+import os
+import select
+import stat
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+# Bytes that a pipe which is ready takes without blocking: POSIX' PIPE_BUF is at least 512, Linux' and macOS' pipes are
+# ready for a write once there is room for so much.
+_AT_ONCE = 4096
+# Bytes handed over at a time by the thread, so that it is soon known how much is left.
+_PIECE = 1 << 16
+# Bytes that may wait before `has_room` turns false, and at which it turns true again: a few large answers.
+FULL, RELAXED = 1 << 22, 1 << 20
+
+
+class Writer(Protocol):
+    """Where whole messages go."""
+
+    @property
+    def has_room(self) -> bool:
+        """False while much waits to be read by the other side."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Takes all of it, and returns at once."""
+        ...
+
+    async def drain(self) -> None:
+        """Returns once there is room, or nobody reads any longer."""
+        ...
+
+
+class Sink(Writer, Protocol):
+    """A `Writer` that somebody owns."""
+
+    async def flush(self, patience: float) -> None:
+        """Waits until all is written, for as long as the other side takes some of it within `patience` seconds."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more comes. What waits is still written."""
+        ...
+
+
+class DescriptorWriter:
+    """A `Sink` to a descriptor, which it owns. It is used in the event loop it was made in. If nobody reads any
+    longer, `lost` is called once with the reason, and what is written from then on is dropped."""
+
+    def __init__(self, descriptor: int, lost: Callable[[str], object] | None = None) -> None:
+        self._descriptor = descriptor
+        self._lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._is_ready = _readiness_of(descriptor)
+        self._room = asyncio.Event()
+        self._room.set()
+        self._waiting: deque[memoryview] = deque()
+        self._left = 0
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._gone = False
+        self._closing = False
+
+    @property
+    def has_room(self) -> bool:
+        """False while much waits to be read by the other side."""
+        return self._room.is_set()
+
+    def write(self, data: bytes) -> None:
+        """Takes all of it, and returns at once. After `close`, or if nobody reads any longer, the data is dropped."""
+        with self._changed:
+            if self._gone or self._closing:
+                return
+            rest = memoryview(data)
+            if not self._waiting:
+                rest = rest[self._write_at_once(rest) :]
+            if rest and not self._gone:
+                self._waiting.append(rest)
+                self._left += len(rest)
+                self._start()
+                self._changed.notify_all()
+                if self._left > FULL:
+                    self._room.clear()
+
+    async def drain(self) -> None:
+        """Returns once there is room, or nobody reads any longer."""
+        await self._room.wait()
+
+    async def flush(self, patience: float) -> None:
+        """Waits until all is written, for as long as the other side takes some of it within `patience` seconds."""
+        if self._waiting:
+            await asyncio.to_thread(self._flush, patience)
+
+    def close(self) -> None:
+        """Nothing more comes. What waits is still written, then the descriptor is closed."""
+        with self._changed:
+            if self._closing:
+                return
+            self._closing = True
+            if self._thread is None:
+                os.close(self._descriptor)
+            self._changed.notify_all()
+
+    def _flush(self, patience: float) -> None:
+        with self._changed:
+            while self._waiting and not self._gone and self._changed.wait(patience):
+                pass
+
+    def _write_at_once(self, data: memoryview) -> int:
+        written = 0
+        try:
+            while written < len(data) and self._is_ready is not None and self._is_ready():
+                written += os.write(self._descriptor, data[written : written + _AT_ONCE])
+        except BlockingIOError:
+            return written
+        except OSError as error:
+            self._lose(error)
+        return written
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_waiting, name="writer", daemon=True)
+            self._thread.start()
+
+    def _write_waiting(self) -> None:
+        while (data := self._next()) is not None:
+            try:
+                written = os.write(self._descriptor, data[:_PIECE])
+            except BlockingIOError:
+                # Input and output may be one socket, which reading has made non-blocking.
+                _wait_until_ready(self._descriptor)
+                continue
+            except OSError as error:
+                with self._changed:
+                    self._lose(error)
+                continue
+            self._advance(written)
+        os.close(self._descriptor)
+
+    def _next(self) -> memoryview | None:
+        """The next bytes; None once there will be none."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            return self._waiting[0] if self._waiting else None
+
+    def _advance(self, written: int) -> None:
+        with self._changed:
+            rest = self._waiting.popleft()[written:]
+            if rest:
+                self._waiting.appendleft(rest)
+            was_full = self._left > RELAXED
+            self._left -= written
+            self._changed.notify_all()
+            if was_full and self._left <= RELAXED:
+                self._call(self._check_room)
+
+    def _check_room(self) -> None:
+        # In the loop, where more may have been written since.
+        if self._left <= RELAXED:
+            self._room.set()
+
+    def _lose(self, error: OSError) -> None:
+        self._gone = True
+        self._waiting.clear()
+        self._left = 0
+        self._changed.notify_all()
+        self._call(self._report, error.strerror or str(error))
+
+    def _report(self, reason: str) -> None:
+        self._room.set()
+        if self._lost is not None:
+            self._lost(reason)
+
+    def _call(self, function: Callable[..., object], *args: object) -> None:
+        # The loop may be closed: what waited at the end of the program is still being written.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function, *args)
+
+
+def _wait_until_ready(descriptor: int) -> None:
+    # On Windows a descriptor never refuses a write for now.
+    if sys.platform != "win32":
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        poll.poll()
+
+
+def _readiness_of(descriptor: int) -> Callable[[], bool] | None:
+    """A function that says whether a write would return at once; None where that cannot be known. A terminal that says
+    it is ready may still block in the middle of a write, and Windows has no way to ask."""
+    mode = os.fstat(descriptor).st_mode
+    if sys.platform == "win32" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode)):
+        return None
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return lambda: bool(poll.poll(0))

@@ -1,0 +1,58 @@
+"""What is known of a coding agent lies in its folder: nothing outside `agents/` names one (`agents/table.py`)."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
+# Names of models, which some agents share, are not meant: Codex is both.
+NAMES = re.compile(
+    r"claude[ _-]?code|claudecode|_claude/|\bcodex\b|codex_|_codex|gemini[ _-]?cli|open[ _-]?code|qwen[ _-]?code"
+    r"|copilot|\bcline\b|\broo[ _-]?code|\bcursor[ _-]agent|\bcrush\b|\bgoose\b|kimi[ _-]?code|open[ _-]?hands"
+    r"|\baider\b",
+    re.IGNORECASE,
+)
+# Packages that know models by their names; formats/ has the readers of benchmarks' agents, which name none of these.
+KNOW_MODELS = {"catalog", "providers", "tokens"}
+# The files' names are the vendors', the list is for all agents.
+LISTS = {"model/instruction_files.py"}
+MODULES = sorted(
+    path
+    for path in SOURCE.rglob("*.py")
+    if path.relative_to(SOURCE).parts[0] not in {"agents", *KNOW_MODELS} and str(path.relative_to(SOURCE)) not in LISTS
+)
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    """The ids of the nodes that are docstrings."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, owners) and node.body]
+    return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
+
+
+def words(tree: ast.Module) -> Iterator[str]:
+    """Every identifier, and every text that is no docstring."""
+    described = docstrings(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(name=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Constant(value=str(text)) if id(node) not in described:
+                yield text
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_module_outside_agents_names_an_agent(path: Path) -> None:
+    assert [word for word in words(ast.parse(path.read_text())) if NAMES.search(word)] == []
+
+
+def test_a_name_would_be_found() -> None:
+    tree = ast.parse('"""Claude Code."""\nfrom a import codex_log\nx = "claudeCode"\ny = "cursor"')
+    assert [word for word in words(tree) if NAMES.search(word)] == ["codex_log", "claudeCode"]

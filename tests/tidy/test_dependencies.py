@@ -1,0 +1,67 @@
+"""What installing Ullage brings along, and that its version is written down in one place."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import requires
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from ullage import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+# Of `pip install ullage` without extras, Ullage itself left out. The SDKs and the keyring make it three times as many.
+MOST_PACKAGES = 20
+
+
+def needed_by(package: str, found: set[str], extras: frozenset[str] = frozenset()) -> None:
+    """Adds every package that is installed with this one and these extras of it, on this system."""
+    for line in requires(package) or ():
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras or {""}):
+            name = canonicalize_name(requirement.name)
+            if name not in found:
+                found.add(name)
+                needed_by(name, found, frozenset(requirement.extras))
+
+
+def test_no_more_than_20_packages_are_installed_without_extras() -> None:
+    found: set[str] = set()
+    needed_by("ullage", found)
+    assert len(found) <= MOST_PACKAGES, sorted(found)
+    assert {"pygls", "tiktoken", "msgspec"} <= found
+    assert not found & {"anthropic", "openai", "keyring", "pydantic"}
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "server/ullage/__init__.py"
+    manifest = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())
+    assert manifest["version"] == __version__
+
+
+def test_every_declared_dependency_is_pinned_to_a_version_that_is_allowed() -> None:
+    pins: dict[str, set[str]] = {}
+    for line in (ROOT / "scripts" / "constraints.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            pin = Requirement(line)
+            pins.setdefault(canonicalize_name(pin.name), set()).add(str(pin.specifier).removeprefix("=="))
+    for requirement in declared():
+        name = canonicalize_name(requirement.name)
+        allowed = [
+            version for version in pins.get(name, ()) if requirement.specifier.contains(version, prereleases=True)
+        ]
+        assert allowed, f"{requirement} has no pin; run ./scripts/lock"
+
+
+def declared() -> Iterator[Requirement]:
+    """Every dependency in pyproject.toml, but for Ullage's own extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    tables = (project["project"]["optional-dependencies"], project["dependency-groups"])
+    lists = [project["project"]["dependencies"], *(lines for table in tables for lines in table.values())]
+    lines = (line for lines in lists for line in lines if isinstance(line, str))
+    return (found for line in lines if (found := Requirement(line)).name != "ullage")

@@ -1,0 +1,39 @@
+"""What agents insert into the user's messages."""
+
+import pytest
+
+from ullage.agents.inserted import inserted_instructions, is_summary, is_typed, without_inserted
+
+
+def test_a_text_without_what_was_inserted_is_the_users() -> None:
+    text = "Fix it.<system-reminder>Be brief.</system-reminder><environment_context>cwd</environment_context> Now."
+    assert without_inserted(text) == "Fix it. Now."
+    assert without_inserted("a <b>bold</b> word") == "a <b>bold</b> word"
+
+
+@pytest.mark.parametrize(
+    "text", ["<command-name>/clear</command-name>", " [Request interrupted by user]", "<bash-stdout>x</bash-stdout>"]
+)
+def test_an_agents_own_lines_are_not_typed(text: str) -> None:
+    assert not is_typed(text)
+    assert is_typed(f"Why {text}?")
+
+
+def test_an_agents_summary_is_known_by_its_opening() -> None:
+    assert is_summary("This session is being continued from a previous conversation that ran out of context.")
+    assert not is_summary("Is this session being continued?")
+
+
+@pytest.mark.parametrize(
+    ("text", "instructions"),
+    [
+        ("<user_instructions>Use tabs.</user_instructions>", ["Use tabs."]),
+        ("<system-reminder># claudeMd\nUse tabs.</system-reminder>", ["# claudeMd\nUse tabs."]),
+        ("<system-reminder>From AGENTS.md: use tabs.</system-reminder>", ["From AGENTS.md: use tabs."]),
+        ("<system-reminder>The file changed.</system-reminder>", []),
+        ("<environment_context>AGENTS.md</environment_context>", []),
+        ("Use tabs, says AGENTS.md.", []),
+    ],
+)
+def test_inserted_instructions_are_found_in_their_tags(text: str, instructions: list[str]) -> None:
+    assert list(inserted_instructions(text)) == instructions

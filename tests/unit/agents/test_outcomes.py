@@ -1,0 +1,27 @@
+"""How commands ended, by what they printed."""
+
+import pytest
+
+from ullage.agents.outcomes import judge
+from ullage.model.artifacts import Outcome
+
+
+@pytest.mark.parametrize(
+    ("output", "failed", "outcome", "detail"),
+    [
+        ("==== 3 passed in 0.1s ====", None, Outcome.PASSED, "3 passed in 0.1s"),
+        ("==== 1 failed, 3 passed in 0.1s ====", None, Outcome.FAILED, "1 failed, 3 passed in 0.1s"),
+        ("Tests: 0 failed, 4 passed, 4 total", None, Outcome.PASSED, "Tests: 0 failed, 4 passed, 4 total"),
+        ("<returncode>1</returncode>\nmake: *** Error 1\nfatal: no rule", None, Outcome.FAILED, "fatal: no rule"),
+        ("Process exited with code 0", None, Outcome.PASSED, ""),
+        ("Traceback (most recent call last)\nValueError: x", None, Outcome.FAILED, "ValueError: x"),
+        ("some text", None, Outcome.UNKNOWN, ""),
+        ("some text", True, Outcome.FAILED, "some text"),
+        ("some text", False, Outcome.PASSED, ""),
+        ("", None, Outcome.UNKNOWN, ""),
+    ],
+)
+def test_the_outcome_and_the_line_that_tells_it(
+    output: str, failed: bool | None, outcome: Outcome, detail: str
+) -> None:
+    assert judge(output, failed) == (outcome, detail)

@@ -1,0 +1,57 @@
+"""Lines of a byte stream: whole ones, torn ones, and those that are too long to be looked at."""
+
+from ullage.proxy.pipe.lines import LineCutter, Piece
+from ullage.proxy.pipe.outlet import Outlet
+
+
+class Kept:
+    """A sink that keeps everything."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    @property
+    def has_room(self) -> bool:
+        return True
+
+    async def drain(self) -> None:
+        pass
+
+    async def flush(self, patience: float) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_lines_come_with_their_line_feeds_and_a_carriage_return_is_part_of_a_line() -> None:
+    cutter = LineCutter()
+    assert list(cutter.feed(b'{"a":1}\r\n{"b"')) == [Piece(b'{"a":1}\r\n')]
+    assert list(cutter.feed(b":2}\n\n")) == [Piece(b'{"b":2}\n'), Piece(b"\n")]
+    assert list(cutter.end()) == []
+
+
+def test_what_the_stream_ends_with_is_passed_on_too() -> None:
+    cutter = LineCutter()
+    assert list(cutter.feed(b"half a l")) == []
+    assert list(cutter.end()) == [Piece(b"half a l")]
+
+
+def test_a_line_that_is_too_long_goes_through_in_pieces_unread() -> None:
+    cutter = LineCutter(longest=4)
+    assert list(cutter.feed(b"12345")) == [Piece(b"12345", whole=False, ends=False)]
+    assert list(cutter.feed(b"67")) == [Piece(b"67", whole=False, ends=False)]
+    assert list(cutter.feed(b"8\nok\n")) == [Piece(b"8\n", whole=False), Piece(b"ok\n")]
+
+
+def test_nothing_is_inserted_in_the_middle_of_a_long_line() -> None:
+    kept = Kept()
+    outlet = Outlet(kept)
+    outlet.pass_on(Piece(b"123", whole=False, ends=False))
+    outlet.insert(b"ours\n")
+    outlet.pass_on(Piece(b"4\n", whole=False))
+    outlet.insert(b"ours again\n")
+    assert kept.data == b"1234\nours\nours again\n"

@@ -1,0 +1,62 @@
+"""The scripts install Debian packages only if they were asked to."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+# A root's machine without `luacheck`, whose apt-get writes down what it was called with.
+_PROGRAMS = {"apt-get": 'echo "$@" >>"$CALLS"', "id": "echo 0"}
+
+
+def run(tmp_path: Path, command: str, **env: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """What a command prints after the rigs' library was sourced, and the calls of apt-get."""
+    for name, body in _PROGRAMS.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{body}\n")
+        program.chmod(0o755)
+    calls = tmp_path / "calls"
+    calls.touch()
+    outer = {name: value for name, value in os.environ.items() if name != "ULLAGE_APT"}
+    ran = subprocess.run(
+        ["bash", "-c", f"source scripts/rigs/lib.sh; {command}"],
+        cwd=ROOT,
+        env={**outer, "PATH": f"{tmp_path}:{outer['PATH']}", "CALLS": str(calls), **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return ran, calls.read_text()
+
+
+@pytest.mark.parametrize("command", ["need_apt no-such-program a-package", "need_debian why a-package"])
+def test_unasked_nothing_is_installed_and_the_remedy_is_named(command: str, tmp_path: Path) -> None:
+    ran, calls = run(tmp_path, command)
+    assert ran.returncode == 1
+    assert calls == ""
+    assert "apt-get install --no-install-recommends a-package" in ran.stderr
+    assert "ULLAGE_APT=1" in ran.stderr
+
+
+def test_asked_it_says_what_it_installs_and_installs_it(tmp_path: Path) -> None:
+    ran, calls = run(tmp_path, "need_apt no-such-program a-package another", ULLAGE_APT="1")
+    assert ran.returncode == 0
+    assert calls.splitlines()[-1].endswith("install -y -qq --no-install-recommends a-package another")
+    assert "a-package another" in ran.stderr
+
+
+def test_a_program_that_is_there_needs_no_package(tmp_path: Path) -> None:
+    ran, calls = run(tmp_path, "need_apt bash a-package", ULLAGE_APT="1")
+    assert (ran.returncode, calls) == (0, "")
+
+
+@pytest.mark.parametrize("script", ["check", "test"])
+def test_only_the_flag_that_gets_the_tools_asks(script: str) -> None:
+    text = (ROOT / "scripts" / script).read_text()
+    assert text.index('[ "${1:-}" != --all ] || export ULLAGE_APT=1') < text.index("prepare dev")
+    others = [path for path in (ROOT / "scripts").rglob("*") if path.is_file() and path.suffix in ("", ".sh")]
+    setters = {path.name for path in others if "export ULLAGE_APT" in path.read_text()}
+    assert setters == {"check", "test"}

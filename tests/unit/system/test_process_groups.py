@@ -1,0 +1,71 @@
+"""Children that end with all they have started; the way of Windows is run here with a `taskkill` of our own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ullage.system.process_groups import ask_to_end, kill_group, own_group
+
+PATIENCE = 10.0
+WAIT = (sys.executable, "-c", "print(flush=True); import time; time.sleep(3600)")
+# Stands for Windows' program: writes its arguments beside itself and ends the process named last.
+TASKKILL = f"""#!{sys.executable}
+import os, pathlib, sys
+pathlib.Path(__file__).with_name("asked").write_text(" ".join(sys.argv[1:]))
+os.kill(int(sys.argv[-1]), 9)
+"""
+posix = pytest.mark.skipif(os.name != "posix", reason="imitates Windows on another system")
+
+
+async def waiting_child() -> asyncio.subprocess.Process:
+    """A child that has begun to wait."""
+    child = await asyncio.create_subprocess_exec(*WAIT, stdout=asyncio.subprocess.PIPE, **own_group())
+    assert child.stdout
+    await asyncio.wait_for(child.stdout.readline(), PATIENCE)
+    return child
+
+
+async def test_child_that_is_asked_ends() -> None:
+    child = await waiting_child()
+    ask_to_end(child)
+    assert await asyncio.wait_for(child.wait(), PATIENCE) != 0
+
+
+async def test_child_that_is_killed_has_ended_when_the_call_returns() -> None:
+    child = await waiting_child()
+    await asyncio.wait_for(kill_group(child), PATIENCE)
+    assert child.returncode not in (None, 0)
+    await asyncio.wait_for(kill_group(child), PATIENCE)
+
+
+@posix
+async def test_windows_ends_the_whole_tree_by_taskkill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "taskkill"
+    program.write_text(TASKKILL, encoding="utf-8")
+    program.chmod(0o755)
+    child = await waiting_child()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "win32")
+    await asyncio.wait_for(kill_group(child), PATIENCE)
+    assert (tmp_path / "asked").read_text(encoding="utf-8") == f"/T /F /PID {child.pid}"
+    assert child.returncode not in (None, 0)
+
+
+@posix
+async def test_windows_without_taskkill_ends_the_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    child = await waiting_child()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "win32")
+    await asyncio.wait_for(kill_group(child), PATIENCE)
+    assert child.returncode not in (None, 0)
+
+
+@posix
+def test_windows_is_asked_for_a_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert own_group() == {"creationflags": 0x200}

@@ -1,0 +1,126 @@
+"""Bytes on their way to a reader that reads slowly, late, or not at all."""
+
+import asyncio
+import os
+from collections.abc import Callable, Generator
+
+import pytest
+
+from support.lsp_client import PATIENCE
+from ullage.system import writer as writing
+from ullage.system.writer import FULL, DescriptorWriter
+
+# What Windows and terminals have: no way to know whether a write would block. All is written by the thread.
+WAYS = ["polled", "by the thread"]
+
+
+@pytest.fixture
+def ends() -> Generator[list[int]]:
+    """A pipe's reading end, for the test to close or leave open, and its writing end, which is the writer's."""
+    reading, writing = os.pipe()
+    left = [reading, writing]
+    yield left
+    for end in left[:1]:
+        os.close(end)
+
+
+def cannot_poll(_: int) -> None:
+    pass
+
+
+@pytest.fixture(params=WAYS)
+def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[DescriptorWriter]:
+    if request.param != WAYS[0]:
+        monkeypatch.setattr(writing, "_readiness_of", cannot_poll)
+    return DescriptorWriter
+
+
+Make = Callable[..., DescriptorWriter]
+
+
+async def read_exactly(descriptor: int, count: int) -> bytes:
+    def read() -> bytes:
+        data = bytearray()
+        while len(data) < count and (piece := os.read(descriptor, count - len(data))):
+            data += piece
+        return bytes(data)
+
+    return await asyncio.wait_for(asyncio.to_thread(read), PATIENCE)
+
+
+async def test_what_a_pipe_takes_is_there_when_write_returns(ends: list[int]) -> None:
+    writer = DescriptorWriter(ends[1])
+    writer.write(b"x" * 10_000)
+    os.set_blocking(ends[0], False)
+    assert os.read(ends[0], 20_000) == b"x" * 10_000
+    writer.close()
+
+
+async def test_a_reader_that_comes_late_gets_all_in_order_and_the_loop_never_waits(ends: list[int], make: Make) -> None:
+    writer = make(ends[1])
+    messages = [bytes([number]) * 1_000_000 for number in range(8)]
+    for message in messages:
+        writer.write(message)
+    assert not writer.has_room
+    draining = asyncio.create_task(writer.drain())
+    assert await read_exactly(ends[0], 8_000_000) == b"".join(messages)
+    await asyncio.wait_for(draining, PATIENCE)
+    assert writer.has_room
+    writer.close()
+
+
+async def test_small_messages_do_not_overtake_a_large_one(ends: list[int], make: Make) -> None:
+    writer = make(ends[1])
+    messages = [b"L" * 200_000, *(b"%04d" % number for number in range(500))]
+    reading = asyncio.create_task(read_exactly(ends[0], 202_000))
+    for message in messages:
+        writer.write(message)
+        await asyncio.sleep(0)
+    assert await reading == b"".join(messages)
+    writer.close()
+
+
+async def test_a_writer_with_little_to_write_has_room(ends: list[int], make: Make) -> None:
+    writer = make(ends[1])
+    writer.write(b"x" * (FULL // 2))
+    assert writer.has_room
+    assert len(await read_exactly(ends[0], FULL // 2)) == FULL // 2
+    await writer.flush(PATIENCE)
+    writer.close()
+
+
+async def test_a_reader_that_goes_is_reported_once_and_holds_nobody_up(ends: list[int], make: Make) -> None:
+    reasons: list[str] = []
+    gone = asyncio.Event()
+
+    def lost(reason: str) -> None:
+        reasons.append(reason)
+        gone.set()
+
+    writer = make(ends[1], lost)
+    writer.write(b"x" * 2 * FULL)
+    assert not writer.has_room
+    os.close(ends.pop(0))
+    await asyncio.wait_for(gone.wait(), PATIENCE)
+    await asyncio.wait_for(writer.drain(), PATIENCE)
+    writer.write(b"y")
+    await writer.flush(PATIENCE)
+    writer.close()
+    assert reasons == ["Broken pipe"]
+    ends.clear()
+
+
+async def test_flushing_gives_up_on_a_reader_that_takes_nothing(ends: list[int], make: Make) -> None:
+    writer = make(ends[1])
+    writer.write(b"x" * 1_000_000)
+    await asyncio.wait_for(writer.flush(0.05), PATIENCE)
+    assert len(await read_exactly(ends[0], 1_000_000)) == 1_000_000
+    writer.close()
+
+
+async def test_what_waits_when_the_writer_is_closed_is_still_written(ends: list[int], make: Make) -> None:
+    writer = make(ends[1])
+    writer.write(b"x" * 1_000_000)
+    writer.close()
+    writer.write(b"too late")
+    assert await read_exactly(ends[0], 2_000_000) == b"x" * 1_000_000
