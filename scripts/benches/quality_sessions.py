@@ -38,9 +38,11 @@ class RealCompaction(Struct, frozen=True, kw_only=True):
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A recorded conversation, its messages' tokens, and the compactions that its agent made."""
+    """A recorded conversation, the format of its agent's transcript, its messages' tokens, and the compactions that
+    its agent made."""
 
     name: str
+    format: str
     messages: tuple[Message, ...]
     tokens: tuple[int, ...]
     compactions: tuple[RealCompaction, ...]
@@ -75,6 +77,7 @@ def _recorded(path: Path) -> Recorded:
     messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
     return Recorded(
         name=f"{path.parent.name}/{path.name}",
+        format=transcript.format,
         messages=messages,
         tokens=tuple(COUNTER.count_message(message) for message in messages),
         compactions=tuple(_compactions(transcript)),

@@ -1,4 +1,4 @@
-"""The proxy in front of an agent: what passes, what is recorded, and what the client is told beside."""
+"""The proxy with an agent: what it forwards, what it records, and what else it sends the client."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message
 from ullage.proxy.connection import ProxyOptions
 
-# An agent that has everything itself, so that the proxy adds nothing.
+# An agent with all commands of its own, so that the proxy adds nothing.
 COMPLETE = {"usage": True, "window": 8_000, "commands": ["context", "compact", "undo"]}
 
 
@@ -61,7 +61,7 @@ async def test_an_agent_that_tells_a_count_beside_its_answer_gets_a_usage_update
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")
         (told,) = rig.updates("usage_update")
-    # Hidden 500, and both texts at 4 characters a token.
+    # The agent's overhead of 500, and both texts at 4 characters a token.
     assert (told["used"], told["size"]) == (500 + (len("Hello") + len("I was told: Hello")) // 4, 8_000)
     assert told["_meta"]["ullage"]["source"] == "reported"
     assert "result" in rig.messages[-1]

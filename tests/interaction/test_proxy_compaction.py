@@ -1,4 +1,4 @@
-"""Compactions behind the proxy: by hand-over, by the agent's own command, at the threshold; and taking them back."""
+"""Compactions of proxied sessions: by handover, by the agent's own command, at the threshold; and undoing them."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""After an end: of the agent in the middle of a turn, of the proxy, of what the agent remembers."""
+"""Recovery after the agent ends in the middle of a turn, after the proxy ends, and after the agent forgets its
+session."""
 
 from pathlib import Path
 

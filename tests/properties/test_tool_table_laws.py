@@ -25,7 +25,7 @@ from ullage.model.artifacts import FileAction
 from ullage.model.message import Message, Role
 from ullage.proxy.record.tool_calls import CallState
 from ullage.summary.choosing.ledger import collect
-from ullage.summary.reading.history import read_history
+from ullage.summary.reading.digest import read_messages
 from ullage.summary.reading.reader import Reader
 
 PATH = "/repo/src/app.py"
@@ -70,7 +70,7 @@ def ledger(messages: list[Message]) -> list[tuple[str, FileAction]]:
 
 
 def touched(messages: list[Message]) -> list[tuple[str, FileAction]]:
-    history = read_history(messages, range(len(messages)), Reader())
+    history = read_messages(messages, range(len(messages)), Reader())
     return [touch for touches in history.touches for touch in touches]
 
 
@@ -140,7 +140,7 @@ def test_all_readers_agree_on_a_command(name: str, key: str) -> None:
             for messages in every_record(spelling, {key: line}):
                 expect_touch(messages, Action.READ)
                 assert shown(messages) == [(PATH, False)]
-                runs = read_history(messages, range(2), Reader()).runs
+                runs = read_messages(messages, range(2), Reader()).runs
                 assert [(run.command, run.looks) for run in runs] == [(f"cat {PATH}", True)]
 
 

@@ -1,4 +1,4 @@
-"""`initialize`, `authenticate`, and what may come before them."""
+"""`initialize`, `authenticate`, and the requests that may come before them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Prompt turns with a model, from the client's end: what it is told, asked, and answered."""
+"""Prompt turns with a model, from the client's end: updates, requests to the client, and answers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ say: Then not.
 
 
 class ScriptedRig(AcpRig):
-    """A rig whose model plays a script, at work in a folder with one file."""
+    """A rig whose model plays a script, in a folder with one file."""
 
     def __init__(self, folder: Path, script: str) -> None:
         (folder / "script.txt").write_text(script)

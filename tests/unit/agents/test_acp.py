@@ -1,4 +1,4 @@
-"""How full an agent is, by what agents are known to say."""
+"""The usage of an agent's context, as the known agents report it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How commands ended, by what they printed."""
+"""The outcomes of commands, by what they printed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the writers do with particular messages; that the result is always legal is a property test."""
+"""How the writers convert particular messages. A property test checks that the result is always legal."""
 
 from typing import Any
 

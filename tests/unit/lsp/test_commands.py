@@ -1,4 +1,4 @@
-"""Commands for clients without our plugin."""
+"""Commands for clients without an extension of Ullage."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ async def start(capabilities: dict[str, Any] | None = None) -> Rig:
 
 
 def bars(rig: Rig) -> list[tuple[Any, str, str | None]]:
-    """Every `$/progress`: token, kind, text."""
+    """Returns every `$/progress`: token, kind, text."""
     return [
         (params["token"], params["value"]["kind"], params["value"].get("title") or params["value"].get("message"))
         for params in rig.notified("$/progress")

@@ -1,4 +1,4 @@
-"""The protocol's traps, each under the name of the behaviour that cures it. In process."""
+"""Known faults of language servers, each under the name of the right behaviour. In process."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What the server asks of its client, and the answers."""
+"""The server's requests to its client, and the answers."""
 
 import asyncio
 from typing import Any
@@ -24,7 +24,7 @@ def ask_for_configuration(rig: Rig) -> "asyncio.Task[list[Any]]":
 
 
 async def asked_id(rig: Rig) -> str:
-    """The id of the request for the configuration, once it is sent."""
+    """Waits for the request for the configuration and returns its id."""
     asked = await rig.until(lambda message: message.get("method") == types.WORKSPACE_CONFIGURATION)
     rig.sent.remove(asked)
     return asked["id"]

@@ -1,4 +1,4 @@
-"""What an agent's updates report of a compaction of its own."""
+"""What an agent's updates say about its own compaction."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A turn as it is told, folded into messages as a provider would want them."""
+"""The updates of a turn, folded into messages that a provider would accept."""
 
 from typing import Any
 

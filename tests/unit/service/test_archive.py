@@ -1,4 +1,5 @@
-"""Searching while the index is still being made: nobody waits, it can be given up, and it is told of."""
+"""Searching while the index is still being made: nothing else waits, the search can be cancelled, progress is
+published."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +15,7 @@ from ullage.store import open_store
 
 
 class SlowToIndex(MemoryStore):
-    """A store with three records to index, each as soon as the test lets it."""
+    """A store with three records to index. Each is indexed when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +29,7 @@ class SlowToIndex(MemoryStore):
 
 
 class Watcher:
-    """Keeps what is told of indexing."""
+    """Keeps the published progress of indexing."""
 
     def __init__(self) -> None:
         self.told: list[Indexing] = []

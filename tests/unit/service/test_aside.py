@@ -1,4 +1,4 @@
-"""Work beside the event loop: it ends with whoever waits for it."""
+"""Work in a thread next to the event loop ends together with the task that waits for it."""
 
 import asyncio
 from concurrent.futures import CancelledError

@@ -1,4 +1,4 @@
-"""The bus: who is told, in what order, and that nobody's fault is another's."""
+"""The bus: which listeners get an event, in what order, and that a failing listener does not affect the others."""
 
 import logging
 

@@ -1,4 +1,5 @@
-"""A model's summary on its way: what is told, when, and what becomes of text that is none of it."""
+"""A model's summary while it is streamed: which entries are published, when, and how text outside of them is
+handled."""
 
 from support.summaries import GOOD, TOLD
 from ullage.summary.by_model.draft import Draft

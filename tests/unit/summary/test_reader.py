@@ -1,4 +1,4 @@
-"""A reader: what it remembers changes nothing of what is composed."""
+"""A reader's cache does not change the composed summary."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""What an old message is worth verbatim."""
+"""The worth of keeping an old message verbatim."""
 
 import pytest
 
