@@ -87,7 +87,7 @@ class Text:
             start = self.text.find(name, start + 1)
 
     def holds(self, name: str) -> bool:
-        """Tells whether the text has `name` anywhere."""
+        """Whether the text has `name` anywhere."""
         return next(self.places(name), None) is not None
 
     def windows(self, name: str) -> Iterator[frozenset[str]]:
@@ -164,12 +164,12 @@ def find_anchors(text: str) -> Iterator[str]:
 
 
 def found_in(context: Text, anchor: Anchor) -> bool:
-    """Tells whether a context has the anchor."""
+    """Whether a context has the anchor."""
     return context.holds(anchor.name)
 
 
 def grounded_in(context: Text, anchor: Anchor, head: Text) -> bool:
-    """Tells whether a context has the anchor among words that were around it before the cut."""
+    """Whether a context has the anchor among words that were around it before the cut."""
     here = set(context.windows(anchor.name))
     there = set(head.windows(anchor.name))
     return any(len(window & known) >= min(WORDS_SHARED, len(known)) for known in there for window in here)

@@ -1,5 +1,4 @@
-"""Fits the weights of `ullage.summary.tuning` and prints the quality of the fit: `./scripts/fit_weights [--check]
-[FILE|FOLDER…]`.
+"""Fits the weights of `ullage.summary.tuning`: `./scripts/fit_weights [--check] [FILE|FOLDER…]`.
 
 Reads the recorded sessions in the data sets of `DATA_SETS` (or those in the given files and folders) and prints each
 session's name and hash. Every session has the same weight. The quality of the fit is measured on sessions, and on

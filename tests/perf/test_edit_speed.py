@@ -45,7 +45,7 @@ async def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds(
     took = fastest_ms(
         lambda: plan_drop(session.projection.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), stamp)
     )
-    print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for people)
+    print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for developers)
     assert took < _TRUNCATION_MS
 
 

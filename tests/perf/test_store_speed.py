@@ -24,7 +24,7 @@ def filled_store(path: Path, messages: int) -> SqliteStore:
 
 
 def report(what: str, value: float) -> None:
-    print(f"{what}: {value:.3g}")  # noqa: T201  (figures for people)
+    print(f"{what}: {value:.3g}")  # noqa: T201  (figures for developers)
 
 
 def timed(call: Callable[[], object]) -> float:

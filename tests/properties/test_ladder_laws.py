@@ -1,5 +1,5 @@
 """The law of the ladder: after every append, the next request fits the window and the providers' rules, or the user
-is told what is too large."""
+gets a notice about what is too large."""
 
 import asyncio
 from collections.abc import Callable, Sequence

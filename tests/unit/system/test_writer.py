@@ -10,7 +10,7 @@ from support.lsp_client import PATIENCE
 from ullage.system import writer as writing
 from ullage.system.writer import FULL, DescriptorWriter
 
-# Windows and terminals cannot tell whether a write would block, so there the thread writes everything.
+# Windows and terminals cannot report whether a write would block, so there the thread writes everything.
 WAYS = ["polled", "by the thread"]
 
 

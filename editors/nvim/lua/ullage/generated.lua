@@ -393,7 +393,7 @@ M.settings = {
         },
         {
           title = 'TruncateRange',
-          description = 'A range behind the first exchange goes at once, again and again until the rest fits.',
+          description = 'Drops a range after the first exchange at once, again and again until the rest fits.',
           type = 'object',
           properties = {
             type = {
