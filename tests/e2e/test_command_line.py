@@ -150,7 +150,7 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     assert anthropic_violations(request["messages"]) == []
 
 
-def test_people_get_lines_instead_of_json(store: Path, transcript: Path) -> None:
+def test_a_terminal_gets_lines_instead_of_json(store: Path, transcript: Path) -> None:
     assert "No sessions yet" in ullage("sessions", "--store", store).out
     imported = ullage("import", transcript, "--store", store)
     assert "6 messages, openai-messages" in imported.out
@@ -209,7 +209,7 @@ def test_doctor_finds_nothing_wrong_where_no_key_is_set(store: Path) -> None:
     assert "set ANTHROPIC_API_KEY" in ran.out
 
 
-def test_doctor_says_which_provider_does_not_answer_and_tells_no_key(store: Path) -> None:
+def test_doctor_says_which_provider_does_not_answer_and_shows_no_key(store: Path) -> None:
     nowhere = {"ANTHROPIC_API_KEY": "very-secret", "ANTHROPIC_BASE_URL": NOWHERE}
     ran = ullage("doctor", "--store", store, "--json", env={**NO_KEYS, **nowhere})
     assert ran.status == 1

@@ -92,7 +92,7 @@ def pane(nvim: Path, tmp_path: Path, lacking: Callable[[str], Never]) -> Iterato
     pane.stop()
 
 
-def test_a_person_imports_looks_compacts_and_undoes(pane: Pane) -> None:
+def test_a_user_imports_looks_compacts_and_undoes(pane: Pane) -> None:
     pane.type(f":Ullage import {SAMPLE}", "Enter")
     pane.wait(lambda text: "ctx ~61% 38K/63K" in text)
     pane.type(":Ullage context", "Enter")

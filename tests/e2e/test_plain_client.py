@@ -47,7 +47,7 @@ def shown(client: LanguageClient) -> list[str]:
     return [message.message for message in client.messages]
 
 
-async def test_every_command_is_announced(client: LanguageClient) -> None:
+async def test_every_command_is_in_the_capabilities(client: LanguageClient) -> None:
     assert client.capabilities
     result = await run(client, "ullage.sessions")
     assert result["sessions"] == []

@@ -14,14 +14,14 @@ def attach(client: TestClient, session_id: str, window: int | None) -> None:
     client.workspace.open(session_id).record(told)
 
 
-async def test_the_window_that_the_agent_tells_counts_before_the_catalogs() -> None:
+async def test_the_window_from_the_agent_counts_before_the_catalogs() -> None:
     client = build_test_client()
     session_id = await start(client)
     attach(client, session_id, 50_000)
     assert (await client.call("context/get", sessionId=session_id))["size"] == 50_000
 
 
-async def test_an_agent_that_tells_no_window_leaves_the_catalogs() -> None:
+async def test_without_a_window_from_the_agent_the_catalogs_counts() -> None:
     client = build_test_client()
     session_id = await start(client)
     attach(client, session_id, None)
@@ -49,7 +49,7 @@ async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
 
 
 @pytest.mark.parametrize("method", ["context/compact", "context/undo"])
-async def test_an_agents_context_is_not_edited_behind_its_back(method: str) -> None:
+async def test_an_agents_context_is_not_edited_without_the_agent(method: str) -> None:
     client = build_test_client()
     session_id = await fill(client)
     attach(client, session_id, None)

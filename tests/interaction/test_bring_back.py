@@ -78,7 +78,7 @@ async def test_a_session_without_a_folder_or_with_bringing_back_off_gets_nothing
         assert "brought_back" not in await marker_of(client, session_id)
 
 
-async def test_an_automatic_compaction_brings_back_within_its_target_and_the_next_one_anew() -> None:
+async def test_an_automatic_compaction_brings_files_back_within_its_target_and_the_next_one_again() -> None:
     client = at_work(TRUSTED)
     session_id = await fill_in(client, FOLDER, exchanges=9)
     assert sum(entry["tokens"] for entry in await client.entries(session_id)) <= 3_072
@@ -120,7 +120,7 @@ async def test_private_passages_are_in_no_summary_ledger_or_update() -> None:
     assert after == [entry["message"] for entry in before]
 
 
-async def test_a_pattern_that_is_none_is_refused_with_its_place() -> None:
+async def test_an_invalid_pattern_is_refused_with_its_place() -> None:
     client = at_work()
     session_id = await fill_in(client, "", exchanges=1)
     with pytest.raises(InvalidRequest, match=r"'\(' is no regular expression"):

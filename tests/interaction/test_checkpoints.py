@@ -74,7 +74,7 @@ async def test_taking_back_an_edit_in_the_middle_leaves_the_later_one_and_its_su
     assert both["messagesBack"] > 10
 
 
-async def test_a_session_opened_anew_knows_what_counts_again() -> None:
+async def test_a_session_opened_again_knows_the_edits_in_force() -> None:
     client = build_test_client()
     session_id, _, states = await compacted_twice(client)
     now = client.clock.now()
@@ -126,7 +126,7 @@ async def test_a_marker_is_the_checkpoint_of_its_compaction() -> None:
 
 
 @pytest.mark.parametrize("written", ["milliseconds", "2026-11-20T09:37:30Z", "2026-11-20T10:37:30+01:00"])
-async def test_a_time_is_a_checkpoint_in_milliseconds_or_as_people_write_it(written: str) -> None:
+async def test_a_time_is_a_checkpoint_in_milliseconds_or_iso_8601(written: str) -> None:
     client = build_test_client()
     session_id, _, states = await compacted_twice(client)
     # The first compaction was made at 9:38, eight minutes after the session began.

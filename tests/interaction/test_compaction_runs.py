@@ -32,7 +32,7 @@ async def begin(client: TestClient, summarizer: PacedSummarizer) -> str:
     return session_id
 
 
-async def test_an_automatic_compaction_tells_its_steps_in_order() -> None:
+async def test_an_automatic_compaction_publishes_its_steps_in_order() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=8)
     await exchange(client, session_id, 8)
@@ -63,7 +63,7 @@ async def test_the_chunks_joined_are_the_summary() -> None:
     assert "".join(chunks) == "".join(part["text"] for part in summary) == compacted["summary"]
 
 
-async def test_the_figures_of_a_compaction_are_the_usage_told_after_it() -> None:
+async def test_the_figures_of_a_compaction_are_the_usage_sent_after_it() -> None:
     client = build_test_client()
     session_id = await fill(client)
     before = (await client.call("context/get", sessionId=session_id))["used"]

@@ -273,7 +273,7 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
     assert warned(client) == 0
 
 
-async def test_every_listener_hears_a_warning_once_however_many_there_are() -> None:
+async def test_every_listener_gets_a_warning_once_however_many_there_are() -> None:
     client = build_test_client(settings=WARNS_ONLY)
     heard: list[str] = []
     for name in ("first", "second"):

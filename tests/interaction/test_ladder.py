@@ -246,7 +246,7 @@ async def test_a_system_prompt_larger_than_the_window_is_named_and_never_cut() -
     assert "the system prompt alone" in titles["cannot_fit"]
 
 
-async def test_once_it_fits_again_a_new_overflow_is_told_again() -> None:
+async def test_once_the_context_fits_again_a_new_overflow_causes_a_notice_again() -> None:
     client = build_test_client()
     await hold(client, system("s0", words(9_000)), user("p"))
     await client.call("session/append", sessionId="s", model=LARGE_MODEL)

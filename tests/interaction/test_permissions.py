@@ -61,7 +61,7 @@ async def start(client: TestClient) -> str:
         (PermissionAnswer.REJECT_ONCE, 2, 0),
     ],
 )
-async def test_the_persons_answer_decides(answer: PermissionAnswer, asked: int, made: int) -> None:
+async def test_the_users_answer_decides(answer: PermissionAnswer, asked: int, made: int) -> None:
     toolbox, person = Looker(), Person(answer)
     client = build_test_client(live=play(CALLS_TWICE, toolbox))
     client.workspace.permissions = person
@@ -100,7 +100,7 @@ async def test_a_cancelled_question_ends_the_turn_and_leaves_no_call_open() -> N
     assert result["is_error"]
 
 
-async def test_a_turn_can_be_cancelled_while_the_person_thinks() -> None:
+async def test_a_turn_can_be_cancelled_while_the_user_is_asked() -> None:
     person = Person(None)
     client = build_test_client(live=play(CALLS_TWICE, Looker()))
     client.workspace.permissions = person
@@ -114,7 +114,7 @@ async def test_a_turn_can_be_cancelled_while_the_person_thinks() -> None:
 
 
 @pytest.mark.parametrize(("kind", "made"), [(ToolKind.READ, 2), (ToolKind.SEARCH, 2), (ToolKind.EDIT, 0)])
-async def test_where_nobody_can_be_asked_only_looking_is_allowed(kind: ToolKind, made: int) -> None:
+async def test_without_a_user_to_ask_only_reading_is_allowed(kind: ToolKind, made: int) -> None:
     toolbox = Looker(kind)
     client = build_test_client(live=play(CALLS_TWICE, toolbox))
     await ask(client, await start(client))

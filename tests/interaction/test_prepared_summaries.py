@@ -159,7 +159,9 @@ async def test_one_is_prepared_at_a_time() -> None:
 @pytest.mark.parametrize(
     "fault", ["stop: max_tokens", "stop: refusal", "tool: run {}", "fail: broken", "fail: authentication"]
 )
-async def test_a_preparation_that_fails_is_not_told_nor_tried_again_before_the_compaction(fault: str) -> None:
+async def test_a_preparation_that_fails_causes_no_notice_and_is_not_tried_again_before_the_compaction(
+    fault: str,
+) -> None:
     client, provider = meet(script(says(say(GOOD), fault), says(say(LATER))))
     session_id = await prepared(client)
     await client.say(session_id, "And?")
@@ -183,7 +185,7 @@ async def test_a_turn_does_not_wait_for_a_preparation() -> None:
 
 
 @pytest.mark.parametrize("method", ["session/cancel", "session/close"])
-async def test_a_preparation_ends_with_what_the_person_stops(method: str) -> None:
+async def test_a_preparation_ends_with_the_work_that_the_user_stops(method: str) -> None:
     client, provider = meet(script(HANGS, HANGS))
     session_id = await fill(client, PREPARED)
     await client.workspace.open(session_id).settled()

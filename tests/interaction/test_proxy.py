@@ -54,7 +54,7 @@ async def test_what_the_agent_reports_is_the_figure_of_the_record(tmp_path: Path
     assert [(update["used"], update["size"]) for update in told] == [(session.used, budget.window)]
 
 
-async def test_an_agent_that_tells_a_count_beside_its_answer_gets_a_usage_update_before_the_answer(
+async def test_the_count_in_an_agents_answer_becomes_a_usage_update_before_the_answer(
     tmp_path: Path,
 ) -> None:
     async with proxy_rig(tmp_path, {"quota": True}, ProxyOptions(window=8_000)) as rig:
@@ -76,7 +76,7 @@ async def test_a_sum_over_the_requests_of_a_turn_is_not_taken_for_the_context(tm
     assert all(500 < told["used"] < 600 for told in rig.updates("usage_update"))
 
 
-async def test_an_agent_that_tells_nothing_gets_an_estimate_that_says_so(tmp_path: Path) -> None:
+async def test_without_usage_from_the_agent_an_estimate_is_shown_as_one(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {}, ProxyOptions(window=8_000)) as rig:
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")
@@ -103,7 +103,7 @@ async def test_at_80_percent_a_client_that_shows_notices_gets_one(tmp_path: Path
     assert "full" in notice["title"]
 
 
-async def test_any_other_client_is_warned_in_words_behind_the_answer(tmp_path: Path) -> None:
+async def test_a_client_without_notices_gets_the_warning_as_text_after_the_answer(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, COMPLETE) as rig:
         session_id = await rig.open()
         answers = [await rig.prompt(session_id, "big 8000") for _ in range(3)]
@@ -112,7 +112,7 @@ async def test_any_other_client_is_warned_in_words_behind_the_answer(tmp_path: P
     assert rig.updates("notice") == []
 
 
-async def test_commands_that_the_agent_lacks_are_offered_beside_its_own(tmp_path: Path) -> None:
+async def test_commands_that_the_agent_lacks_are_offered_with_its_own(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {"commands": ["review", "context"]}) as rig:
         await rig.open()
         await rig.until(lambda _: len(rig.updates("available_commands_update")) == 2)

@@ -56,7 +56,7 @@ async def test_no_secret_leaves_the_transcript(batch: list[dict[str, Any]]) -> N
     assert all(secret_of(case) in whole for case in batch)
 
 
-async def test_secret_that_a_person_writes_into_a_summary_is_redacted() -> None:
+async def test_secret_that_a_user_writes_into_a_summary_is_redacted() -> None:
     client = build_test_client()
     session_id = await talk_of(client, [])
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)

@@ -207,7 +207,7 @@ async def outcome(scene: Scene, job: Job, asked: Ask) -> str:
 
 
 @pytest.mark.parametrize(("job", "asked", "rule"), CELLS, ids=lambda one: getattr(one, "name", one))
-async def test_what_is_asked_beside_a_job(job: Job, asked: Ask, rule: str) -> None:
+async def test_a_request_while_a_job_runs(job: Job, asked: Ask, rule: str) -> None:
     made = await scene(job)
     assert await outcome(made, job, asked) == rule
     await made.close()

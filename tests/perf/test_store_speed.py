@@ -52,7 +52,7 @@ def test_appending_to_a_large_session_costs_what_appending_to_a_small_one_does(t
     assert ratio <= 1.5
 
 
-def test_a_large_session_opens_behind_its_snapshot_as_fast_as_a_small_one(tmp_path: Path) -> None:
+def test_a_large_session_opens_from_its_snapshot_as_fast_as_a_small_one(tmp_path: Path) -> None:
     times: dict[int, float] = {}
     for size in (SMALL, LARGE):
         with filled_store(tmp_path / f"{size}.db", size) as store:

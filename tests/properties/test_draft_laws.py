@@ -28,7 +28,7 @@ def drafts(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
 
 @settings(max_examples=300, deadline=None)
 @given(drafts())
-def test_a_stream_cut_anywhere_never_tells_half_a_secret(draft: tuple[dict[str, Any], list[str]]) -> None:
+def test_a_stream_cut_anywhere_never_shows_half_a_secret(draft: tuple[dict[str, Any], list[str]]) -> None:
     case, pieces = draft
     reader, told = Draft(), ""
     for piece in pieces:

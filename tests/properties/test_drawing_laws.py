@@ -79,7 +79,7 @@ def test_fitted_text_has_its_width_and_one_line(text: str, width: int, glyphs: G
 
 
 @given(figures, figures, figures | st.none(), st.integers(3, 40), glyph_sets)
-def test_bar_keeps_its_width_and_tells_empty_from_used(
+def test_bar_keeps_its_width_and_separates_empty_from_used(
     used: int, size: int, mark: int | None, cells: int, glyphs: Glyphs
 ) -> None:
     drawn = bar(used, size, mark, cells, glyphs)

@@ -121,7 +121,7 @@ def test_native_input_in_any_split_is_the_same_object(value: Any, places: list[i
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "nonsense", '{"a": }'])
-def test_native_input_that_is_no_object_is_told(text: str) -> None:
+def test_native_input_that_is_no_object_is_reported(text: str) -> None:
     reader = NativeCalls()
     reader.start("0", "call_1", "count")
     reader.add("0", text)

@@ -70,7 +70,7 @@ def test_a_written_file_covers_reads_before_it_but_stays_itself() -> None:
     assert texts_after(*write, *read(1, numbered(LINES))) == {}
 
 
-def test_of_a_persons_message_only_the_files_text_goes() -> None:
+def test_of_a_users_message_only_the_files_text_is_replaced() -> None:
     mention = user("p", 'Fix this:\n<file_content path="/a.py">\n' + "\n".join(LINES) + "\n</file_content>\nThanks!")
     got = texts_after(mention, *read(1, numbered(LINES)))["p"]
     assert got.startswith('Fix this:\n<file_content path="/a.py">\n[40 lines of /a.py are')

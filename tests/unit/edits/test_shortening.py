@@ -35,7 +35,7 @@ def test_one_endless_line_loses_its_middle() -> None:
     assert "characters left out" in got
 
 
-def test_names_are_told_from_words() -> None:
+def test_names_are_distinguished_from_words() -> None:
     assert names("The parser in src/parse_all.py, see Parser.readAll and build-12.") == {
         "src/parse_all.py",
         "Parser.readAll",

@@ -92,7 +92,7 @@ def test_pins_and_the_system_prompt_stay_inside_the_gap() -> None:
     assert left_by(TokenBudgetStrategy(), history, 500, "m4") == ["s", "m0", "…", "m4", "m8", "m9"]
 
 
-def test_a_call_next_to_a_pinned_answer_goes_though_only_an_old_notice_stood_between_them() -> None:
+def test_a_call_next_to_a_pinned_answer_is_dropped_although_only_an_old_notice_separated_them() -> None:
     messages = [
         user("m0", "Begin."),
         assistant("m2", "Keep this."),

@@ -27,7 +27,7 @@ def bars(rig: Rig) -> list[tuple[Any, str, str | None]]:
     ]
 
 
-async def test_the_commands_are_announced() -> None:
+async def test_the_commands_are_in_the_capabilities() -> None:
     result = await Rig().initialize()
     provider = result["capabilities"]["executeCommandProvider"]
     assert provider == {"commands": ["ullage.shrink", "ullage.wait", "ullage.nothing"], "workDoneProgress": True}

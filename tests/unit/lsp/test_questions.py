@@ -30,7 +30,7 @@ async def asked_id(rig: Rig) -> str:
     return asked["id"]
 
 
-async def test_requests_of_both_sides_leave_nothing_behind(rig: Rig) -> None:
+async def test_requests_of_both_sides_leave_no_state(rig: Rig) -> None:
     rig.answers["workspace/configuration"] = lambda _: [None]
     for number in range(200):
         await rig.ask("ullage/ping", {}, number)

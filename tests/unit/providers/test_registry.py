@@ -101,7 +101,7 @@ def test_the_extras_are_those_of_the_package() -> None:
     assert {*EXTRAS, "all"} == {*project["optional-dependencies"]}
 
 
-def test_a_provider_is_made_once_and_anew_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_is_made_once_and_again_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     find = ProviderRegistry()
     first = find("gpt-5", Settings())

@@ -104,7 +104,7 @@ async def test_what_came_before_a_reset_is_not_lost(kind: str) -> None:
     assert "".join(heard).startswith("Half an")
 
 
-async def test_a_prompt_over_the_window_is_told_from_other_refusals(kind: str) -> None:
+async def test_a_prompt_over_the_window_differs_from_other_refusals(kind: str) -> None:
     async with served(kind, say("Never."), window=500) as (server, provider):
         with pytest.raises(ContextTooLong):
             await collect(provider, ask("word " * 600))

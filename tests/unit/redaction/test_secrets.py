@@ -38,7 +38,7 @@ def test_corpus_holds_at_least_100_secrets_and_100_look_alikes() -> None:
 
 
 @each_secret
-def test_secret_is_redacted_where_it_stands(case: dict[str, Any]) -> None:
+def test_secret_is_redacted_in_its_place(case: dict[str, Any]) -> None:
     shown = redact(line_of(case))
     assert leaks(case, line_of(case))
     assert leaks(case, shown) == []

@@ -67,7 +67,7 @@ def test_luas_null_is_a_value_of_its_own_that_may_also_be_missing() -> None:
     assert fields("CompactResult")["editId?"] == "string|vim.NIL"
 
 
-def test_a_missing_members_meaning_is_told() -> None:
+def test_the_meaning_of_a_missing_member_is_documented() -> None:
     assert "/** @default 10 */\n  readonly limit?: number;" in TYPESCRIPT
     assert fields("SearchParams")["limit?"] == "integer Default 10."
 

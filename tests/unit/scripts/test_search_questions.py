@@ -43,7 +43,7 @@ def test_the_evidence_is_before_the_cut_and_holds_what_is_asked_for() -> None:
         assert (name.replace("_", " ") in question.text) == (question.kind == "spoken")
 
 
-def test_what_is_first_said_behind_the_cut_is_not_asked_for() -> None:
+def test_a_name_first_mentioned_after_the_cut_is_not_asked_for() -> None:
     assert make_questions([user(f"m{n}", f"Look at the_{n}_thing of today") for n in range(100)]) == []
 
 

@@ -65,7 +65,7 @@ async def test_a_search_that_is_given_up_ends_with_the_step_that_runs() -> None:
     store.allowed.set()
 
 
-async def test_indexing_that_takes_long_is_told_of_from_its_beginning_to_its_end() -> None:
+async def test_long_indexing_publishes_progress_from_its_beginning_to_its_end() -> None:
     store, watcher = SlowToIndex(), Watcher()
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)
@@ -75,7 +75,7 @@ async def test_indexing_that_takes_long_is_told_of_from_its_beginning_to_its_end
     assert len({progress.id for progress in watcher.told}) == 1
 
 
-async def test_quick_indexing_is_not_told_of() -> None:
+async def test_quick_indexing_publishes_no_progress() -> None:
     store, watcher = SlowToIndex(), Watcher()
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)

@@ -234,7 +234,7 @@ def test_names_that_no_path_can_have_are_not_listed(memory: MakeMemory, tmp_path
     assert listing.splitlines()[1:] == ["6B\t/memories", "1B\t/memories/good.md"]
 
 
-def test_base_that_is_a_file_is_told_as_such(memory: MakeMemory, tmp_path: Path) -> None:
+def test_base_that_is_a_file_is_reported_as_such(memory: MakeMemory, tmp_path: Path) -> None:
     (tmp_path / "base").write_text("")
     with pytest.raises(StoreUnavailable):
         memory(tmp_path / "base").look(NOTES)

@@ -263,7 +263,7 @@ def test_a_store_with_the_older_index_is_searched_after_its_migration(tmp_path: 
         assert [hit.message_id for hit in store.search("walnut")] == ["m0"]
 
 
-def test_a_purged_session_leaves_no_row_behind(sqlite_store: SqliteStore) -> None:
+def test_a_purged_session_leaves_no_row(sqlite_store: SqliteStore) -> None:
     sqlite_store.create("s", conversation("walnut"))
     sqlite_store.save_snapshot("s", 0, b"state")
     sqlite_store.search("walnut")

@@ -67,7 +67,7 @@ def test_task_requests_and_prohibitions_are_verbatim() -> None:
     assert "Also accept YAML, but only behind --allow-yaml." in section(summary, "## User requests")
 
 
-def test_an_error_is_told_with_what_cured_it() -> None:
+def test_an_error_is_listed_with_what_solved_it() -> None:
     errors = section(summary_of(SESSION), "## Errors and fixes")
     assert "`pytest tests/test_config.py` failed: 2 failed, 1 passed in 0.2s" in errors
     assert "passed in #8 after changes to src/config.py" in errors

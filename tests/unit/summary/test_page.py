@@ -50,7 +50,7 @@ def test_a_name_that_stands_on_the_page_makes_room_for_another() -> None:
     assert texts(filled) == ["about name_11", "about name_2"]
 
 
-def test_a_name_that_stands_beside_the_page_gives_way_to_one_that_does_not() -> None:
+def test_a_covered_name_gives_way_to_one_that_is_not_covered() -> None:
     filled = page()
     filled.cover(["name_11"])
     filled.fill([finding("name_11"), finding("name_2")], 1_000)

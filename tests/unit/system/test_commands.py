@@ -101,7 +101,7 @@ async def test_cancelling_stops_the_program_too() -> None:
         assert await holder.gone()
 
 
-async def test_a_child_left_behind_does_not_hold_us(tmp_path: Path) -> None:
+async def test_a_remaining_child_process_is_not_waited_for(tmp_path: Path) -> None:
     # The child keeps the parent's output open and outlives the parent.
     code = "import subprocess,sys; subprocess.Popen([sys.executable,'-c','import time; time.sleep(2)']); print('ready')"
     outcome = await SubprocessRunner().run(python(code), b"", 1.5)

@@ -89,7 +89,7 @@ async def test_a_writer_with_little_to_write_has_room(ends: list[int], make: Mak
     writer.close()
 
 
-async def test_a_reader_that_goes_is_reported_once_and_holds_nobody_up(ends: list[int], make: Make) -> None:
+async def test_a_reader_that_disconnects_is_reported_once_and_blocks_nothing(ends: list[int], make: Make) -> None:
     reasons: list[str] = []
     gone = asyncio.Event()
 

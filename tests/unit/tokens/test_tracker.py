@@ -212,7 +212,7 @@ def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise(
     assert tracker.reading.used == used + 600 + 50
 
 
-def test_text_that_a_client_puts_beside_each_prompt_is_expected_beside_the_next() -> None:
+def test_text_that_a_client_adds_to_each_prompt_is_expected_with_the_next() -> None:
     tracker = ContextTracker()
     tracker.append("u0", Role.USER, text(1_000))
     used = 1_000
