@@ -920,7 +920,7 @@ export interface ToolUseBlock {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** A range behind the first exchange goes at once, again and again until the rest fits. */
+/** Drops a range after the first exchange at once, again and again until the rest fits. */
 export interface TruncateRange {
   readonly type: "truncate_range";
   /** How much of the rest stays. @default "half" */

@@ -664,7 +664,7 @@
 ---@field name string
 ---@field input table<string, any>
 
---- A range behind the first exchange goes at once, again and again until the rest fits.
+--- Drops a range after the first exchange at once, again and again until the rest fits.
 ---@class (exact) ullage.TruncateRange
 ---@field type "truncate_range"
 ---@field keep? ullage.RangeKeep How much of the rest stays. Default 'half'.
