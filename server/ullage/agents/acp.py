@@ -44,7 +44,7 @@ def window_of_model(model: Mapping[str, Any]) -> int | None:
 
 
 def compaction_done(update: Mapping[str, Any]) -> bool:
-    """Says whether a session update reports, by an extension of ACP, that the agent has compacted its context."""
+    """Returns whether a session update reports, by an extension of ACP, that the agent has compacted its context."""
     return any(known.compaction_done(update) for known in _KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""Tells the text that agents insert into the user's messages from the text that the user typed.
+"""Separates the text that agents insert into the user's messages from the text that the user typed.
 
 The patterns are those of all agents of the table.
 """
@@ -28,12 +28,12 @@ _INSTRUCTIONS = re.compile(
 
 
 def is_summary(text: str) -> bool:
-    """Says whether a user's message is the summary with which an agent continues after its own compaction."""
+    """Returns whether a user's message is the summary with which an agent continues after its own compaction."""
     return text.startswith(_SUMMARY_OPENINGS)
 
 
 def is_typed(text: str) -> bool:
-    """Says whether the user may have typed a text, judged by how the text begins."""
+    """Returns whether the user may have typed a text, judged by how the text begins."""
     return _NOT_TYPED.match(text) is None
 
 

@@ -1,4 +1,4 @@
-"""Tells from a command's output whether the command passed or failed."""
+"""Reads from a command's output whether the command passed or failed."""
 
 import re
 

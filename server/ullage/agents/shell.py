@@ -1,7 +1,7 @@
-"""Tells what a shell command does to files, whether it runs tests and whether it only reads. In doubt the answer is no.
+"""Reads from a shell command what it does to files, whether it runs tests and whether it only reads.
 
-A command is split into parts at `&&`, `||`, `;`, `|` and line ends outside quotes. Bodies of here-documents are data
-and are left out.
+If that is not clear, the answer is no file, or False. A command is split into parts at `&&`, `||`, `;`, `|` and line
+ends outside quotes. Bodies of here-documents are data and are left out.
 """
 
 import re
@@ -95,12 +95,12 @@ def first_line(command: str) -> str:
 
 
 def is_test(command: str) -> bool:
-    """Says whether the command runs tests."""
+    """Returns whether the command runs tests."""
     return _TEST.search(_bare(command)) is not None
 
 
 def only_looks(command: str) -> bool:
-    """Says whether every part of the command only prints something and changes nothing."""
+    """Returns whether every part of the command only prints something and changes nothing."""
     return all(_part_looks(part) for part in _parts(command))
 
 
@@ -179,7 +179,7 @@ def _unquoted(word: str) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    """Says whether the shell uses a word as it is written, without expanding a variable, a command or a pattern."""
+    """Returns whether the shell uses a word as it is written, without expanding a variable, a command or a pattern."""
     unquoted = re.sub(r"'[^']*'", "", word)
     return not re.search(r"[$`]", unquoted) and not re.search(r"[*?]", re.sub(r'"[^"]*"', "", unquoted))
 

@@ -164,7 +164,7 @@ def text_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 
 def has_key(key: str, keys: tuple[str, ...]) -> bool:
-    """Says whether an input's key is one of `keys`."""
+    """Returns whether an input's key is one of `keys`."""
     return plain(key) in _plain_keys(keys)
 
 

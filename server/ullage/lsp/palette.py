@@ -1,6 +1,6 @@
 """The commands for a client's command palette, for clients without our plugin.
 
-The first argument is a session's id, by default the id of the session that changed last.
+A command about a session takes the session's id as its first argument; the default is the session that changed last.
 """
 
 from collections.abc import Sequence

@@ -61,7 +61,7 @@ class Trace:
         self._frames = FrameParser()
 
     def receive(self, data: bytes) -> None:
-        """Writes the messages in bytes from the client, however the bytes are divided."""
+        """Notes bytes from the client, however they are divided."""
         for item in self._frames.feed(data):
             if isinstance(item, BadFrame):
                 self._write(Traced(timestamp=self._now(), sender="client", text=item.reason))
@@ -70,7 +70,7 @@ class Trace:
                 self._level = _requested_level(item) or self._level
 
     def send(self, data: bytes) -> None:
-        """Writes one framed message to the client."""
+        """Notes one framed message to the client."""
         self._take("server", data.partition(_HEADER_END)[2])
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class TracedConnection:
         self._inner.connect(_TracedWriter(writer, self._trace))
 
     def feed(self, data: bytes) -> None:
-        """Reads bytes from the client, however they are divided."""
+        """Takes bytes from the client, however they are divided."""
         self._trace.receive(data)
         self._inner.feed(data)
 

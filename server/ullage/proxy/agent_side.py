@@ -95,7 +95,7 @@ def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
 
 
 def _is_title(update: dict[str, Any]) -> bool:
-    """Says whether an update sets the title.
+    """Returns whether an update sets the title.
 
     The title of a fresh session or a copy describes the handover, not the conversation.
     """

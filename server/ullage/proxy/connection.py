@@ -86,7 +86,7 @@ class Connection:
         return self._name or self.agent.command[0]
 
     def agent_can(self, ability: str) -> bool:
-        """Says whether the agent declared a session capability (`resume`, `fork`, …), or `load`."""
+        """Returns whether the agent declared a session capability (`resume`, `fork`, …), or `load`."""
         if ability == "load":
             return self._abilities.get("loadSession") is True
         return isinstance(as_object(self._abilities.get("sessionCapabilities")).get(ability), dict)
@@ -103,7 +103,7 @@ class Connection:
 
     @contextmanager
     def making(self) -> Generator[None]:
-        """Open while the agent makes a session for the proxy, whose id is unknown until the agent answers."""
+        """Notes that the agent makes a session for the proxy, whose id is unknown until the agent answers."""
         self._making += 1
         try:
             yield

@@ -123,7 +123,10 @@ class ProxiedSession:
 
     @contextmanager
     def compacting(self) -> Generator[None]:
-        """Open while the agent carries out its own compacting command for the proxy. The client sees the updates."""
+        """Holds the state `COMPACTING` while the agent carries out its own compacting command for the proxy.
+
+        The client sees the agent's updates.
+        """
         self._on(Event.COMPACT)
         try:
             yield
@@ -132,7 +135,10 @@ class ProxiedSession:
 
     @contextmanager
     def summarizing(self) -> Generator[Aside]:
-        """Open while the agent writes a summary in this session. The client doesn't see it; the aside collects it."""
+        """Holds the state `SUMMARIZING` while the agent writes a summary in this session.
+
+        Yields the aside that collects the summary. The client doesn't see the agent's updates.
+        """
         self._on(Event.SUMMARIZE)
         self.own_turn = Aside()
         try:

@@ -42,7 +42,7 @@ def compacting_command(session: ProxiedSession) -> str | None:
 
 
 def is_ours(session: ProxiedSession, command: SlashCommand) -> bool:
-    """Says whether the proxy carries out a command: `/compact`, and those of ours that the agent lacks."""
+    """Returns whether the proxy carries out a command: `/compact`, and those of ours that the agent lacks."""
     if command.name == "compact":
         return True
     return any(own["name"] == command.name for own in _OWN) and command.name not in session.facts.command_names

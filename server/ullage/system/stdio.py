@@ -31,7 +31,7 @@ class Connection(Protocol):
         ...
 
     def feed(self, data: bytes) -> None:
-        """Reads bytes from the client, however they are divided."""
+        """Takes bytes from the client, however they are divided."""
         ...
 
     def end(self) -> None:

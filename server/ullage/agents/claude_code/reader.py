@@ -36,7 +36,7 @@ _SYNTHETIC_MODEL = "<synthetic>"
 
 
 def matches(document: Document) -> bool:
-    """Says whether any line is a message in Claude Code's shape."""
+    """Returns whether any line is a message in Claude Code's shape."""
     return any(
         value.get("type") in ("user", "assistant")
         and isinstance(value.get("message"), dict)

@@ -29,7 +29,7 @@ _OWN_EVENTS = {
 
 
 def matches(document: Document) -> bool:
-    """Says whether any line has the shape of a Codex log line."""
+    """Returns whether any line has the shape of a Codex log line."""
     return any("dir" in value and value.get("kind") in ("codex_event", "session_start") for value in document.objects)
 
 

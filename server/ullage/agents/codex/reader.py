@@ -19,7 +19,7 @@ _LINE_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "co
 
 
 def matches(document: Document) -> bool:
-    """Says whether any line has the shape of a Codex session file's line."""
+    """Returns whether any line has the shape of a Codex session file's line."""
     return any(
         as_text(value.get("type")) in _LINE_TYPES and isinstance(value.get("payload"), dict)
         for value in document.objects

@@ -37,9 +37,9 @@ async def _run(options: HistoryOptions) -> None:
 
 
 def _table(entries: Sequence[HistoryEntry], now: int, glyphs: Glyphs) -> list[Text]:
-    """Returns a heading and one line per edit.
+    """Returns a heading and one line per edit. `now` is Unix milliseconds.
 
-    `now` is Unix milliseconds. Edits that are part of another are indented.
+    Edits that are parts of one action are indented, before the line of the action.
     """
     width = max([_ID, *(len(entry.id) for entry in entries)])
     heading = [("Edit", width), ("When", _WHEN), ("What", _WORDS), ("Context", _SIZES), ("By", 0)]

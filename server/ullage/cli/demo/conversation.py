@@ -17,7 +17,8 @@ from ullage.tokens.registry import get_counter
 
 # Tokens. The sample has about 33,000, enough to cross the warning and compaction thresholds of this window.
 SAMPLE_WINDOW = 32_000
-# The window's share of a conversation that doesn't fill its model's own window, and so would never be compacted.
+# A conversation that doesn't fill its model's window is played in a window of this share of its size, so that it fills
+# it.
 _WINDOW_SHARE = 0.8
 # Tokens. A smaller window has no room for a first message, a summary and a tail.
 _SMALLEST_WINDOW = 8_000

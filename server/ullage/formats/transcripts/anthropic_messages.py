@@ -17,7 +17,7 @@ _OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "imag
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file is a list of messages, or an object with one, that only Anthropic's API could have."""
+    """Returns whether the file is a list of messages, or an object with one, that only Anthropic's API could have."""
     request = as_object(document.value)
     messages = _messages(document.value)
     if not messages or not all(message.get("role") in tuple(Role) for message in messages):

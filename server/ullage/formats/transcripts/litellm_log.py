@@ -15,7 +15,7 @@ NAME = "litellm-log"
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file is one object with a request's messages and a response's choices."""
+    """Returns whether the file is one object with a request's messages and a response's choices."""
     log = as_object(document.value)
     return bool(as_list(log.get("messages"))) and isinstance(as_object(log.get("response")).get("choices"), list)
 
@@ -33,7 +33,7 @@ def read(document: Document) -> ImportedTranscript:
     reader.add_all(as_list(log.get("messages")))
     answer = _answer(response)
     raw = _answer(as_object(log.get("raw_response")))
-    # If the model made native calls nevertheless, the raw response is no better than the parsed one.
+    # If the model made native calls nevertheless, the raw answer has no text, so the parsed answer is used.
     if tools_in_text and raw and not raw.get("tool_calls"):
         answer = raw
     if answer:

@@ -15,7 +15,7 @@ NAME = "mini-swe-agent"
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file names this format in `trajectory_format`."""
+    """Returns whether the file names this format in `trajectory_format`."""
     return as_text(as_object(document.value).get("trajectory_format")).startswith("mini-swe-agent")
 
 

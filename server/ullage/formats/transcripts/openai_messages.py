@@ -16,7 +16,7 @@ _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file is a list of chat messages or items, or an object with one under `messages` or `input`.
+    """Returns whether the file is a list of chat messages or items, or an object with one under `messages` or `input`.
 
     A list of plain texts could be OpenAI's or Anthropic's. It is read as OpenAI's, with the same result.
     """

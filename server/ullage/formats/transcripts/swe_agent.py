@@ -13,7 +13,7 @@ NAME = "swe-agent"
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file is one object with both `trajectory` and `history`."""
+    """Returns whether the file is one object with both `trajectory` and `history`."""
     value = as_object(document.value)
     return isinstance(value.get("trajectory"), list) and isinstance(value.get("history"), list)
 

@@ -15,7 +15,7 @@ NAME = "tau-bench"
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file is a list of objects that all have a `traj`."""
+    """Returns whether the file is a list of objects that all have a `traj`."""
     runs = _runs(document.value)
     return bool(runs) and all(isinstance(run.get("traj"), list) for run in runs)
 

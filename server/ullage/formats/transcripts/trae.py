@@ -22,7 +22,7 @@ _CACHE_EXCLUDED = {"anthropic"}
 
 
 def matches(document: Document) -> bool:
-    """Says whether the file is one object with `llm_interactions`."""
+    """Returns whether the file is one object with `llm_interactions`."""
     return isinstance(as_object(document.value).get("llm_interactions"), list)
 
 

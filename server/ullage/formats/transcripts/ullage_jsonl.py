@@ -32,7 +32,7 @@ def write(header: Header, records: tuple[Record, ...]) -> bytes:
 
 
 def matches(document: Document) -> bool:
-    """Says whether the first line is a header."""
+    """Returns whether the first line is a header."""
     first = document.lines[0].value if document.lines else None
     return first is not None and isinstance(first.get("ullage"), int)
 

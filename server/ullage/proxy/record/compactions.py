@@ -77,7 +77,7 @@ async def offline_summary(record: SessionRecord, focus: str) -> Summary:
 
 
 def has_messages(record: SessionRecord) -> bool:
-    """Says whether the context has messages other than the marker of a compaction."""
+    """Returns whether the context has messages other than the marker of a compaction."""
     return bool(record.session.transcript.active)
 
 

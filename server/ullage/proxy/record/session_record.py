@@ -63,7 +63,7 @@ class SessionRecord:
         return self.session.transcript.agent if self.exists else None
 
     def is_full(self, at_least: float) -> bool:
-        """Says whether the session's settings demand a compaction, and its context has at least `at_least` tokens."""
+        """Returns whether a compaction is due by the session's settings, at a size of at least `at_least` tokens."""
         session = self.session
         budget = self.workspace.budget(session)
         if budget is None or not self.workspace.settings_of(session).enabled:

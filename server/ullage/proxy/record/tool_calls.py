@@ -54,10 +54,10 @@ class CallState(Struct, frozen=True, kw_only=True):
         return ToolResultBlock(tool_use_id=self.id, content=(TextBlock(text=text),) if text else (), is_error=failed)
 
     def _name(self) -> str:
-        """Returns the tool's own name, or the table's name for its action.
+        """Returns the tool's own name, or the table's name for the kind of call.
 
-        The table's name is used if the agent gives no name, or if the call's kind is a file tool that the table doesn't
-        know.
+        The kind's name is used if the agent gives no name, and if the kind is a file action but the table doesn't know
+        the agent's name. Without a name and a kind, the call's title is returned, or `tool`.
         """
         own, action = tool_name(self.fields), self._action()
         if own and (action not in FILE_ACTIONS or action_of(own, self._given()) is not None):

@@ -134,5 +134,5 @@ class Turn:
         self._text.add(block)
 
     def _is_round_over(self) -> bool:
-        """Says whether there are calls and all of them have ended."""
+        """Returns whether there are calls and all of them have ended."""
         return bool(self._calls) and all(call.ended for call in self._calls.values())

@@ -38,7 +38,7 @@ _SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY = 4, 6, 8
 
 
 def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
-    """Says whether `value`, assigned to something called `name`, is a secret.
+    """Returns whether `value`, assigned to something called `name`, is a secret.
 
     `quoted` means that the value is a string literal. `bound` means that the value follows the name directly, as in an
     environment file or on a command line, where the value can't be code.
@@ -65,7 +65,7 @@ def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Says whether the characters of `value` look random.
+    """Returns whether the characters of `value` look random.
 
     In names, the kind of character (upper case, lower case, digit) changes only between words, about once in four
     characters. In random text it changes twice in three.

@@ -71,7 +71,7 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _tells(word: str, before: str) -> bool:
-    """Says whether a word makes a name that of a secret. `before` is the text before the word.
+    """Returns whether a word makes a name that of a secret. `before` is the text before the word.
 
     `key` needs a word like `api` before it, `pass` an underscore; `sig` must begin a word.
     """

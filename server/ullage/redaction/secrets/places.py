@@ -106,5 +106,5 @@ def _unless_harmless(match: re.Match[str]) -> str:
 
 
 def _counts(value: str) -> bool:
-    """Says whether a value in such a place is a secret: everything except placeholders and code."""
+    """Returns whether a value in such a place is a secret: everything except placeholders and code."""
     return is_secret("password", value, quoted=False, bound=True)

@@ -144,7 +144,7 @@ def _by_first() -> dict[str, tuple[_Shape, ...]]:
 def _by_sign() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Returns groups of prefixes to search for, each with a character that every prefix of the group contains.
 
-    The last group has the prefixes without any of these characters, and the empty string.
+    The character of the last group is empty: its prefixes contain none of the characters.
     """
     firsts = set(_by_first())
     groups: list[tuple[str, tuple[str, ...]]] = []
