@@ -17,7 +17,7 @@ from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import ContextEdited, MessageAppended, ModelChanged, Record, UsageReported
 from ullage.model.message import Role
 from ullage.model.usage import UsageSource
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.projection import Projection
 from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -64,7 +64,7 @@ def measure(path: Path, transcript: ImportedTranscript) -> dict[str, Any] | None
 def predictions(transcript: ImportedTranscript) -> Iterator[tuple[int, int]]:
     """(predicted, reported) tokens of each prompt but those where no report speaks of the context."""
     counter = get_counter(transcript.model)
-    session = Session("bench", counter, _calibration(counter))
+    session = Projection(counter, _calibration(counter))
     known: dict[str, Calibration] = {}
     expected: dict[str, int] = {}
     for position, event in enumerate(transcript.events):
@@ -76,7 +76,7 @@ def predictions(transcript: ImportedTranscript) -> Iterator[tuple[int, int]]:
             case UsageReported() if event.usage.prompt and event.message_id in expected:
                 yield expected.pop(event.message_id), event.usage.prompt
             case ModelChanged(model=model):
-                known[session.model] = session.tracker.calibration
+                known[session.transcript.model] = session.tracker.calibration
                 counter = get_counter(model)
                 session.use_counter(counter, known.get(model, _calibration(counter)))
                 expected.clear()

@@ -21,7 +21,7 @@ from ullage.model.message import Message
 from ullage.model.settings import ContextSettings
 from ullage.policy.budget import make_budget
 from ullage.policy.decision import result_tokens
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.projection import Projection
 from ullage.service.plan.ladder import CHEAP, REPEATS, Rung, Terms, climb
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
@@ -59,7 +59,7 @@ def measure(path: Path) -> dict[str, Any] | None:
     }
 
 
-def lost_lines(view: CountedView, session: Session) -> int:
+def lost_lines(view: CountedView, session: Projection) -> int:
     """Lines that go with repeated reads and stand in no later message."""
     after = view
     for _, edit in climb((REPEATS,), view, _terms(session)):
@@ -72,21 +72,21 @@ def lost_lines(view: CountedView, session: Session) -> int:
     return lost
 
 
-def _open(path: Path) -> Session:
+def _open(path: Path) -> Projection:
     """The conversation as it was before any edit of its own."""
     transcript = read(path.read_bytes(), path.name)
     counter = get_counter(transcript.model)
-    session = Session("bench", counter, Calibration.prior(counter.error_share))
+    session = Projection(counter, Calibration.prior(counter.error_share))
     messages = (event for event in transcript.events if isinstance(event, MessageAppended))
     session.apply([Record(position=i, timestamp=i, event=event) for i, event in enumerate(messages)])
     return session
 
 
-def _saved(view: CountedView, session: Session, rungs: Sequence[Rung]) -> int:
+def _saved(view: CountedView, session: Projection, rungs: Sequence[Rung]) -> int:
     return sum(edit.tokens_saved for _, edit in climb(rungs, view, _terms(session)))
 
 
-def _terms(session: Session) -> Terms:
+def _terms(session: Projection) -> Terms:
     numbers = count()
     settings = ContextSettings()
     return Terms(

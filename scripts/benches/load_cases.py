@@ -17,7 +17,6 @@ from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
 from ullage.model.settings import ModelSettings, Settings
-from ullage.service.compact.run import new_stamp
 from ullage.tokens.registry import get_counter
 
 MODEL = "bench-model"
@@ -164,11 +163,15 @@ async def truncation(store: Path, _floor: int, _share: float) -> Loaded:
         async with load_server(store) as server:
             session_id = await server.new_session(MODEL)
             await server.append(session_id, *(text_message(n, ("user", "assistant")[n % 2]) for n in range(100)))
-        session = workspace.session(session_id)
+        session = workspace.open(session_id)
         for _ in range(50):
             began = time.perf_counter()
             edit = plan_drop(
-                session.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), new_stamp(workspace)
+                session.projection.counted_view(),
+                TokenBudgetStrategy(),
+                session.used // 2,
+                Keep(),
+                workspace.new_stamp(),
             )
             times.append(1000 * (time.perf_counter() - began))
             assert edit is not None
@@ -195,9 +198,11 @@ def wrong_counts(store: Path) -> int:
     wrong = 0
     with open_workspace(store, Settings(models={MODEL: ModelSettings(window=SMALL_WINDOW)})) as workspace:
         for info in workspace.ports.store.list():
-            session = workspace.session(info.session_id)
+            session = workspace.open(info.session_id)
             counter = get_counter(session.model)
-            wrong += abs(session.used - session.tracker.scale(counter.count_messages(session.transcript.view)))
+            wrong += abs(
+                session.used - session.projection.tracker.scale(counter.count_messages(session.transcript.view))
+            )
     return wrong
 
 

@@ -94,7 +94,7 @@ async def _compact_in_a_row(
     left: list[tuple[Anchor, ...]] = []
     async with open_recorded(cut.messages) as (workspace, session_id):
         for start, stop in zip([places[0], *places], places, strict=False):
-            await sessions.append(workspace, session_id, list(recorded.messages[start:stop]), None)
+            await sessions.append(workspace.open(session_id), list(recorded.messages[start:stop]), None)
             context = context_text((await fit(workspace, session_id, budget)).messages)
             left.append(tuple(anchor for anchor in followed if grounded_in(context, anchor, cut.head)))
     return left

@@ -38,9 +38,11 @@ class RealCompaction(Struct, frozen=True, kw_only=True):
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A recorded conversation, its messages' tokens, and the compactions its agent made."""
+    """A recorded conversation, the format of the agent that recorded it, its messages' tokens, and the compactions its
+    agent made."""
 
     name: str
+    format: str
     messages: tuple[Message, ...]
     tokens: tuple[int, ...]
     compactions: tuple[RealCompaction, ...]
@@ -74,6 +76,7 @@ def _recorded(path: Path) -> Recorded:
     messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
     return Recorded(
         name=f"{path.parent.name}/{path.name}",
+        format=transcript.format,
         messages=messages,
         tokens=tuple(COUNTER.count_message(message) for message in messages),
         compactions=tuple(_compactions(transcript)),
@@ -105,12 +108,12 @@ async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Wor
 async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
     """The session brought to at most `budget` tokens; what cannot be is counted as it then is."""
     with suppress(CannotFit):
-        await fit_budget(workspace, workspace.session(session_id), budget)
-    requests = {shape: await provider_request(workspace, session_id, shape) for shape in ("anthropic", "openai")}
-    session = workspace.session(session_id)
+        await fit_budget(workspace.open(session_id), budget)
+    conversation = workspace.open(session_id)
+    requests = {shape: await provider_request(conversation, shape) for shape in ("anthropic", "openai")}
     return Fitted(
-        messages=tuple(session.transcript.view),
-        used=session.used,
+        messages=tuple(conversation.transcript.view),
+        used=conversation.used,
         requests={shape: request["messages"] for shape, request in requests.items()},
     )
 

@@ -21,9 +21,8 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
 from ullage.service.archive import undo as history
-from ullage.service.compact import by_hand as contexts
-from ullage.service.compact.asked import Asked
-from ullage.service.conversation.session import Session
+from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.tiktoken_counter import forget_pieces
 from ullage.tokens.vocabulary import load_encoding
@@ -62,8 +61,8 @@ async def measure_appends(workspace: Workspace) -> Measured:
         for session in (short, long):
             message = _message(f"{session.id}.{number}")
             began = time.perf_counter()
-            appended = await sessions.append(workspace, session.id, [message], None)
-            assert appended.session.used > 0
+            await sessions.append(session, [message], None)
+            assert session.used > 0
             times[session.id].append(time.perf_counter() - began)
     what = f"append to {LONG:,} messages, floor: to {SHORT}"
     return _compare(what, median(times[short.id]), median(times[long.id]), APPEND_AIM)
@@ -77,14 +76,14 @@ async def measure_compaction(workspace: Workspace, transcript: ImportedTranscrip
     ours: list[float] = []
     saved = 0
     for _ in range(RUNS):
-        texts = [text for message in workspace.session(session.id).transcript.view for text in _texts(message)]
+        texts = [text for message in session.transcript.view for text in _texts(message)]
         floors.append(_time(lambda texts=texts: [encoding.encode_ordinary(text) for text in texts]))
         forget_pieces()
         began = time.perf_counter()
-        done = await contexts.compact_by_hand(workspace, session.id, Asked())
+        done = await compact_by_hand(session, ManualRequest())
         ours.append(time.perf_counter() - began)
         saved = done.edit.tokens_saved
-        history.undo(workspace, session.id, None)
+        history.undo(session, None)
     what = f"compact {len(transcript.events):,} events ({saved:,} tokens saved), floor: tokenise once"
     return _compare(what, median(floors), median(ours), COMPACT_AIM)
 
@@ -120,11 +119,11 @@ async def _with_workspace(measure: Callable[..., Awaitable[Measured]], *rest: ob
         return await measure(build_workspace(Path(folder) / "bench.db", settings), *rest)
 
 
-async def _session(workspace: Workspace, messages: int) -> Session:
+async def _session(workspace: Workspace, messages: int) -> Conversation:
     session = sessions.new_session(workspace, SessionCreated(model=MODEL))
     for start in range(0, messages, 1_000):
         batch = [_message(f"m{start + i}") for i in range(min(1_000, messages - start))]
-        await sessions.append(workspace, session.id, batch, None)
+        await sessions.append(session, batch, None)
     return session
 
 

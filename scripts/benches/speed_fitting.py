@@ -19,9 +19,8 @@ from ullage.edits.strategies.truncation import plan_drop
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message
-from ullage.service.compact.run import new_stamp
 from ullage.service.compact.to_budget import fit_budget
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.summary.reading.reader import Reader
 from ullage.tokens.registry import get_counter
@@ -38,10 +37,10 @@ def run(transcripts: Sequence[ImportedTranscript]) -> Report:
     """Whole messages go; a compaction with its offline summary, its history read for the first time and again."""
     messages = _session_messages(transcripts)
     workspace, session = _open(messages)
-    view = session.counted_view()
+    view = session.projection.counted_view()
     budget = view.used // SHARE
     floor = _fastest(lambda: first_and_tail(view, budget))
-    stamp = new_stamp(workspace)
+    stamp = workspace.new_stamp()
     keep = Keep(first_user_id=session.transcript.first_user_id)
     dropping = _fastest(lambda: plan_drop(view, TokenBudgetStrategy(), budget, keep, stamp))
     anew = min(_compact(messages, budget, Reader()) for _ in range(_RUNS))
@@ -74,15 +73,15 @@ def _compact(messages: Sequence[Message], budget: int, reader: Reader) -> float:
     workspace, session = _open(messages)
     workspace.reader = reader
     began = time.perf_counter()
-    asyncio.run(_fit(workspace, session, budget))
+    asyncio.run(_fit(session, budget))
     return time.perf_counter() - began
 
 
-async def _fit(workspace: Workspace, session: Session, budget: int) -> None:
-    await fit_budget(workspace, session, budget)
+async def _fit(session: Conversation, budget: int) -> None:
+    await fit_budget(session, budget)
 
 
-def _open(messages: Sequence[Message]) -> tuple[Workspace, Session]:
+def _open(messages: Sequence[Message]) -> tuple[Workspace, Conversation]:
     workspace = build_test_workspace(FixedClock(), CountingIds())
     events = [SessionCreated(model=_MODEL), *(MessageAppended(message=message) for message in messages)]
     return workspace, workspace.adopt("s", events)

@@ -23,7 +23,7 @@ from ullage.edits.strategies.truncation import plan_drop
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import load_encoding
@@ -42,19 +42,19 @@ def append(size: int) -> Iterator[object]:
         session = sessions.new_session(workspace, SessionCreated(model=_MODEL))
         for start in range(0, size, 1_000):
             batch = speed_sessions.ours(start, min(start + 1_000, size))
-            runner.run(sessions.append(workspace, session.id, batch, None))
+            runner.run(sessions.append(session, batch, None))
         while True:
             batch = speed_sessions.ours(size, size + 1)
             size += 1
             yield
-            appended = runner.run(sessions.append(workspace, session.id, batch, None))
-            assert appended.session.used > 0
+            runner.run(sessions.append(session, batch, None))
+            assert session.used > 0
 
 
 def keep_total(size: int) -> Iterator[object]:
     """An open session takes one more message in, without a store: like for like with those that store nothing."""
     counter = get_counter(_MODEL)
-    session = Session("s", counter, Calibration.prior(counter.error_share))
+    session = Projection(counter, Calibration.prior(counter.error_share))
     session.apply(_records(session, 0, size))
     while True:
         (message,) = speed_sessions.ours(size, size + 1)
@@ -65,7 +65,7 @@ def keep_total(size: int) -> Iterator[object]:
         assert session.used > 0
 
 
-def _records(session: Session, start: int, stop: int) -> list[Record]:
+def _records(session: Projection, start: int, stop: int) -> list[Record]:
     return [
         Record(position=position, timestamp=1, event=MessageAppended(message=message, count=session.count(message)))
         for position, message in enumerate(speed_sessions.ours(start, stop), start)

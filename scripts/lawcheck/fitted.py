@@ -24,7 +24,7 @@ async def _fit(situation: Situation) -> Sequence[Edit]:
     session = workspace.adopt("s", [SessionCreated(model=LARGE_MODEL), *situation.events])
     began = session.transcript.position
     try:
-        await fit_budget(workspace, session, budget)
+        await fit_budget(session, budget)
     except CannotFit:
         return ()
     records = workspace.ports.store.read("s", began + 1)

@@ -96,7 +96,7 @@ def test_every_update_and_status_has_an_example(committed: Mapping[str, Any]) ->
 
 
 def test_every_notice_has_an_example(committed: Mapping[str, Any]) -> None:
-    kinds = set(re.findall(r'_notice\(\s*"(\w+)"', (SOURCE / "service" / "conversation" / "notices.py").read_text()))
+    kinds = set(re.findall(r'_notice\(\s*"(\w+)"', (SOURCE / "service" / "conversation" / "publish.py").read_text()))
     assert {update["_meta"]["ullage"]["kind"] for update in updates(committed) if "severity" in update} == kinds
 
 

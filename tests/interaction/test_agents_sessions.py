@@ -11,7 +11,7 @@ from ullage.model.events import AgentAttached
 def attach(client: TestClient, session_id: str, window: int | None) -> None:
     """An agent says that it keeps the session from here on."""
     told = AgentAttached(agent="toy", session_id="a-1", window=window)
-    client.workspace.record(client.workspace.session(session_id), told)
+    client.workspace.open(session_id).record(told)
 
 
 async def test_the_window_that_the_agent_tells_counts_before_the_catalogs() -> None:
@@ -45,7 +45,7 @@ async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
     session_id = await fill(client)
     attach(client, session_id, None)
     fork = await client.call("session/fork", sessionId=session_id)
-    assert client.workspace.session(fork["sessionId"]).transcript.agent is None
+    assert client.workspace.open(fork["sessionId"]).transcript.agent is None
 
 
 @pytest.mark.parametrize("method", ["context/compact", "context/undo"])

@@ -100,9 +100,9 @@ async def test_a_state_kept_by_a_process_that_missed_an_undo_is_not_believed() -
     ours = build_test_client()
     session_id, _, states = await compacted_twice(ours)
     theirs = build_test_client(store=ours.workspace.ports.store, ids=ours.ids)
-    stale = theirs.workspace.session(session_id)
+    stale = theirs.workspace.open(session_id)
     await ours.call("context/undo", sessionId=session_id)
-    theirs.workspace.keep_snapshot(stale)
+    stale.keep_snapshot()
     again = build_test_client(store=ours.workspace.ports.store, ids=ours.ids)
     assert await state(again, session_id) == states[1]
 

@@ -27,7 +27,7 @@ class Two:
         self.session_id = new_session(writer, SessionCreated(cwd="/project")).id
         self.told = Recorder()
         looker.bus.listen(self.told)
-        looker.session(self.session_id)
+        looker.open(self.session_id)
         self.follower = Follower(looker)
 
 
@@ -39,20 +39,20 @@ def two(tmp_path: Path) -> Iterator[Two]:
 
 
 async def test_what_was_said_elsewhere_is_told_with_its_title_and_size(two: Two) -> None:
-    await append(two.writer, two.session_id, [user("m1", "Rename the parser"), assistant("m2")], None)
+    await append(two.writer.open(two.session_id), [user("m1", "Rename the parser"), assistant("m2")], None)
     two.follower.look()
     told = two.told.take()
     assert [update["sessionUpdate"] for update in told] == ["session_info_update", "usage_update"]
     assert told[0]["title"] == "Rename the parser"
-    assert told[1]["used"] == two.writer.session(two.session_id).used
+    assert told[1]["used"] == two.writer.open(two.session_id).used
 
 
 async def test_nothing_is_told_twice_nor_of_what_was_done_here(two: Two) -> None:
-    await append(two.writer, two.session_id, [user("m1")], None)
+    await append(two.writer.open(two.session_id), [user("m1")], None)
     two.follower.look()
     two.told.take()
     two.follower.look()
-    await append(two.looker, two.session_id, [assistant("m2")], None)
+    await append(two.looker.open(two.session_id), [assistant("m2")], None)
     two.told.take()
     two.follower.look()
     assert two.told.take() == []
@@ -60,7 +60,7 @@ async def test_nothing_is_told_twice_nor_of_what_was_done_here(two: Two) -> None
 
 async def test_sessions_that_are_not_open_here_are_not_opened(two: Two) -> None:
     other = new_session(two.writer, SessionCreated(cwd="/other")).id
-    await append(two.writer, other, [user("m1")], None)
+    await append(two.writer.open(other), [user("m1")], None)
     two.follower.look()
     assert two.told.take() == []
     assert not two.looker.is_open(other)
@@ -71,4 +71,4 @@ async def test_a_session_that_was_deleted_elsewhere_is_let_go(two: Two) -> None:
     two.follower.look()
     assert not two.looker.is_open(two.session_id)
     with pytest.raises(SessionNotFound):
-        two.looker.session(two.session_id)
+        two.looker.open(two.session_id)

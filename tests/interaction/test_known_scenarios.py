@@ -254,7 +254,7 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
     client = build_test_client(settings=WARNS_ONLY)
     session_id = await fill(client, exchanges=8)
     store, ids = client.workspace.ports.store, client.ids
-    client.workspace.keep_snapshot(client.workspace.session(session_id))
+    client.workspace.open(session_id).keep_snapshot()
     await client.call("session/close", sessionId=session_id)
     again = build_test_client(store=store, ids=ids, settings=WARNS_ONLY)
     for number, door in enumerate((client, again)):

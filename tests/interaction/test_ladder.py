@@ -12,8 +12,7 @@ from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, SessionCreated
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
-from ullage.service.compact.automatic import look_after, settled
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import SummaryStream
 from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
@@ -35,17 +34,18 @@ def run(number: int, size: int) -> list[Message]:
     return [uses(f"u{number}", f"t{number}", name="run"), results(f"r{number}", f"t{number}", text=text)]
 
 
-async def hold(client: TestClient, *messages: Message, model: str = SMALL_MODEL, answered: bool = False) -> Session:
+async def hold(client: TestClient, *messages: Message, model: str = SMALL_MODEL) -> Conversation:
     """Adds messages to the one session of a client and waits for what that sets off."""
     workspace = client.workspace
-    if not workspace.open_sessions:
+    if not workspace.conversations:
         workspace.adopt("s", [SessionCreated(model=model)])
-    session = workspace.record(workspace.session("s"), *(MessageAppended(message=message) for message in messages))
-    look_after(workspace, session, answered=answered)
-    return await settled(workspace, "s")
+    conversation = workspace.open("s")
+    conversation.record(*(MessageAppended(message=message) for message in messages))
+    await conversation.settled()
+    return conversation
 
 
-def kinds(session: Session) -> list[str]:
+def kinds(session: Conversation) -> list[str]:
     return [edit.kind for edit in session.transcript.edits_in_force]
 
 
@@ -73,7 +73,7 @@ async def test_what_repeated_reads_do_not_reach_the_next_rungs_do_in_one_batch()
     title = dict(notices(client))["context_cleared"]
     assert title.startswith("Cleared repeated file reads, older thinking and old tool results: ")
     await client.call("context/undo", sessionId="s")
-    assert client.workspace.session("s").transcript.edits_in_force == ()
+    assert client.workspace.open("s").transcript.edits_in_force == ()
 
 
 async def test_repeats_are_cleared_with_the_rest_where_keeping_their_last_copy_would_cost_a_compaction() -> None:
@@ -153,10 +153,10 @@ async def test_a_failed_summary_is_tried_with_less_to_read_and_then_offline(fail
         assert told[1][1].startswith("The model's summary failed (the request is too long). Used the offline summary")
 
 
-async def fill_again(client: TestClient, number: int) -> Session:
+async def fill_again(client: TestClient, number: int) -> Conversation:
     """One more prompt as large as the window, and its answer."""
     huge = [user(f"h{number}", words(6_000, f"w{number}")), assistant(f"b{number}", "Yes.")]
-    return await hold(client, *huge, answered=True)
+    return await hold(client, *huge)
 
 
 async def test_a_breaker_that_opens_says_why_what_is_biggest_and_when_it_closes() -> None:
@@ -168,12 +168,12 @@ async def test_a_breaker_that_opens_says_why_what_is_biggest_and_when_it_closes(
     assert len(opened) == 1
     assert "message " in opened[0]
     assert "starts again after a compaction by hand" in opened[0]
-    session = client.workspace.session("s")
-    assert session.breaker.is_open
+    session = client.workspace.open("s")
+    assert session.guards.breaker.is_open
     for number in range(3):
-        assert session.breaker.is_open
-        await hold(client, user(f"c{number}"), assistant(f"d{number}"), answered=True)
-    assert not session.breaker.is_open
+        assert session.guards.breaker.is_open
+        await hold(client, user(f"c{number}"), assistant(f"d{number}"))
+    assert not session.guards.breaker.is_open
 
 
 async def test_a_compaction_by_hand_closes_the_breaker() -> None:
@@ -181,9 +181,9 @@ async def test_a_compaction_by_hand_closes_the_breaker() -> None:
     await hold(client, *exchanges(5))
     for number in range(8):
         await fill_again(client, number)
-    assert client.workspace.session("s").breaker.is_open
+    assert client.workspace.open("s").guards.breaker.is_open
     await client.call("context/compact", sessionId="s")
-    assert not client.workspace.session("s").breaker.is_open
+    assert not client.workspace.open("s").guards.breaker.is_open
 
 
 async def test_a_message_larger_than_the_window_loses_its_middle_and_costs_no_other_its_place() -> None:
@@ -221,7 +221,7 @@ async def test_whatever_is_huge_is_cut(messages: list[Message]) -> None:
     client = build_test_client()
     session = await hold(client, user("p", "Look at this."), *messages)
     assert session.used <= 6_144
-    assert not session.told_unfit
+    assert not session.guards.told_unfit
 
 
 async def test_more_tools_than_the_window_holds_are_named_and_nothing_is_cut_for_them() -> None:
@@ -250,7 +250,7 @@ async def test_once_it_fits_again_a_new_overflow_is_told_again() -> None:
     await hold(client, system("s0", words(9_000)), user("p"))
     await client.call("session/append", sessionId="s", model=LARGE_MODEL)
     await client.call("session/append", sessionId="s", model=SMALL_MODEL)
-    await settled(client.workspace, "s")
+    await client.workspace.open("s").settled()
     assert [kind for kind, _ in notices(client)].count("cannot_fit") == 2
 
 

@@ -14,7 +14,6 @@ from support.workspace import SMALL_MODEL, Live, TestClient, build_test_client
 from ullage.model.errors import AnswerBroken, NoModelConfigured
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry
-from ullage.service.compact.automatic import settled
 
 LATE = SummarySettings(prepare_at=0.99)
 UNTIL_DUE = 9
@@ -55,7 +54,7 @@ async def test_the_model_is_asked_at_the_end_of_what_its_next_turn_would_send() 
         await exchange(client, new["sessionId"], number)
     prompt = [{"type": "text", "text": "Go on."}]
     await client.call("session/prompt", sessionId=new["sessionId"], prompt=prompt)
-    view = client.workspace.session(new["sessionId"]).transcript.view
+    view = client.workspace.open(new["sessionId"]).transcript.view
     await client.call("context/compact", sessionId=new["sessionId"])
 
     turn, asked = provider.requests
@@ -228,7 +227,7 @@ async def test_another_model_may_write_and_reads_no_more_than_its_window_holds()
     assert wrote(await compacted(client)) == "tiny-model"
     (asked,) = provider.summaries
     assert (asked.model, asked.max_tokens) == ("tiny-model", 1_000)
-    counter = client.workspace.session("s_1").counter
+    counter = client.workspace.open("s_1").projection.counter
     assert counter.count_messages(asked.messages) < 4_500
 
 
@@ -322,9 +321,9 @@ async def test_a_model_whose_summaries_always_fail_lets_the_breaker_open_and_say
     session_id = await fill(client, exchanges=5)
     for number in range(8):
         await client.say(session_id, f"Question {number}: " + "is it sound? " * 900, "Yes, it is sound. " * 200)
-        await settled(client.workspace, session_id)
+        await client.workspace.open(session_id).settled()
     assert [kind for kind, _ in notices(client)].count("breaker_opened") == 1
-    assert client.workspace.session(session_id).used <= 6_144
+    assert client.workspace.open(session_id).used <= 6_144
 
 
 async def test_who_wants_to_be_asked_is_told_once_and_nothing_is_compacted_before_it_overflows() -> None:
@@ -333,14 +332,14 @@ async def test_who_wants_to_be_asked_is_told_once_and_nothing_is_compacted_befor
     for _ in range(2):
         await client.say(session_id, "word " * 300)
         await client.entries(session_id)
-    used = client.workspace.session(session_id).used
+    used = client.workspace.open(session_id).used
     assert LIMIT < used <= 6_144
     told = notices(client)
     assert [kind for kind, _ in told] == ["compaction_due"]
     assert "Compact it now" in told[0][1]
     await exchange(client, session_id, 11)
     await client.entries(session_id)
-    assert client.workspace.session(session_id).used < LIMIT
+    assert client.workspace.open(session_id).used < LIMIT
     assert "compaction_complete" in dict(notices(client))
 
 
@@ -348,7 +347,7 @@ async def test_who_wants_to_be_asked_is_told_again_after_compacting_by_hand() ->
     client, _ = meet(f"{says(say(GOOD))}\nagain:", SummarySettings(confirm=True, prepare_at=0.99))
     session_id = await fill(client, exchanges=8)
     for _ in range(2):
-        while client.workspace.session(session_id).used < LIMIT:
+        while client.workspace.open(session_id).used < LIMIT:
             await client.say(session_id, "word " * 250)
         await client.call("context/compact", sessionId=session_id)
     assert [kind for kind, _ in notices(client)].count("compaction_due") == 2
@@ -359,6 +358,6 @@ async def test_what_is_asked_for_fits_the_window_together_with_the_longest_answe
     session_id = await fill(client, exchanges=UNTIL_DUE - 1)
     await client.call("context/compact", sessionId=session_id)
     (asked,) = provider.summaries
-    counter = client.workspace.session(session_id).counter
+    counter = client.workspace.open(session_id).projection.counter
     prompt = counter.count_messages(asked.messages) + counter.count(asked.instructions)
     assert 7_500 < prompt + asked.max_tokens < 8_192

@@ -9,7 +9,7 @@ from support.fill import EXCHANGES_BELOW_WARNING, exchange, fill
 from support.summaries import GOOD, TOLD, Listening, say, says, script
 from support.workspace import SMALL_MODEL, TestClient, build_test_client
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
-from ullage.service.compact.automatic import settled
+from ullage.service.conversation.work import Preparation
 
 LATER = GOOD.replace("line 7", "line 9")
 # Seven exchanges are 4,770 tokens: over 75 % of usable (4,608), below the warning. The ninth compacts.
@@ -23,11 +23,23 @@ def meet(text: str, **summary: Any) -> tuple[TestClient, Listening]:
     return build_test_client(settings=settings, live=provider.live()), provider
 
 
+def preparation(client: TestClient, session_id: str) -> Preparation:
+    """The session's preparation."""
+    found = client.workspace.open(session_id).work.preparation
+    assert found is not None
+    return found
+
+
+def has_preparation(client: TestClient) -> bool:
+    """Whether any open conversation has one."""
+    return any(conversation.work.preparation is not None for conversation in client.workspace.conversations)
+
+
 async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
     """A session whose summary has been prepared, well or not."""
     session_id = await fill(client, exchanges)
-    await settled(client.workspace, session_id)
-    await asyncio.wait([client.workspace.preparations[session_id].task], timeout=5)
+    await client.workspace.open(session_id).settled()
+    await asyncio.wait([preparation(client, session_id).task], timeout=5)
     return session_id
 
 
@@ -35,7 +47,7 @@ async def overfill(client: TestClient, session_id: str) -> Any:
     """The marker of the compaction that the next exchanges cause, and the summary in it."""
     for number in range(PREPARED, PREPARED + 2):
         await exchange(client, session_id, number)
-        await settled(client.workspace, session_id)
+        await client.workspace.open(session_id).settled()
     entries = await client.entries(session_id)
     (marker,) = [entry["message"]["content"][0] for entry in entries if entry["inserted"]]
     return marker
@@ -44,27 +56,27 @@ async def overfill(client: TestClient, session_id: str) -> Any:
 async def test_a_summary_is_prepared_from_its_share_on_and_not_before() -> None:
     client, provider = meet(says(say(GOOD)))
     await fill(client, PREPARED - 1)
-    await settled(client.workspace, "s_1")
-    assert client.workspace.preparations == {}
+    await client.workspace.open("s_1").settled()
+    assert not has_preparation(client)
     await exchange(client, "s_1", PREPARED)
-    await settled(client.workspace, "s_1")
-    await asyncio.wait([client.workspace.preparations["s_1"].task], timeout=5)
+    await client.workspace.open("s_1").settled()
+    await asyncio.wait([preparation(client, "s_1").task], timeout=5)
     (asked,) = provider.requests
-    assert asked.messages == client.workspace.session("s_1").transcript.view
+    assert asked.messages == client.workspace.open("s_1").transcript.view
     assert asked.tools_refused
 
 
 async def test_a_prepared_summary_is_swapped_in_without_another_request() -> None:
     client, provider = meet(script(says(say(GOOD)), says(say(LATER))))
     session_id = await prepared(client)
-    known = client.workspace.preparations[session_id].ids
+    known = preparation(client, session_id).ids
     marker = await overfill(client, session_id)
     assert marker["summary"] == TOLD
     assert len(provider.requests) == 1
     archived = {entry["message"]["id"] for entry in await client.entries(session_id, "transcript") if entry["archived"]}
     assert archived
     assert archived <= known
-    session = client.workspace.session(session_id)
+    session = client.workspace.open(session_id)
     assert session.used <= 3_072
     chunks = [u for u in client.recorder.take() if u["sessionUpdate"] == "compaction_summary_chunk"]
     assert "".join(chunk["content"]["text"] for chunk in chunks) == TOLD
@@ -76,12 +88,12 @@ async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> Non
     settings = Settings(models={SMALL_MODEL: ModelSettings(window=300_000)})
     client = build_test_client(settings=settings, live=provider.live())
     session_id = await fill(client, 0)
-    session = client.workspace.session(session_id)
+    session = client.workspace.open(session_id)
     while session.transcript.compactions == 0:
         await client.say(session_id, "And this? " * 3_000, "It is well. " * 1_000)
-        session = await settled(client.workspace, session_id)
-        if session_id in client.workspace.preparations:
-            await asyncio.wait([client.workspace.preparations[session_id].task], timeout=5)
+        await session.settled()
+        if session.work.preparation is not None:
+            await asyncio.wait([session.work.preparation.task], timeout=5)
     assert len(provider.requests) == 1
     assert 40_000 < session.used <= 146_000
     (marker,) = [message.compaction for message in session.transcript.view if message.compaction]
@@ -96,7 +108,7 @@ async def test_the_ledger_of_a_prepared_summary_knows_what_was_done_since() -> N
     messages = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     await client.call("session/append", sessionId=session_id, messages=messages)
     await exchange(client, session_id, 6)
-    await settled(client.workspace, session_id)
+    await client.workspace.open(session_id).settled()
     marker = await overfill(client, session_id)
     assert marker["summary"] == TOLD
     assert [file["path"] for file in marker["ledger"]["files"]] == ["/src/lexer.py"]
@@ -133,12 +145,12 @@ async def test_a_compaction_waits_for_the_summary_that_is_being_prepared_instead
 async def test_one_is_prepared_at_a_time() -> None:
     client, provider = meet(script(HANGS, HANGS))
     session_id = await fill(client, PREPARED)
-    await settled(client.workspace, session_id)
+    await client.workspace.open(session_id).settled()
     await provider.until_asked()
-    first = client.workspace.preparations[session_id]
+    first = preparation(client, session_id)
     await client.say(session_id, "And?")
-    await settled(client.workspace, session_id)
-    assert client.workspace.preparations[session_id] is first
+    await client.workspace.open(session_id).settled()
+    assert preparation(client, session_id) is first
     assert not first.task.done()
     await client.call("session/close", sessionId=session_id)
 
@@ -150,7 +162,7 @@ async def test_a_preparation_that_fails_is_not_told_nor_tried_again_before_the_c
     client, provider = meet(script(says(say(GOOD), fault), says(say(LATER))))
     session_id = await prepared(client)
     await client.say(session_id, "And?")
-    await settled(client.workspace, session_id)
+    await client.workspace.open(session_id).settled()
     assert len(provider.requests) == 1
     assert [u for u in client.recorder.take() if u["sessionUpdate"] == "notice"] == []
     marker = await overfill(client, session_id)
@@ -160,12 +172,12 @@ async def test_a_preparation_that_fails_is_not_told_nor_tried_again_before_the_c
 async def test_a_turn_does_not_wait_for_a_preparation() -> None:
     client, provider = meet(script(HANGS, "say: Hello."))
     session_id = await fill(client, PREPARED)
-    await settled(client.workspace, session_id)
+    await client.workspace.open(session_id).settled()
     await provider.until_asked()
     prompt = [{"type": "text", "text": "Hello?"}]
     await asyncio.wait_for(client.call("session/prompt", sessionId=session_id, prompt=prompt), 2)
     assert len(provider.summaries) == 1
-    assert not client.workspace.preparations[session_id].task.done()
+    assert not preparation(client, session_id).task.done()
     await client.call("session/close", sessionId=session_id)
 
 
@@ -173,21 +185,21 @@ async def test_a_turn_does_not_wait_for_a_preparation() -> None:
 async def test_a_preparation_ends_with_what_the_person_stops(method: str) -> None:
     client, provider = meet(script(HANGS, HANGS))
     session_id = await fill(client, PREPARED)
-    await settled(client.workspace, session_id)
+    await client.workspace.open(session_id).settled()
     await provider.until_asked()
-    task = client.workspace.preparations[session_id].task
+    task = preparation(client, session_id).task
     await client.call(method, sessionId=session_id)
     await asyncio.wait([task], timeout=1)
     assert task.cancelled()
-    assert client.workspace.preparations == {}
+    assert not has_preparation(client)
 
 
 @pytest.mark.parametrize("summary", [{"writer": "offline"}, {"prepare_at": 0.95}])
 async def test_nothing_is_prepared_where_no_model_writes_or_the_share_is_not_reached(summary: dict[str, Any]) -> None:
     client, provider = meet(says(say(GOOD)), **summary)
     session_id = await fill(client, PREPARED)
-    await settled(client.workspace, session_id)
-    assert client.workspace.preparations == {}
+    await client.workspace.open(session_id).settled()
+    assert not has_preparation(client)
     assert provider.requests == []
 
 

@@ -76,7 +76,7 @@ async def test_the_figures_stay_those_of_the_provider() -> None:
     wire = ManagedAnthropicWire()
     async with meet(wire, reads, window=12_000) as (client, server):
         session_id = await read_all(client)
-        reading = client.workspace.session(session_id).tracker.reading
+        reading = client.workspace.open(session_id).projection.tracker.reading
         assert reading.source == "reported"
         assert abs(reading.used - server.asked[-1].tokens) < 0.02 * reading.used
 
@@ -84,9 +84,9 @@ async def test_the_figures_stay_those_of_the_provider() -> None:
 async def test_an_undo_brings_back_what_the_provider_cleared() -> None:
     async with meet(ManagedAnthropicWire(), reads, window=12_000) as (client, _):
         session_id = await read_all(client)
-        before = client.workspace.session(session_id).used
+        before = client.workspace.open(session_id).used
         await client.call("context/undo", sessionId=session_id)
-        session = client.workspace.session(session_id)
+        session = client.workspace.open(session_id)
         assert session.used > before + 1_000
 
 
@@ -127,7 +127,7 @@ async def test_the_providers_compaction_is_a_compaction_of_ours(last: str) -> No
         made = (await edits_of(client, session_id))[-1]
         (marker,) = [e["message"]["content"][0] for e in await client.entries(session_id) if e["inserted"]]
         assert (marker["summary"], marker["summarizer"]) == (TOLD, MODEL)
-        totals = client.workspace.session(session_id).tracker.totals
+        totals = client.workspace.open(session_id).projection.tracker.totals
         assert totals.cache_read_input_tokens >= COMPACTION_USAGE["cache_read_input_tokens"]
         await client.call("context/undo", sessionId=session_id, editId=made["id"])
         assert not any(entry["inserted"] for entry in await client.entries(session_id))

@@ -16,7 +16,7 @@ COMPLETE = {"usage": True, "window": 8_000, "commands": ["context", "compact", "
 
 
 async def view_of(rig: ProxyRig, session_id: str) -> tuple[Message, ...]:
-    return (await rig.record()).session(session_id).transcript.view
+    return (await rig.record()).open(session_id).transcript.view
 
 
 async def test_every_line_of_either_side_reaches_the_other_byte_for_byte_and_in_order(tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ async def test_what_the_agent_reports_is_the_figure_of_the_record(tmp_path: Path
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")
         workspace = await rig.record()
-        session = workspace.session(session_id)
-        budget = workspace.budget(session)
+        session = workspace.open(session_id)
+        budget = session.budget
     told = rig.updates("usage_update")
     assert budget is not None
     assert [(update["used"], update["size"]) for update in told] == [(session.used, budget.window)]

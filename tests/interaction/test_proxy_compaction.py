@@ -33,7 +33,7 @@ async def test_the_summary_prompt_and_its_answer_are_never_shown(tmp_path: Path)
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")
         shown = await rig.prompt(session_id, "/compact")
-        session = (await rig.record()).session(session_id)
+        session = (await rig.record()).open(session_id)
     assert "SUMMARY" not in shown
     assert [message.compaction is not None for message in session.transcript.view] == [True]
     assert session.transcript.archived == 2
@@ -49,7 +49,7 @@ async def test_a_hand_over_that_is_taken_back_leads_to_the_former_session_which_
         await rig.prompt(session_id, "Second")
         assert "Undone" in await rig.prompt(session_id, "/undo")
         told = await rig.prompt(session_id, "Third")
-        session = (await rig.record()).session(session_id)
+        session = (await rig.record()).open(session_id)
     first, second = told.removeprefix("I was told: ").split(" | ", 1)
     assert first == "First"
     assert "Second" in second
@@ -79,7 +79,7 @@ async def test_the_agents_own_command_is_used_and_its_compaction_is_recorded(tmp
         await rig.prompt(session_id, "Hello")
         await rig.prompt(session_id, "/compact")
         told = await rig.prompt(session_id, "Go on")
-        session = (await rig.record()).session(session_id)
+        session = (await rig.record()).open(session_id)
         with pytest.raises(RpcFailure, match="keeps no copy"):
             await rig.prompt(session_id, "/undo")
     assert told == "I was told: compacted 2 texts | Go on"
@@ -93,7 +93,7 @@ async def test_what_an_agent_compacts_by_itself_in_the_middle_of_a_turn_is_recor
         session_id = await rig.open(SHOWS_ALL)
         await rig.prompt(session_id, "Hello")
         told = await rig.prompt(session_id, "overflow now")
-        view = (await rig.record()).session(session_id).transcript.view
+        view = (await rig.record()).open(session_id).transcript.view
     marker, answer = view
     assert marker.compaction is not None
     assert (marker.compaction.summary, answer.text) == ("A cask.", told)
@@ -123,7 +123,7 @@ async def test_at_90_percent_the_next_prompt_is_preceded_by_a_compaction(tmp_pat
         for _ in range(3):
             await rig.prompt(session_id, "big 8000")
         told = await rig.prompt(session_id, "Go on")
-        session = (await rig.record()).session(session_id)
+        session = (await rig.record()).open(session_id)
     assert ("compacted 6 texts" if own else "SUMMARY of 3 exchanges") in told
     assert session.transcript.compactions == 1
 
@@ -135,7 +135,7 @@ async def test_a_cancelled_hand_over_leaves_everything_as_it_was(tmp_path: Path)
         asked = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "/compact"}])
         rig.send({"method": "session/cancel", "params": {"sessionId": session_id}})
         assert (await rig.answer(asked))["stopReason"] == "cancelled"
-        session = (await rig.record()).session(session_id)
+        session = (await rig.record()).open(session_id)
     assert session.transcript.compactions == 0
 
 

@@ -14,7 +14,7 @@ async def test_figures_that_come_before_the_answer_to_session_new_are_recorded_a
         agent.reports("s", used=300, size=9_000)
         agent.answers(request, sessionId="s")
         await client.answer(asked)
-        session = (await client.record()).session("s")
+        session = (await client.record()).open("s")
     assert [message.text for message in session.transcript.view] == ["Welcome."]
     assert session.used == 300
 
@@ -28,7 +28,7 @@ async def test_a_model_that_is_named_during_a_load_is_the_model_of_the_record(tm
         agent.updates("old", sessionUpdate="usage_update", used=300, size=9_000, _meta=named)
         agent.answers(request)
         await client.answer(asked)
-        session = (await client.record()).session("old")
+        session = (await client.record()).open("old")
     assert (session.model, session.used) == ("claude-sonnet-4-5", 300)
 
 
@@ -40,7 +40,7 @@ async def test_a_compaction_in_a_replay_is_not_recorded_again(tmp_path: Path) ->
         agent.updates("old", sessionUpdate="compaction_update", compactionId="c", status="completed")
         agent.answers(request)
         await client.answer(asked)
-        session = (await client.record()).session("old")
+        session = (await client.record()).open("old")
     assert session.transcript.compactions == 0
 
 

@@ -15,7 +15,7 @@ async def test_an_agent_that_dies_is_a_clear_error_and_what_it_had_said_is_kept(
         session_id = await rig.open()
         with pytest.raises(RpcFailure, match=r"toy ended \(exit status 3; its last words: out of memory\)"):
             await rig.prompt(session_id, "die now")
-        view = (await rig.record()).session(session_id).transcript.view
+        view = (await rig.record()).open(session_id).transcript.view
     assert [message.text for message in view] == ["die now", "I am about to"]
 
 

@@ -43,7 +43,7 @@ async def loaded_late(play: Play) -> None:
     assert play.session.state is State.PROMPTING
     play.agent.answers(prompt, stopReason="end_turn")
     await play.client.answer(early)
-    view = (await play.client.record()).session(ID).transcript.view
+    view = (await play.client.record()).open(ID).transcript.view
     assert [message.text for message in view] == ["Early"]
 
 
@@ -129,7 +129,7 @@ async def closed_while_prompting(play: Play) -> None:
     await play.client.answer(closing)
     play.agent.answers(request, stopReason="cancelled")
     await play.client.answer(prompt)
-    view = (await play.client.record()).session(ID).transcript.view
+    view = (await play.client.record()).open(ID).transcript.view
     assert [message.text for message in view] == ["Hello", "Half an answer"]
 
 

@@ -85,7 +85,7 @@ async def test_tools_return_what_they_returned_then_and_are_not_run_again(
     statuses = [u["status"] for u in client.recorder.take() if u["sessionUpdate"] == "tool_call_update"]
     assert statuses == ["completed", "failed"]
     assert toolbox.calls == 0
-    assert not client.workspace.session(session_id).transcript.tools
+    assert not client.workspace.open(session_id).transcript.tools
 
 
 async def test_the_context_is_left_alone_however_full_it_is(client: TestClient) -> None:

@@ -61,7 +61,7 @@ async def test_the_provider_gets_its_own_compaction_back_and_the_person_sees_the
 async def test_another_provider_gets_the_summary() -> None:
     async with meet(CompactingResponsesWire()) as (client, _):
         session_id, marker = await compacted(client)
-        written = write_anthropic(client.workspace.session(session_id).transcript.view)
+        written = write_anthropic(client.workspace.open(session_id).transcript.view)
         assert SEALED not in str(written.messages)
         assert marker["summary"].splitlines()[1] in str(written.messages)
 
@@ -109,4 +109,4 @@ async def test_a_provider_that_cannot_or_makes_it_too_large_is_asked_for_a_summa
 async def test_what_it_costs_is_counted() -> None:
     async with meet(CompactingResponsesWire()) as (client, _):
         session_id, _ = await compacted(client)
-        assert client.workspace.session(session_id).tracker.totals.output_tokens == 200
+        assert client.workspace.open(session_id).projection.tracker.totals.output_tokens == 200

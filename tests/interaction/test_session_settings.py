@@ -58,12 +58,12 @@ async def test_own_settings_last_through_a_restart_and_are_inherited_by_forks() 
     answer = await client.call("session/configure", sessionId=session_id, context={"warnAt": 0.5, **WINDOW})
     assert answer["context"]["warnAt"] == 0.5
     fork = (await client.call("session/fork", sessionId=session_id))["sessionId"]
-    client.workspace.keep_snapshot(client.workspace.session(session_id))
+    client.workspace.open(session_id).keep_snapshot()
     again = build_test_client(store=client.workspace.ports.store)
     for name in (session_id, fork):
         usage = await again.call("context/get", sessionId=name)
         assert usage["_meta"]["ullage"]["warnAt"] == usage["_meta"]["ullage"]["usable"] * 0.5
-        assert again.workspace.settings_of(again.workspace.session(name)).mode == "sliding_window"
+        assert again.workspace.open(name).settings.mode == "sliding_window"
 
 
 async def test_what_a_session_does_not_set_follows_the_workspace_and_configuring_replaces_what_was_set() -> None:
@@ -82,11 +82,11 @@ async def test_what_a_session_does_not_set_follows_the_workspace_and_configuring
 async def test_settings_that_are_none_are_refused_and_change_nothing(context: dict[str, object]) -> None:
     client = build_test_client()
     session_id = await start(client)
-    before = client.workspace.session(session_id).transcript.position
+    before = client.workspace.open(session_id).transcript.position
     for name, params in (("session/configure", {"sessionId": session_id}), ("session/new", {})):
         with pytest.raises(InvalidRequest, match="context settings"):
             await client.call(name, **params, context=context)
-    assert client.workspace.session(session_id).transcript.position == before
+    assert client.workspace.open(session_id).transcript.position == before
 
 
 async def test_a_session_can_be_left_alone() -> None:

@@ -53,10 +53,10 @@ def start(workspace: Workspace, cwd: Path) -> str:
 
 async def ask(workspace: Workspace, session_id: str, text: str) -> Any:
     """What the last tool returned for a prompt."""
-    await prompt(workspace, session_id, [TextBlock(text=text)])
+    await prompt(workspace.open(session_id), [TextBlock(text=text)])
     results = [
         part.text
-        for message in workspace.session(session_id).transcript.view
+        for message in workspace.open(session_id).transcript.view
         for block in message.content
         if isinstance(block, ToolResultBlock)
         for part in block.content
@@ -88,8 +88,8 @@ async def test_the_model_finds_what_was_said_in_its_own_session(workspace: Works
 async def test_what_the_memory_returned_is_counted_as_memory(workspace: Workspace, tmp_path: Path) -> None:
     session_id = start(workspace, tmp_path / "project")
     await ask(workspace, session_id, "Please remember that.")
-    noted = workspace.session(session_id).tracker.reading.breakdown
+    noted = workspace.open(session_id).projection.tracker.reading.breakdown
     assert noted.memory > 0
     assert noted.tool_results == 0
     workspace.forget(session_id)
-    assert workspace.session(session_id).tracker.reading.breakdown == noted
+    assert workspace.open(session_id).projection.tracker.reading.breakdown == noted

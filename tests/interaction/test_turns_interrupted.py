@@ -124,7 +124,7 @@ async def test_closing_a_session_ends_its_turn_keeps_what_was_said_and_dismisses
     await client.call("session/close", sessionId=session_id)
 
     assert [await first, await second] == [{"stopReason": "cancelled"}] * 2
-    assert not client.workspace.open_sessions
+    assert not client.workspace.conversations
     assert await said(client, session_id) == ["Count", "One"]
 
 

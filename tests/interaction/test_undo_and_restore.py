@@ -48,7 +48,7 @@ async def test_undo_gives_the_context_back_exactly_when_reports_have_taught_abou
 async def test_after_an_undo_reports_of_the_context_with_the_edit_say_nothing_of_it_any_more() -> None:
     client = build_test_client()
     session_id = await fill(client)
-    full = client.workspace.session(session_id).used
+    full = client.workspace.open(session_id).used
     await compact(client, session_id)
     said = await client.say(session_id, "Hello", "Hi", usage={"input_tokens": 1_100, "output_tokens": 10})
     assert said["usage"]["used"] == 1_110

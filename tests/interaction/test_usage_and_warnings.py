@@ -5,7 +5,6 @@ from typing import Any
 from support.fill import exchange, fill, fill_until_compacted, start
 from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
-from ullage.service.sessions import configure
 
 
 def warnings(updates: list[Any]) -> list[str]:
@@ -72,7 +71,7 @@ async def test_a_session_without_a_known_window_tells_its_size_without_a_window_
 async def test_a_window_given_in_the_settings_turns_management_on() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=9, model="homemade-model")
-    configure(client.workspace, Settings(models={"homemade-model": ModelSettings(window=8_192)}))
+    client.workspace.configure(Settings(models={"homemade-model": ModelSettings(window=8_192)}))
     assert len(await client.entries(session_id)) < 19
     assert usage_of(client)["size"] == 8_192
 
@@ -80,7 +79,7 @@ async def test_a_window_given_in_the_settings_turns_management_on() -> None:
 async def test_new_settings_move_the_thresholds_of_open_sessions() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=4)
-    configure(client.workspace, Settings(context=ContextSettings(warn_at=0.4, compact_at=0.7)))
+    client.workspace.configure(Settings(context=ContextSettings(warn_at=0.4, compact_at=0.7)))
     updates = client.recorder.take()
     facts = updates[0]["_meta"]["ullage"]
     assert (facts["warnAt"], facts["compactAt"]) == (2_457, 4_300)

@@ -10,9 +10,8 @@ from support.workspace import TestClient, build_test_client
 from ullage.edits.strategies.situation import Keep
 from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
-from ullage.service.compact.by_hand import view_page
-from ullage.service.compact.run import new_stamp
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import view_page
 from ullage.store import open_store
 
 pytestmark = pytest.mark.slow
@@ -22,12 +21,12 @@ _TEXT = "The quick brown fox jumps over the lazy dog, as it did before, and note
 _TRUNCATION_MS = 50.0
 
 
-async def session_of(client: TestClient, messages: int) -> Session:
+async def session_of(client: TestClient, messages: int) -> Conversation:
     created = await client.call("session/new", model="unknown-model")
     for start in range(0, messages, 500):
         texts = [f"{number}: {_TEXT}" for number in range(start, min(start + 500, messages))]
         await client.say(created["sessionId"], *texts)
-    return client.workspace.session(created["sessionId"])
+    return client.workspace.open(created["sessionId"])
 
 
 def fastest_ms(call: Callable[[], object], runs: int = 9) -> float:
@@ -42,9 +41,9 @@ def fastest_ms(call: Callable[[], object], runs: int = 9) -> float:
 async def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds() -> None:
     client = build_test_client()
     session = await session_of(client, 100)
-    stamp = new_stamp(client.workspace)
+    stamp = client.workspace.new_stamp()
     took = fastest_ms(
-        lambda: plan_drop(session.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), stamp)
+        lambda: plan_drop(session.projection.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), stamp)
     )
     print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for people)
     assert took < _TRUNCATION_MS
@@ -58,7 +57,7 @@ async def test_a_page_of_a_long_context_costs_what_a_page_of_a_short_one_does(tm
         samples: list[float] = []
         for _ in range(9):
             began = time.perf_counter()
-            page = await view_page(client.workspace, session.id, 20, 50)
+            page = await view_page(session, 20, 50)
             samples.append(time.perf_counter() - began)
             assert len(page.entries) == 50
         times[size] = min(samples)

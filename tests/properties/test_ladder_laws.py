@@ -18,7 +18,6 @@ from ullage.model.blocks import ImageBlock, ThinkingBlock
 from ullage.model.errors import ProviderError
 from ullage.model.events import MessageAppended, MessagePinned, SessionCreated, ToolsDeclared
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.service.compact.automatic import look_after, settled
 
 _HUGE = 30_000
 
@@ -73,16 +72,16 @@ async def play(
     session = workspace.adopt("s", [SessionCreated(model=SMALL_MODEL), ToolsDeclared(tools=tuple(tools))])
     for number, (kind, size, pinned) in enumerate(steps):
         messages = _STEPS[kind](f"m{number}", size)
-        session = workspace.record(session, *(MessageAppended(message=message) for message in messages))
-        if pinned and len(messages) < 3:
-            session = workspace.record(session, MessagePinned(message_id=messages[0].id))
-        look_after(workspace, session, answered=messages[-1].role is Role.ASSISTANT)
-        session = await settled(workspace, "s")
-        budget = workspace.budget(session)
+        with session.one_change():
+            session.record(*(MessageAppended(message=message) for message in messages))
+            if pinned and len(messages) < 3:
+                session.record(MessagePinned(message_id=messages[0].id))
+        await session.settled()
+        budget = session.budget
         assert budget is not None
-        assert session.used <= budget.usable or session.told_unfit
+        assert session.used <= budget.usable or session.guards.told_unfit
         # A report may come later, and other counts with it; what is planned on must fit, too.
-        assert session.counted_view().used <= budget.usable or session.told_unfit
+        assert session.projection.counted_view().used <= budget.usable or session.guards.told_unfit
     view = session.transcript.view
     assert not anthropic_violations(write_anthropic(view).messages)
     assert not openai_violations(write_openai(view).messages)

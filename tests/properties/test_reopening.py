@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from support.fill import prompt, reply, start
 from support.workspace import TestClient, build_test_client
 from ullage.model.errors import Conflict, MessageNotFound
-from ullage.service.compact.asked import Asked
-from ullage.service.compact.by_hand import compact_by_hand
+from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 
 ACTIONS = ("exchange", "report", "compact", "undo", "go back", "pin", "tools", "configure", "snapshot")
 TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type": "object"}}
@@ -43,7 +42,7 @@ async def act(client: TestClient, session_id: str, action: str, number: int) -> 
             mode = ("summarize", "smart")[number % 2]
             await client.call("session/configure", **named, context={"mode": mode, "reserve": 500 * (1 + number % 4)})
         case "snapshot":
-            client.workspace.keep_snapshot(client.workspace.session(session_id))
+            client.workspace.open(session_id).keep_snapshot()
         case _:
             await client.call(f"context/{action}", **named)
 
@@ -78,7 +77,7 @@ async def test_a_session_with_half_a_surrogate_pair_is_compacted_and_opened_agai
     client = build_test_client()
     session_id = await start(client)
     await client.say(session_id, "broken \ud800 pair " * 50, *(reply(n) for n in range(8)))
-    await compact_by_hand(client.workspace, session_id, Asked())
-    session = client.workspace.session(session_id)
+    await compact_by_hand(client.workspace.open(session_id), ManualRequest())
+    session = client.workspace.open(session_id)
     again = build_test_client(store=client.workspace.ports.store)
-    assert again.workspace.session(session_id).transcript.view == session.transcript.view
+    assert again.workspace.open(session_id).transcript.view == session.transcript.view

@@ -25,7 +25,7 @@ from ullage.model.artifacts import FileAction
 from ullage.model.message import Message, Role
 from ullage.proxy.record.tool_calls import CallState
 from ullage.summary.choosing.ledger import collect
-from ullage.summary.reading.history import read_history
+from ullage.summary.reading.digest import read_messages
 from ullage.summary.reading.reader import Reader
 
 PATH = "/repo/src/app.py"
@@ -50,7 +50,7 @@ def conversation(name: str, given: dict[str, Any], result: str = SHOWN) -> list[
 def recorded(told: dict[str, Any], result: str = SHOWN) -> list[Message]:
     """The same call as the proxy records it."""
     content = [{"type": "content", "content": {"type": "text", "text": result}}]
-    call = CallState(id="t", told={"toolCallId": "t", "title": "a title", "status": "completed", **told})
+    call = CallState(id="t", fields={"toolCallId": "t", "title": "a title", "status": "completed", **told})
     call = call.with_update({"content": content})
     return [
         Message(id="u", role=Role.ASSISTANT, content=(call.use(),)),
@@ -70,7 +70,7 @@ def ledger(messages: list[Message]) -> list[tuple[str, FileAction]]:
 
 
 def touched(messages: list[Message]) -> list[tuple[str, FileAction]]:
-    history = read_history(messages, range(len(messages)), Reader())
+    history = read_messages(messages, range(len(messages)), Reader())
     return [touch for touches in history.touches for touch in touches]
 
 
@@ -140,7 +140,7 @@ def test_all_readers_agree_on_a_command(name: str, key: str) -> None:
             for messages in every_record(spelling, {key: line}):
                 expect_touch(messages, Action.READ)
                 assert shown(messages) == [(PATH, False)]
-                runs = read_history(messages, range(2), Reader()).runs
+                runs = read_messages(messages, range(2), Reader()).runs
                 assert [(run.command, run.looks) for run in runs] == [(f"cat {PATH}", True)]
 
 

@@ -304,7 +304,7 @@ async def _refuse(examples: Examples, client: TestClient, session_id: str) -> No
     prompt = [{"type": "text", "text": "Go on."}]
     await examples.refusal(client, "session/prompt", sessionId=session_id, prompt=prompt)
     try:
-        await fit_budget(client.workspace, client.workspace.session(session_id), 50)
+        await fit_budget(client.workspace.open(session_id), 50)
     except CannotFit as error:
         examples.error(error)
     empty = await client.call("session/new", model=LARGE_MODEL)

@@ -23,6 +23,7 @@ from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import (
     Provider,
     Providers,
@@ -340,4 +341,4 @@ def build_test_workspace(
         commands=ScriptedCommands(),
         project_files=KnownFiles(),
     )
-    return Workspace(ports, settings)
+    return managed_workspace(ports, settings)

@@ -71,7 +71,7 @@ class Agent:
         return with_whole_paths(call, self._folder(session_id))
 
     def _folder(self, session_id: str) -> str:
-        return self.workspace().session(session_id).transcript.cwd
+        return self.workspace().open(session_id).transcript.cwd
 
     def _install(self) -> None:
         prompts = PromptHandlers(self.workspace, self._announcer, self._hooks.memory)

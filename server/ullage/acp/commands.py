@@ -81,14 +81,14 @@ async def _compact(scene: CommandScene, focus: str) -> str:
 
 
 async def _undo(scene: CommandScene, edit_id: str) -> str:
-    before = scene.workspace.session(scene.session_id).used
+    before = scene.workspace.open(scene.session_id).used
     params = context.UndoParams(session_id=scene.session_id, edit_id=edit_id or None)
     done = await context.undo(scene.workspace, params)
     return words.undone(before, done.usage.used)
 
 
 async def _memory(scene: CommandScene, path: str) -> str:
-    files = scene.memory(scene.workspace.session(scene.session_id).transcript.cwd)
+    files = scene.memory(scene.workspace.open(scene.session_id).transcript.cwd)
     answer = await asyncio.to_thread(run_memory, files, {"command": "view", "path": path or "/memories"})
     return f"```\n{answer.text}\n```"
 
@@ -97,7 +97,7 @@ async def _recall(scene: CommandScene, wanted: str) -> str:
     if not wanted:
         raise InvalidRequest("Say what to look for: `/recall` and names, words or a question, or a message's id.")
     found = scene.workspace.ports.store.find_message(scene.session_id, wanted)
-    result = await recall(scene.workspace, scene.session_id, {"message_id" if found else "query": wanted})
+    result = await recall(scene.workspace.open(scene.session_id), {"message_id" if found else "query": wanted})
     return result.text
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from ullage.acp.client import Client
 from ullage.acp.updates import BooleanOption, ConfigChoice, ConfigOption, SelectOption
 from ullage.model.errors import InvalidRequest
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.environment import Environment
 from ullage.service.sessions import change_model, configure_session
 
 MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "model", "warn_at", "compact_at", "auto_compact"
@@ -19,35 +19,35 @@ _ON, _OFF = "on", "off"
 _FIELDS = {WARN_AT: "warnAt", COMPACT_AT: "compactAt", AUTO_COMPACT: "enabled"}
 
 
-def config_options(workspace: Workspace, session: Session, client: Client) -> tuple[ConfigOption, ...]:
+def config_options(conversation: Conversation, client: Client) -> tuple[ConfigOption, ...]:
     """Every option with its present value."""
-    settings = workspace.settings_of(session)
+    settings = conversation.settings
     return (
-        *_model_option(workspace, session),
+        *_model_option(conversation),
         _switch(settings.enabled, client),
         _share(WARN_AT, "Warn at", "How full the context may be before you are warned.", settings.warn_at),
         _share(COMPACT_AT, "Compact at", "How full the context may be before it is compacted.", settings.compact_at),
     )
 
 
-def set_option(workspace: Workspace, session: Session, config_id: str, value: str | bool, client: Client) -> None:
+def set_option(conversation: Conversation, config_id: str, value: str | bool, client: Client) -> None:
     """Changes one option. Raises `InvalidRequest` for an option or a value that was not offered."""
-    known = {option.id: option for option in config_options(workspace, session, client)}
+    known = {option.id: option for option in config_options(conversation, client)}
     if config_id not in known:
         raise InvalidRequest(f"there is no config option {config_id!r}; there are {', '.join(known)}")
     option = known[config_id]
     if not _fits(option, value):
         raise InvalidRequest(f"{value!r} is no value of the config option {config_id!r}; {_values(option)}")
     if config_id == MODEL:
-        change_model(workspace, session.id, str(value))
+        change_model(conversation, str(value))
     else:
-        own = {**session.transcript.context, _FIELDS[config_id]: _setting(value)}
-        configure_session(workspace, session.id, own)
+        own = {**conversation.transcript.context, _FIELDS[config_id]: _setting(value)}
+        configure_session(conversation, own)
 
 
-def _model_option(workspace: Workspace, session: Session) -> Iterator[ConfigOption]:
-    current = workspace.model(session)
-    names = [name for name in dict.fromkeys((current, *_known_models(workspace))) if name]
+def _model_option(conversation: Conversation) -> Iterator[ConfigOption]:
+    current = conversation.model
+    names = [name for name in dict.fromkeys((current, *_known_models(conversation.workspace))) if name]
     if not names:
         return
     choices = [ConfigChoice(value=name, name=name) for name in names]
@@ -63,7 +63,7 @@ def _model_option(workspace: Workspace, session: Session) -> Iterator[ConfigOpti
     )
 
 
-def _known_models(workspace: Workspace) -> Iterator[str]:
+def _known_models(workspace: Environment) -> Iterator[str]:
     """The models that the settings name; a provider's patterns name none."""
     settings = workspace.settings
     yield settings.model

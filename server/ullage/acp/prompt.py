@@ -28,7 +28,7 @@ class PromptHandlers:
     async def prompt(self, params: api.PromptParams) -> Any:
         """Answers when the turn is over."""
         workspace, session_id = self._workspace(), params.session_id
-        workspace.session(session_id)
+        workspace.open(session_id)
         invocation = find_command(params.prompt)
         if invocation is None:
             return await self._run(session_id, api.prompt(workspace, params))
@@ -39,7 +39,7 @@ class PromptHandlers:
         workspace, session_id = self._workspace(), params.session_id
         workspace.cancel(session_id)
         # A turn ends in order by itself. One that has not begun, or a command, has only its task.
-        if session_id not in workspace.turns.running:
+        if not workspace.is_prompted(session_id):
             for task in self._running.get(session_id, ()):
                 task.cancel()
 

@@ -42,7 +42,7 @@ from ullage.model.updates import (
     ToolStatus,
     Update,
 )
-from ullage.service.compact.by_hand import transcript_page
+from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolAbout
 
@@ -55,10 +55,10 @@ Describe = Callable[[ToolUseBlock], ToolAbout]
 
 async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
     """Sends the whole transcript. Raises `SessionNotFound`."""
-    describe = workspace.ports.toolbox.describe
+    conversation, describe = workspace.open(session_id), workspace.ports.toolbox.describe
     sent, total = 0, 1
     while sent < total:
-        page = transcript_page(workspace, session_id, sent, _PAGE)
+        page = transcript_page(conversation, sent, _PAGE)
         for entry in page.entries:
             for update in message_updates(entry.message, describe):
                 announcer.show_again(session_id, update)

@@ -17,8 +17,8 @@ from ullage.api.engine import Reply
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.service import sessions
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.usage import tell_usage
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -76,26 +76,31 @@ class SessionHandlers:
         # With its model, so that whoever opens it at another door knows its window.
         created = SessionCreated(cwd=params.cwd, model=workspace.settings.model)
         with self._announcer.hushed():
-            session = sessions.new_session(workspace, created)
-        return self._opened(session, NewSessionResult(session_id=session.id, config_options=self._options(session)))
+            conversation = sessions.new_session(workspace, created)
+        return self._opened(
+            conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
+        )
 
     async def load(self, params: OpenSessionParams) -> Reply:
         """Opens a session and shows all of it."""
-        session = self._open(params)
-        await replay(self._workspace(), self._announcer, session.id)
-        return self._opened(session, ConfigOptionsResult(config_options=self._options(session)))
+        conversation = self._open(params)
+        await replay(self._workspace(), self._announcer, conversation.id)
+        return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
 
     async def resume(self, params: OpenSessionParams) -> Reply:
         """Opens a session that the client shows already."""
-        session = self._open(params)
-        return self._opened(session, ConfigOptionsResult(config_options=self._options(session)))
+        conversation = self._open(params)
+        return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
 
     async def fork(self, params: OpenSessionParams) -> Reply:
         """Starts a session that shares another's past."""
         _check(params)
         with self._announcer.hushed():
-            session = sessions.fork_session(self._workspace(), params.session_id, None, "")
-        return self._opened(session, NewSessionResult(session_id=session.id, config_options=self._options(session)))
+            workspace = self._workspace()
+            conversation = sessions.fork_session(workspace, workspace.open(params.session_id), None, "")
+        return self._opened(
+            conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
+        )
 
     async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
         """Lists what is stored, by whichever door it came."""
@@ -111,24 +116,23 @@ class SessionHandlers:
 
     async def set_config_option(self, params: SetConfigOptionParams) -> ConfigOptionsResult:
         """Changes one config option; the answer has all of them."""
-        workspace = self._workspace()
-        session = workspace.session(params.session_id)
-        set_option(workspace, session, params.config_id, params.value, self._announcer.client)
-        return ConfigOptionsResult(config_options=self._options(workspace.session(session.id)))
+        conversation = self._workspace().open(params.session_id)
+        set_option(conversation, params.config_id, params.value, self._announcer.client)
+        return ConfigOptionsResult(config_options=self._options(conversation))
 
-    def _open(self, params: OpenSessionParams) -> Session:
+    def _open(self, params: OpenSessionParams) -> Conversation:
         _check(params)
-        return self._workspace().session(params.session_id)
+        return self._workspace().open(params.session_id)
 
-    def _options(self, session: Session) -> tuple[ConfigOption, ...]:
-        return config_options(self._workspace(), session, self._announcer.client)
+    def _options(self, conversation: Conversation) -> tuple[ConfigOption, ...]:
+        return config_options(conversation, self._announcer.client)
 
-    def _opened(self, session: Session, result: Any) -> Reply:
+    def _opened(self, conversation: Conversation, result: Any) -> Reply:
         """The result, and once the client knows the session by it, what there is to know of it."""
 
         def then() -> None:
-            self._announcer.send(session.id, available_commands())
-            tell_usage(self._workspace(), session)
+            self._announcer.send(conversation.id, available_commands())
+            publish_usage(conversation)
 
         return Reply(result, then)
 

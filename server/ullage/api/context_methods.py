@@ -15,10 +15,13 @@ from ullage.service.archive import export
 from ullage.service.archive import search as archive
 from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry, Reverted
-from ullage.service.compact import by_hand as contexts
-from ullage.service.compact.asked import Asked
-from ullage.service.compact.by_hand import Compacted, Entry, Page
+from ullage.service.compact import by_hand
+from ullage.service.compact.by_hand import ManualRequest
+from ullage.service.compact.run import Compacted
+from ullage.service.conversation import pages
 from ullage.service.conversation.checkpoints import Checkpoint
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import Entry, Page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo
@@ -149,37 +152,39 @@ class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def get(workspace: Workspace, params: SessionParams) -> UsageResult:
-    return usage_result(workspace, workspace.session(params.session_id))
+    return usage_result(workspace.open(params.session_id))
 
 
 async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResult:
+    conversation = workspace.open(params.session_id)
     if params.message_id is not None:
-        page = Page(entries=(archive.find_entry(workspace, params.session_id, params.message_id),), total=1)
+        page = Page(entries=(archive.find_entry(conversation, params.message_id),), total=1)
     elif params.scope == "context":
-        page = await contexts.view_page(workspace, params.session_id, params.offset, params.limit)
+        page = await pages.view_page(conversation, params.offset, params.limit)
     else:
-        page = contexts.transcript_page(workspace, params.session_id, params.offset, params.limit)
+        page = pages.transcript_page(conversation, params.offset, params.limit)
     request = None
     if params.provider is not None:
-        request = await export.provider_request(workspace, params.session_id, params.provider)
+        request = await export.provider_request(conversation, params.provider)
     return MessagesResult(entries=page.entries, total=page.total, request=request)
 
 
 async def compact(workspace: Workspace, params: CompactParams) -> CompactResult:
-    asked = Asked(focus=params.focus, first_id=params.first_id, last_id=params.last_id)
+    conversation = workspace.open(params.session_id)
+    request = ManualRequest(focus=params.focus, first_id=params.first_id, last_id=params.last_id)
     if params.dry_run:
-        return _previewed(workspace, params, await contexts.preview(workspace, params.session_id, asked))
-    done = await contexts.compact_by_hand(workspace, params.session_id, asked)
-    return _compacted(workspace, params.session_id, done)
+        return _previewed(conversation, await by_hand.preview(conversation, request))
+    return _compacted(conversation, await by_hand.compact_by_hand(conversation, request))
 
 
 async def commit(workspace: Workspace, params: CommitParams) -> CompactResult:
-    done = contexts.commit(workspace, params.session_id, params.preview_id, params.summary)
-    return _compacted(workspace, params.session_id, done)
+    conversation = workspace.open(params.session_id)
+    return _compacted(conversation, by_hand.commit(conversation, params.preview_id, params.summary))
 
 
 async def undo(workspace: Workspace, params: UndoParams) -> RevertResult:
-    return _reverted(workspace, history.undo(workspace, params.session_id, params.edit_id, dry_run=params.dry_run))
+    conversation = workspace.open(params.session_id)
+    return _reverted(history.undo(conversation, params.edit_id, dry_run=params.dry_run))
 
 
 async def restore(workspace: Workspace, params: RestoreParams) -> RevertResult:
@@ -189,12 +194,14 @@ async def restore(workspace: Workspace, params: RestoreParams) -> RevertResult:
     checkpoint = Checkpoint(
         edit_id=params.edit_id, message_id=params.message_id, position=params.position, timestamp=params.timestamp
     )
-    return _reverted(workspace, history.restore(workspace, params.session_id, checkpoint, dry_run=params.dry_run))
+    conversation = workspace.open(params.session_id)
+    return _reverted(history.restore(conversation, checkpoint, dry_run=params.dry_run))
 
 
 async def pin(workspace: Workspace, params: PinParams) -> PinResult:
-    session = contexts.pin(workspace, params.session_id, params.message_id, pinned=params.pinned)
-    return PinResult(pinned=tuple(sorted(session.transcript.pinned)))
+    conversation = workspace.open(params.session_id)
+    by_hand.pin(conversation, params.message_id, pinned=params.pinned)
+    return PinResult(pinned=tuple(sorted(conversation.transcript.pinned)))
 
 
 async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
@@ -202,19 +209,15 @@ async def search(workspace: Workspace, params: SearchParams) -> SearchResult:
 
 
 async def list_edits(workspace: Workspace, params: SessionParams) -> HistoryResult:
-    return HistoryResult(edits=history.history(workspace, params.session_id))
+    return HistoryResult(edits=history.history(workspace.open(params.session_id)))
 
 
-def _reverted(workspace: Workspace, reverted: Reverted) -> RevertResult:
-    usage = usage_result(workspace, reverted.session)
+def _reverted(reverted: Reverted) -> RevertResult:
+    usage = usage_result(reverted.conversation)
     return RevertResult(edits=reverted.edits, messages_back=reverted.messages_back, usage=usage)
 
 
-def _usage(workspace: Workspace, session_id: str) -> UsageResult:
-    return usage_result(workspace, workspace.session(session_id))
-
-
-def _compacted(workspace: Workspace, session_id: str, done: Compacted) -> CompactResult:
+def _compacted(conversation: Conversation, done: Compacted) -> CompactResult:
     block = compaction_block(done.edit)
     return CompactResult(
         summary=block.summary,
@@ -222,13 +225,13 @@ def _compacted(workspace: Workspace, session_id: str, done: Compacted) -> Compac
         messages_archived=block.messages_archived,
         context_size_before=block.context_size_before,
         context_size_after=block.context_size_after,
-        usage=_usage(workspace, session_id),
+        usage=usage_result(conversation),
         edit_id=done.edit.id,
         note=done.note,
     )
 
 
-def _previewed(workspace: Workspace, params: CompactParams, preview: contexts.Preview) -> CompactResult:
+def _previewed(conversation: Conversation, preview: by_hand.Preview) -> CompactResult:
     summary: Summary = preview.summary
     return CompactResult(
         summary=summary.text,
@@ -236,7 +239,7 @@ def _previewed(workspace: Workspace, params: CompactParams, preview: contexts.Pr
         messages_archived=len(preview.archived),
         context_size_before=preview.context_size_before,
         context_size_after=preview.context_size_after,
-        usage=_usage(workspace, params.session_id),
+        usage=usage_result(conversation),
         preview_id=preview.id,
         archived=preview.archived,
         note=preview.note,

@@ -177,17 +177,17 @@ class Nothing(Struct, frozen=True, kw_only=True):
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
     created = SessionCreated(cwd=params.cwd, model=params.model, title=params.title)
-    session = sessions.new_session(workspace, created, params.system, params.tools, params.context)
-    return await session_result(workspace, session)
+    return await session_result(sessions.new_session(workspace, created, params.system, params.tools, params.context))
 
 
 async def configure_session(workspace: Workspace, params: ConfigureSessionParams) -> ConfigureSessionResult:
-    session = sessions.configure_session(workspace, params.session_id, params.context)
-    return ConfigureSessionResult(context=workspace.settings_of(session), usage=usage_result(workspace, session))
+    conversation = workspace.open(params.session_id)
+    sessions.configure_session(conversation, params.context)
+    return ConfigureSessionResult(context=conversation.settings, usage=usage_result(conversation))
 
 
 async def load_session(workspace: Workspace, params: SessionParams) -> SessionResult:
-    return await session_result(workspace, sessions.load_session(workspace, params.session_id))
+    return await session_result(sessions.load_session(workspace, params.session_id))
 
 
 async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
@@ -200,12 +200,12 @@ async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> Lis
 
 
 async def fork_session(workspace: Workspace, params: ForkSessionParams) -> SessionResult:
-    fork = sessions.fork_session(workspace, params.session_id, params.message_id, params.title)
-    return await session_result(workspace, fork)
+    parent = workspace.open(params.session_id)
+    return await session_result(sessions.fork_session(workspace, parent, params.message_id, params.title))
 
 
 async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
-    workspace.session(params.session_id)
+    workspace.open(params.session_id)
     await workspace.end(params.session_id)
     return Nothing()
 
@@ -216,37 +216,38 @@ async def delete_session(workspace: Workspace, params: SessionParams) -> Nothing
 
 
 async def prompt(workspace: Workspace, params: PromptParams) -> PromptResult:
-    end = await turns.prompt(workspace, params.session_id, read_prompt(params.prompt))
+    end = await turns.prompt(workspace.open(params.session_id), read_prompt(params.prompt))
     return PromptResult(stop_reason=end)
 
 
 async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
+    conversation = workspace.open(params.session_id)
     if params.model is not None:
-        sessions.change_model(workspace, params.session_id, params.model)
+        sessions.change_model(conversation, params.model)
     if params.tools is not None:
-        sessions.declare_tools(workspace, params.session_id, params.tools)
+        sessions.declare_tools(conversation, params.tools)
     messages = tuple(given.to_message(workspace.ports) for given in params.messages)
     usage = convert_usage(params.usage) if params.usage is not None else None
-    appended = await sessions.append(workspace, params.session_id, messages, usage)
-    return AppendResult(message_ids=appended.message_ids, usage=usage_result(workspace, appended.session))
+    message_ids = await sessions.append(conversation, messages, usage)
+    return AppendResult(message_ids=message_ids, usage=usage_result(conversation))
 
 
 async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
     data, name = await _import_data(params)
     transcript = await asyncio.to_thread(transcripts.read, data, name, params.format, params.run)
-    session = await sessions.import_transcript(workspace, transcript, params.cwd)
+    conversation = await sessions.import_transcript(workspace, transcript, params.cwd)
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(
-        session=await session_result(workspace, session),
+        session=await session_result(conversation),
         format=transcript.format,
-        messages=session.transcript.messages,
+        messages=conversation.transcript.messages,
         unread=unread,
         passed_over=len(transcript.skipped) - len(unread),
     )
 
 
 async def export_session(workspace: Workspace, params: ExportParams) -> ExportResult:
-    return ExportResult(text=await export.export_session(workspace, params.session_id, params.format))
+    return ExportResult(text=await export.export_session(workspace.open(params.session_id), params.format))
 
 
 async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:

@@ -8,9 +8,9 @@ from ullage.model.blocks import Block, TextBlock
 from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.message import Message, Role
 from ullage.model.updates import Cost, Meta, UsageMeta
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import cost_of, usage_meta
-from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.ports import Ports
 
 
@@ -61,30 +61,30 @@ class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
     prompting: Prompting
 
 
-def usage_result(workspace: Workspace, session: Session) -> UsageResult:
+def usage_result(conversation: Conversation) -> UsageResult:
     """The session's present figures."""
-    budget = workspace.budget(session)
+    budget = conversation.budget
     return UsageResult(
-        used=session.used,
+        used=conversation.used,
         size=budget.window if budget else None,
-        cost=cost_of(session),
-        meta=Meta(ullage=usage_meta(workspace, session)),
+        cost=cost_of(conversation),
+        meta=Meta(ullage=usage_meta(conversation)),
     )
 
 
-async def session_result(workspace: Workspace, session: Session) -> SessionResult:
+async def session_result(conversation: Conversation) -> SessionResult:
     """The session with its present figures."""
-    usage, transcript = usage_result(workspace, session), session.transcript
+    usage, transcript = usage_result(conversation), conversation.transcript
     return SessionResult(
-        session_id=session.id,
+        session_id=conversation.id,
         title=transcript.title,
         cwd=transcript.cwd,
         usage=usage,
-        prompting=await _prompting(workspace, usage.meta.ullage.model),
+        prompting=await _prompting(conversation.workspace, usage.meta.ullage.model),
     )
 
 
-async def _prompting(workspace: Workspace, model: str) -> Prompting:
+async def _prompting(workspace: Environment, model: str) -> Prompting:
     try:
         return Prompting(provider=await asyncio.to_thread(workspace.ports.providers.name, model, workspace.settings))
     except (NoModelConfigured, SdkMissing) as error:

@@ -16,6 +16,7 @@ from ullage.model.settings import Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.archive.recall import RecallResult, recall
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import Summarizer
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
@@ -66,7 +67,7 @@ def workspace_on(
     """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
-        return await recall(workspace, session_id, arguments)
+        return await recall(workspace.open(session_id), arguments)
 
     async def open_text(session_id: str, path: str) -> str | None:
         editor = workspace.editor_files
@@ -85,5 +86,5 @@ def workspace_on(
         prices=price_of,
         prompts=read_summary_prompts,
     )
-    workspace = Workspace(ports, settings)
+    workspace = managed_workspace(ports, settings)
     return workspace

@@ -14,7 +14,6 @@ from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.lsp.trace import TracedConnection, open_trace
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.sessions import configure
 from ullage.system.stdio import serve_stdio
 
 
@@ -46,6 +45,6 @@ def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> L
         return workspace
 
     hooks = WorkspaceHooks(
-        open=open_workspace, warm_up=warm_up, configure=configure, cancel_compaction=Workspace.cancel
+        open=open_workspace, warm_up=warm_up, configure=Workspace.configure, cancel_compaction=Workspace.cancel
     )
     return LspServer(hooks, METHODS, COMMANDS, __version__, max_body)

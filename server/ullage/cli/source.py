@@ -32,7 +32,7 @@ from ullage.model.events import (
 )
 from ullage.model.settings import ContextSettings, ModelSettings, Settings, SummarySettings
 from ullage.service.archive.export import provider_request
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.sessions import import_transcript
 
@@ -41,7 +41,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """An open session. `is_copy` is true if the session is in a temporary store, so that no change to it is kept."""
 
     workspace: Workspace
-    session: Session
+    conversation: Conversation
     is_copy: bool
 
 
@@ -56,17 +56,17 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
         transcript = read_transcript(Path(options.target), options.format, options.run)
     else:
         with open_workspace(options.store) as workspace:
-            session = _stored(workspace, options.target)
+            conversation = _stored(workspace, options.target)
             if options.as_stored:
-                yield Source(workspace=workspace, session=session, is_copy=False)
+                yield Source(workspace=workspace, conversation=conversation, is_copy=False)
                 return
-            transcript = _copied(session, workspace.ports.store.read(session.id))
+            transcript = _copied(conversation, workspace.ports.store.read(conversation.id))
     transcript = _as_asked(transcript, options)
     with throwaway_workspace(reading_settings(transcript.model, options.window)) as workspace:
-        session = await import_transcript(workspace, transcript, "")
+        conversation = await import_transcript(workspace, transcript, "")
         if not reports:
-            session = _without_reports(workspace, session)
-        yield Source(workspace=workspace, session=session, is_copy=True)
+            conversation = _without_reports(workspace, conversation)
+        yield Source(workspace=workspace, conversation=conversation, is_copy=True)
 
 
 def read_transcript(path: Path, format_name: str | None, run: int | None) -> ImportedTranscript:
@@ -94,23 +94,23 @@ def reading_settings(model: str, window: int | None) -> Settings:
     return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
 
 
-async def result_object(source: Source, provider: str, compaction: CompactionBlock | None) -> dict[str, Any]:
+async def result_object(
+    conversation: Conversation, provider: str, compaction: CompactionBlock | None
+) -> dict[str, Any]:
     """Returns the object that `--json` prints. Other programs read it, so its keys must stay.
 
     The keys are `messages` (as in a provider's request, with `system` if the provider has it there), `used` and `size`
     in tokens, `source`, the `edits` in force, and the `compaction`, which is null if there is none.
     """
-    workspace = source.workspace
-    session = workspace.session(source.session.id)
-    request = await provider_request(workspace, session.id, provider)
-    usage = usage_result(workspace, session)
+    request = await provider_request(conversation, provider)
+    usage = usage_result(conversation)
     beside = {"system": request["system"]} if request.get("system") else {}
     return beside | {
         "messages": request["messages"],
         "used": usage.used,
         "size": usage.size,
         "source": usage.meta.ullage.source.value,
-        "edits": msgspec.to_builtins(session.transcript.edits_in_force),
+        "edits": msgspec.to_builtins(conversation.transcript.edits_in_force),
         "compaction": msgspec.to_builtins(compaction),
     }
 
@@ -125,17 +125,17 @@ def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
         yield event
 
 
-def _stored(workspace: Workspace, session_id: str) -> Session:
+def _stored(workspace: Workspace, session_id: str) -> Conversation:
     try:
-        return workspace.session(session_id)
+        return workspace.open(session_id)
     except SessionNotFound as error:
         raise InputError(f"{session_id}: there is no such file, and no stored session of this id") from error
 
 
-def _copied(session: Session, records: Sequence[Record]) -> ImportedTranscript:
+def _copied(conversation: Conversation, records: Sequence[Record]) -> ImportedTranscript:
     events = tuple(record.event for record in records if not isinstance(record.event, SessionCreated | SessionForked))
     model = next((record.event.model for record in records if isinstance(record.event, SessionCreated)), "")
-    return ImportedTranscript(format="session", events=events, model=model, title=session.transcript.title)
+    return ImportedTranscript(format="session", events=events, model=model, title=conversation.transcript.title)
 
 
 def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> ImportedTranscript:
@@ -147,12 +147,13 @@ def _as_asked(transcript: ImportedTranscript, options: ReadingOptions) -> Import
     return replace(transcript, events=events, model=options.model or transcript.model)
 
 
-def _without_reports(workspace: Workspace, session: Session) -> Session:
-    learned = replace(session.tracker.calibration, hidden=0)
-    workspace.ports.store.save_calibration(workspace.model(session), msgspec.json.encode(learned))
-    first, *rest = (record.event for record in workspace.ports.store.read(session.id))
+def _without_reports(workspace: Workspace, conversation: Conversation) -> Conversation:
+    learned = replace(conversation.projection.tracker.calibration, hidden=0)
+    workspace.ports.store.save_calibration(conversation.model, msgspec.json.encode(learned))
+    first, *rest = (record.event for record in workspace.ports.store.read(conversation.id))
     copy = workspace.adopt(workspace.ports.ids.new("s"), [first])
-    return workspace.record(copy, *(event for event in rest if not isinstance(event, UsageReported)))
+    copy.record(*(event for event in rest if not isinstance(event, UsageReported)))
+    return copy
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -15,7 +15,7 @@ from ullage.model.events import SessionCreated
 from ullage.model.message import Message
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service import sessions
-from ullage.service.compact import by_hand as contexts
+from ullage.service.compact.by_hand import pin
 from ullage.service.compact.to_budget import fit_budget
 from ullage.tokens.counter import TokenCounter
 
@@ -38,14 +38,13 @@ class ContextCompactor:
         host = Host(self._settings, self._summarizer)
 
         async def made() -> CompactionResult | None:
-            session = sessions.new_session(host.workspace, SessionCreated())
-            await sessions.append(host.workspace, session.id, messages, None)
+            conversation = sessions.new_session(host.workspace, SessionCreated())
+            await sessions.append(conversation, messages, None)
             for message_id in pinned:
-                contexts.pin(host.workspace, session.id, message_id, pinned=True)
-            session = host.workspace.session(session.id)
-            changes = Changes(session)
-            await fit_budget(host.workspace, session, target_tokens, focus)
-            return changes.result(host.workspace.session(session.id))
+                pin(conversation, message_id, pinned=True)
+            changes = Changes(conversation)
+            await fit_budget(conversation, target_tokens, focus)
+            return changes.result()
 
         try:
             return host.run(made()) or _unchanged(messages)

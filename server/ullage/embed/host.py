@@ -14,7 +14,7 @@ from ullage.embed.results import CompactionResult
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
 from ullage.store.sqlite_store import open_store
@@ -64,21 +64,23 @@ class Host:
 class Changes:
     """Compares a session's context before and after an action."""
 
-    def __init__(self, session: Session) -> None:
-        self._used = session.used
-        self._items = tuple(session.transcript.items)
-        self._edits = _ids(session.transcript.edits_in_force)
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._used = conversation.used
+        self._items = tuple(conversation.transcript.items)
+        self._edits = _ids(conversation.transcript.edits_in_force)
 
-    def result(self, session: Session) -> CompactionResult | None:
+    def result(self) -> CompactionResult | None:
         """Returns what the action did, or None if it did nothing."""
-        if _ids(session.transcript.edits_in_force) == self._edits:
+        transcript = self._conversation.transcript
+        if _ids(transcript.edits_in_force) == self._edits:
             return None
-        view = session.transcript.view
+        view = transcript.view
         left = {message.id for message in view}
         return CompactionResult(
             messages=view,
             removed=tuple(item.message for item in self._items if not item.inserted and item.message.id not in left),
-            saved_tokens=self._used - session.used,
+            saved_tokens=self._used - self._conversation.used,
             summary=self._summary(view),
         )
 

@@ -4,9 +4,9 @@ It is the engine of the editors' doors (log, projection, tracker, edits, summari
 automatically: room is made when the program asks for it, or asks what to send.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -27,15 +27,16 @@ from ullage.service import sessions
 from ullage.service.archive import undo as history
 from ullage.service.archive.search import search
 from ullage.service.archive.undo import HistoryEntry
-from ullage.service.compact import by_hand as contexts
-from ullage.service.compact.asked import Asked
-from ullage.service.compact.automatic import settled, shrink
-from ullage.service.conversation.session import Session
+from ullage.service.compact import by_hand
+from ullage.service.compact.automatic import shrink
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.usage import usage_meta
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 from ullage.transcript.fold import EditInfo
 
+T = TypeVar("T")
 _MESSAGES = {Provider.ANTHROPIC: "messages", Provider.OPENAI: "messages", Provider.OPENAI_RESPONSES: "input"}
 
 
@@ -107,16 +108,16 @@ class ContextManager:
 
     def set_system_prompt(self, text: str) -> None:
         """Replaces the system prompt from here on."""
-        self._host.call(lambda workspace: sessions.change_system_prompt(workspace, self.session_id, text))
+        self._call(lambda conversation: sessions.change_system_prompt(conversation, text))
 
     def set_tools(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Replaces the tools that are offered from here on."""
         declared = read_definitions(self.provider, tools)
-        self._host.call(lambda workspace: sessions.declare_tools(workspace, self.session_id, declared))
+        self._call(lambda conversation: sessions.declare_tools(conversation, declared))
 
     def get_messages(self) -> list[dict[str, Any]]:
         """Returns every message ever added, archived or not, in the provider's format, without the system prompt."""
-        page = self._host.call(lambda workspace: contexts.transcript_page(workspace, self.session_id, 0, None))
+        page = self._call(lambda conversation: transcript_page(conversation, 0, None))
         said = [entry.message for entry in page.entries if not entry.inserted and entry.message.role is not Role.SYSTEM]
         return write_request(self.provider, said)[_MESSAGES[self.provider]]
 
@@ -124,23 +125,25 @@ class ContextManager:
         """Returns what to send next, as arguments of the provider's call (`messages`, `system`, `tools`, …). Makes
         room first if that is due, so that the request always fits."""
         self.compact_if_needed()
-        transcript = self._host.call(self._session).transcript
+        transcript = self._call(lambda conversation: conversation.transcript)
         request = write_request(self.provider, transcript.view, transcript.tools)
         # Providers refuse an empty list of tools and a null system prompt.
         return {key: value for key, value in request.items() if value or key == _MESSAGES[self.provider]}
 
     def needs_compaction(self) -> bool:
         """Returns whether a summary, or what `mode` puts in its place, is due."""
-        return self.token_usage() >= self._host.call(self._budget).compact_at
+        return self.token_usage() >= self._call(_budget).compact_at
 
     def compact_if_needed(self) -> CompactionResult | None:
         """Makes the room that is due, by the cheapest means first. Returns None if none was due or no message may
         go."""
 
         async def made() -> CompactionResult | None:
-            changes = Changes(await settled(self._host.workspace, self.session_id))
-            await shrink(self._host.workspace, self.session_id)
-            return changes.result(self._host.workspace.session(self.session_id))
+            conversation = self._host.workspace.open(self.session_id)
+            await conversation.settled()
+            changes = Changes(conversation)
+            await shrink(conversation)
+            return changes.result()
 
         return self._host.run(made())
 
@@ -148,9 +151,11 @@ class ContextManager:
         """Compacts now. `focus` names what the summary must keep. Raises `NothingToCompact`."""
 
         async def made() -> CompactionResult:
-            changes = Changes(await settled(self._host.workspace, self.session_id))
-            await contexts.compact_by_hand(self._host.workspace, self.session_id, Asked(focus=focus))
-            result = changes.result(self._host.workspace.session(self.session_id))
+            conversation = self._host.workspace.open(self.session_id)
+            await conversation.settled()
+            changes = Changes(conversation)
+            await by_hand.compact_by_hand(conversation, by_hand.ManualRequest(focus=focus))
+            result = changes.result()
             assert result is not None, "a compaction is an edit"
             return result
 
@@ -160,17 +165,17 @@ class ContextManager:
         """Undoes the last edit, or the edit named, together with the edits of the same action. Returns the undone
         edits; none if no edit is in force."""
         try:
-            return self._host.call(lambda workspace: history.undo(workspace, self.session_id, edit_id)).edits
+            return self._call(lambda conversation: history.undo(conversation, edit_id)).edits
         except NothingToUndo:
             return ()
 
     def history(self) -> tuple[HistoryEntry, ...]:
         """Returns every edit ever made, oldest first."""
-        return self._host.call(lambda workspace: history.history(workspace, self.session_id))
+        return self._call(history.history)
 
     def pin(self, message_id: str, *, pinned: bool = True) -> None:
-        """Pins a message, so that it stays verbatim through every edit, or unpins it. Raises `MessageNotFound`."""
-        self._host.call(lambda workspace: contexts.pin(workspace, self.session_id, message_id, pinned=pinned))
+        """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
+        self._call(lambda conversation: by_hand.pin(conversation, message_id, pinned=pinned))
 
     def search(self, query: str, limit: int = 10) -> tuple[SearchHit, ...]:
         """Searches every message ever added, archived or not."""
@@ -179,25 +184,24 @@ class ContextManager:
     def get_stats(self) -> ContextStats:
         """Returns all figures about the context's size."""
 
-        def stats(workspace: Workspace) -> ContextStats:
-            session = self._session(workspace)
-            known = {name: value for name, value in asdict(usage_meta(workspace, session)).items() if name != "level"}
-            budget = self._budget(workspace)
-            return ContextStats(used=session.used, size=budget.window, level=level(session.used, budget), **known)
+        def stats(conversation: Conversation) -> ContextStats:
+            known = {name: value for name, value in asdict(usage_meta(conversation)).items() if name != "level"}
+            used, budget = conversation.used, _budget(conversation)
+            return ContextStats(used=used, size=budget.window, level=level(used, budget), **known)
 
-        return self._host.call(stats)
+        return self._call(stats)
 
     def token_usage(self) -> int:
         """Returns the tokens in the context."""
-        return self._host.call(self._session).used
+        return self._call(lambda conversation: conversation.used)
 
     def available_tokens(self) -> int:
-        """Returns the tokens that are free, without the reserve for the answer."""
-        return self._host.call(self._budget).available(self.token_usage())
+        """Tokens still free, the reserve for the answer left out."""
+        return self._call(_budget).available(self.token_usage())
 
     def reset(self) -> None:
-        """Begins a new conversation with the same model, system prompt and tools. The old one stays in the store."""
-        old = self._host.call(self._session).transcript
+        """Begins a new conversation with the same model, system prompt and tools; the old one stays in the store."""
+        old = self._call(lambda conversation: conversation.transcript)
         system = "\n\n".join(message.text for message in old.view if message.role is Role.SYSTEM)
         self.session_id = self._begin(old.model, system, old.tools)
 
@@ -206,17 +210,24 @@ class ContextManager:
         return self._host.call(lambda workspace: sessions.new_session(workspace, created, system, tools).id)
 
     def _append(self, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
-        return self._host.run(sessions.append(self._host.workspace, self.session_id, messages, usage)).message_ids
+        async def made() -> tuple[str, ...]:
+            return await sessions.append(self._host.workspace.open(self.session_id), messages, usage)
 
-    def _session(self, workspace: Workspace) -> Session:
-        return workspace.session(self.session_id)
+        return self._host.run(made())
 
-    def _budget(self, workspace: Workspace) -> ContextBudget:
-        session = self._session(workspace)
-        budget = workspace.budget(session)
-        if budget is None:
-            raise WindowUnknown(f"the window of model {workspace.model(session)!r} is not known; give it as `window`")
-        return budget
+    def _call(self, work: Callable[[Conversation], T]) -> T:
+        """What plain code makes of the conversation."""
+
+        def opened(workspace: Workspace) -> T:
+            return work(workspace.open(self.session_id))
+
+        return self._host.call(opened)
+
+
+def _budget(conversation: Conversation) -> ContextBudget:
+    if conversation.budget is None:
+        raise WindowUnknown(f"the window of model {conversation.model!r} is not known; give it as `window`")
+    return conversation.budget
 
 
 def _settings(model: str, options: ManagerOptions) -> Settings:

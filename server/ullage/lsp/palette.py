@@ -35,7 +35,7 @@ async def _preview(workspace: Workspace, arguments: Sequence[Any], _: Progress) 
 
 async def _undo(workspace: Workspace, arguments: Sequence[Any], _: Progress) -> CommandOutcome:
     session_id = _session_id(workspace, arguments)
-    before = workspace.session(session_id).used
+    before = workspace.open(session_id).used
     done = await context.undo(workspace, context.UndoParams(session_id=session_id, edit_id=_text(arguments, 1) or None))
     return CommandOutcome(value=done, message=words.undone(before, done.usage.used))
 

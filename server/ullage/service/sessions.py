@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from msgspec import Struct, ValidationError
+from msgspec import ValidationError
 from msgspec.structs import replace
 
 from ullage.formats.transcripts.imported import ImportedTranscript
@@ -25,13 +25,11 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.message import Message, Role, ToolDefinition
-from ullage.model.settings import Settings
-from ullage.model.updates import SessionInfoUpdate
 from ullage.model.usage import Usage
-from ullage.service.compact.automatic import look_after
 from ullage.service.conversation.checkpoints import Checkpoint, position_of
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.usage import tell_usage
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SessionInfo
 from ullage.transcript.rules.tool_pairs import is_prompt
@@ -41,154 +39,107 @@ _TITLE_CHARS = 60
 _COUNT_INLINE_CHARS = 200_000
 
 
-class Appended(Struct, frozen=True, kw_only=True):
-    """What an append did."""
-
-    session: Session
-    message_ids: tuple[str, ...]
-
-
 def new_session(
     workspace: Workspace,
     created: SessionCreated,
     system: str = "",
     tools: Sequence[ToolDefinition] = (),
     context: Mapping[str, Any] | None = None,
-) -> Session:
+) -> Conversation:
     """Starts a session, with its system prompt, its tools and context settings of its own if it has any."""
     events: list[Event] = [created]
     if context:
         events.append(_configured(context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
-    session = workspace.adopt(workspace.ports.ids.new("s"), events)
-    if system:
-        return change_system_prompt(workspace, session.id, system)
-    tell_usage(workspace, session)
-    return session
+    conversation = workspace.adopt(workspace.ports.ids.new("s"), events)
+    conversation.record(*([_prompted(conversation, system)] if system else []))
+    return conversation
 
 
-def load_session(workspace: Workspace, session_id: str) -> Session:
-    """Opens a session and tells how full it is."""
-    session = workspace.session(session_id)
-    tell_usage(workspace, session)
-    return session
+def load_session(workspace: Workspace, session_id: str) -> Conversation:
+    """Opens a session and publishes how full it is."""
+    conversation = workspace.open(session_id)
+    publish_usage(conversation)
+    return conversation
 
 
-async def append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
-    """Adds messages, and the provider's usage of the request whose answer is the last assistant message among
-    them (or, without one, of the session). A message that is there already with the same content is passed over,
-    so a client that missed the answer may send again. Raises `InvalidRequest` for an id with other content.
+async def append(conversation: Conversation, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
+    """Adds messages, and the provider's usage of the request whose answer is the last assistant message among them (or,
+    without one, of the session). Returns the messages' ids. A message that is there already with the same content is
+    passed over, so a client that missed the result may send again. Raises `InvalidRequest` for an id with other
+    content.
 
     Appends of one session are taken in the order they came in, also while a large one is counted in a thread.
     """
-    async with workspace.appending(session_id):
-        return await _append(workspace, session_id, messages, usage)
+    async with conversation.work.appending():
+        new = [message for message in messages if _is_new(conversation, message)]
+        events = await _counted(conversation, [MessageAppended(message=message) for message in new])
+        if not conversation.transcript.title:
+            events += _titled(messages)
+        if usage is not None:
+            events.append(UsageReported(usage=usage, message_id=_answer_id(conversation, messages)))
+        conversation.record(*events)
+        if usage is not None:
+            conversation.keep_calibration()
+    return tuple(message.id for message in messages)
 
 
-async def _append(workspace: Workspace, session_id: str, messages: Sequence[Message], usage: Usage | None) -> Appended:
-    session = workspace.session(session_id)
-    new = [message for message in messages if _is_new(workspace, session, message)]
-    events: list[Event] = [*await _counted(session, [MessageAppended(message=message) for message in new])]
-    # An edit that was taken back meanwhile has made it another one.
-    session = workspace.session(session_id)
-    titled = [] if session.transcript.title else _titled(messages)
-    events += titled
-    if usage is not None:
-        events.append(UsageReported(usage=usage, message_id=_answer_id(session, messages)))
-    if events:
-        session = workspace.record(session, *events)
-    for event in titled:
-        workspace.emit(session.id, SessionInfoUpdate(title=event.title))
-    if usage is not None:
-        workspace.keep_calibration(session)
-    tell_usage(workspace, session)
-    look_after(workspace, session, answered=any(message.role is Role.ASSISTANT for message in messages))
-    return Appended(session=session, message_ids=tuple(message.id for message in messages))
+def change_system_prompt(conversation: Conversation, text: str) -> None:
+    """Changes what the model is told first, from here on. What it was told before stays in the transcript."""
+    ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
+    old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
+    if not old:
+        conversation.record(_prompted(conversation, text))
+        return
+    replacements = tuple(_rewritten(old, text))
+    rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
+    conversation.record(ContextEdited(edit=rewrite))
 
 
-def change_system_prompt(workspace: Workspace, session_id: str, text: str) -> Session:
-    """From here on the model is told something else first. What it was told before stays in the transcript."""
-    session, ids = workspace.session(session_id), workspace.ports.ids
-    now = workspace.ports.clock.now()
-    old = [item.message for item in session.transcript.items if item.message.role is Role.SYSTEM]
-    if old:
-        replacements = tuple(_rewritten(old, text))
-        rewrite = RewriteEdit(id=ids.new("e"), timestamp=now, trigger=EditTrigger.MANUAL, replacements=replacements)
-        event: Event = ContextEdited(edit=rewrite)
-    else:
-        prompt = Message(id=ids.new("m"), role=Role.SYSTEM, content=(TextBlock(text=text),), timestamp=now)
-        event = MessageAppended(message=prompt, count=session.count(prompt))
-    session = workspace.record(session, event)
-    tell_usage(workspace, session)
-    return session
-
-
-def change_model(workspace: Workspace, session_id: str, model: str) -> Session:
+def change_model(conversation: Conversation, model: str) -> None:
     """Goes on with another model: other window, other counts."""
-    session = workspace.record(workspace.session(session_id), ModelChanged(model=model))
-    tell_usage(workspace, session)
-    look_after(workspace, session)
-    return session
+    conversation.record(ModelChanged(model=model))
 
 
-def configure_session(workspace: Workspace, session_id: str, context: Mapping[str, Any]) -> Session:
+def configure_session(conversation: Conversation, context: Mapping[str, Any]) -> None:
     """Gives a session context settings of its own, in place of those it had. Raises `InvalidRequest`."""
-    session = workspace.record(workspace.session(session_id), _configured(context))
-    tell_usage(workspace, session)
-    look_after(workspace, session)
-    return session
+    conversation.record(_configured(context))
 
 
-def declare_tools(workspace: Workspace, session_id: str, tools: Sequence[ToolDefinition]) -> Session:
+def declare_tools(conversation: Conversation, tools: Sequence[ToolDefinition]) -> None:
     """Replaces the tools that are offered to the model."""
-    session = workspace.record(workspace.session(session_id), ToolsDeclared(tools=tuple(tools)))
-    tell_usage(workspace, session)
-    return session
+    conversation.record(ToolsDeclared(tools=tuple(tools)))
 
 
-def fork_session(workspace: Workspace, session_id: str, message_id: str | None, title: str) -> Session:
+def fork_session(workspace: Workspace, parent: Conversation, message_id: str | None, title: str) -> Conversation:
     """A new session that shares the past up to a message (or all of it), archived or not, a marker or notice.
 
     It inherits the edits and settings in force there, and of the present pins those of messages that it has. Raises
     `MessageNotFound`.
     """
-    parent = workspace.session(session_id)
     position = parent.transcript.position
     if message_id is not None:
-        position = position_of(workspace.ports.store, session_id, Checkpoint(message_id=message_id))
+        position = position_of(workspace.ports.store, parent.id, Checkpoint(message_id=message_id))
     event = SessionForked(
-        parent_id=session_id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
+        parent_id=parent.id, position=position, title=title or f"{parent.transcript.title} (fork)".strip()
     )
-    session = workspace.fork(position, workspace.ports.ids.new("s"), event)
-    session = _with_pins(workspace, session, parent.transcript.pinned)
-    tell_usage(workspace, session)
-    return session
+    fork = workspace.fork(position, workspace.ports.ids.new("s"), event)
+    fork.record(*_pins(fork, parent.transcript.pinned))
+    return fork
 
 
-async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Session:
+async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Conversation:
     """A new session with a foreign transcript's events; what it compacted itself is archived here too."""
     created = SessionCreated(
         cwd=cwd or transcript.cwd, model=transcript.model, title=transcript.title or _title_of(transcript.events)
     )
-    session = workspace.adopt(workspace.ports.ids.new("s"), [created])
-    session = workspace.record(session, *await _counted(session, transcript.events))
-    workspace.keep_calibration(session)
-    workspace.keep_snapshot(session)
-    tell_usage(workspace, session)
-    look_after(workspace, session)
-    return session
-
-
-def configure(workspace: Workspace, settings: Settings) -> None:
-    """Takes new settings; every open session is looked at again under them."""
-    if settings == workspace.settings:
-        return
-    workspace.configure(settings)
-    for session in workspace.open_sessions:
-        workspace.choose_counter(session)
-        tell_usage(workspace, session)
-        look_after(workspace, session)
+    conversation = workspace.adopt(workspace.ports.ids.new("s"), [created])
+    with conversation.one_change():
+        conversation.record(*await _counted(conversation, transcript.events))
+        conversation.keep_calibration()
+        conversation.keep_snapshot()
+    return conversation
 
 
 async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
@@ -213,8 +164,16 @@ def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
         yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
-def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
-    found = workspace.ports.store.find_message(session.id, message.id)
+def _prompted(conversation: Conversation, text: str) -> MessageAppended:
+    """A first system prompt."""
+    ports = conversation.workspace.ports
+    content = (TextBlock(text=text),)
+    prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=content, timestamp=ports.clock.now())
+    return MessageAppended(message=prompt, count=conversation.projection.count(prompt))
+
+
+def _is_new(conversation: Conversation, message: Message) -> bool:
+    found = conversation.workspace.ports.store.find_message(conversation.id, message.id)
     if found is None or not isinstance(found.event, MessageAppended):
         return True
     known = found.event.message
@@ -225,17 +184,17 @@ def _is_new(workspace: Workspace, session: Session, message: Message) -> bool:
     return False
 
 
-async def _counted(session: Session, events: Sequence[Event]) -> list[Event]:
-    """The events with their messages' counts, in a thread where there is much to count."""
+async def _counted(conversation: Conversation, events: Sequence[Event]) -> list[Event]:
+    """The events with their messages' counts, made in a thread if there is much to count."""
     chars = sum(text_length(event.message) for event in events if isinstance(event, MessageAppended))
     if chars > _COUNT_INLINE_CHARS:
-        return await asyncio.to_thread(_with_counts, session, events)
-    return _with_counts(session, events)
+        return await asyncio.to_thread(_with_counts, conversation.projection, events)
+    return _with_counts(conversation.projection, events)
 
 
-def _with_counts(session: Session, events: Sequence[Event]) -> list[Event]:
+def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]:
     return [
-        replace(event, count=session.count(event.message)) if isinstance(event, MessageAppended) else event
+        replace(event, count=projection.count(event.message)) if isinstance(event, MessageAppended) else event
         for event in events
     ]
 
@@ -250,12 +209,12 @@ def text_length(message: Message) -> int:
     )
 
 
-def _answer_id(session: Session, messages: Sequence[Message]) -> str:
+def _answer_id(conversation: Conversation, messages: Sequence[Message]) -> str:
     """The message a usage report belongs to."""
     for message in reversed(messages):
         if message.role is Role.ASSISTANT:
             return message.id
-    for item in reversed(session.transcript.items):
+    for item in reversed(conversation.transcript.items):
         if item.message.role is Role.ASSISTANT:
             return item.message.id
     raise InvalidRequest("usage needs an assistant message that it belongs to; append the answer with it")
@@ -276,10 +235,10 @@ def _title_of(events: Sequence[Event]) -> str:
     return ""
 
 
-def _with_pins(workspace: Workspace, fork: Session, pinned: Set[str]) -> Session:
-    """The fork with the parent's present pins: a message is mostly pinned later than it is written."""
-    own = fork.transcript.pinned
-    news = sorted(message_id for message_id in pinned - own if message_id in fork.counts)
-    changes = [MessagePinned(message_id=message_id) for message_id in news]
-    changes += [MessagePinned(message_id=message_id, pinned=False) for message_id in sorted(own - pinned)]
-    return workspace.record(fork, *changes) if changes else fork
+def _pins(fork: Conversation, pinned: Set[str]) -> Iterator[MessagePinned]:
+    """The changes that give a fork its parent's present pins: a message is mostly pinned later than it is written."""
+    own, known = fork.transcript.pinned, fork.projection.counts
+    for message_id in sorted(message_id for message_id in pinned - own if message_id in known):
+        yield MessagePinned(message_id=message_id)
+    for message_id in sorted(own - pinned):
+        yield MessagePinned(message_id=message_id, pinned=False)

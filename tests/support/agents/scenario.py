@@ -113,7 +113,7 @@ async def compacted_natively(place: Place) -> str:
     if handed_over:
         return "has no command"
     with open_workspace(place.store) as workspace:
-        recorded = workspace.session(session_id).transcript.compactions
+        recorded = workspace.open(session_id).transcript.compactions
     return YES if SUMMARY in request and recorded == 1 else NO
 
 

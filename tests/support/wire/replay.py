@@ -19,6 +19,7 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.managed import managed_workspace
 from ullage.service.ports.ports import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns
@@ -85,7 +86,7 @@ class _Player:
         assert self.workspace is not None
         if INSTRUCTIONS in str(received.body):
             return say(GOOD)
-        reading = self.workspace.session(self.session_id).tracker.reading
+        reading = self.workspace.open(self.session_id).projection.tracker.reading
         self.guesses.append(Guess(predicted=reading.used, source=reading.source, counted=received.tokens))
         if not self.waiting:
             return say("That is all.")
@@ -115,7 +116,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 project_files=LocalProjectFiles(),
                 toolbox=RecordedTools(recording),
             )
-            client = TestClient(Workspace(ports, settings), clock, ids)
+            client = TestClient(managed_workspace(ports, settings), clock, ids)
             return await _play(client, player, server, model, recording.system)
 
 
@@ -125,7 +126,7 @@ async def _play(client: TestClient, player: _Player, server: WireServer, model: 
     replayed = Replayed()
     while player.waiting:
         replayed.turns += 1
-        await turns.prompt(client.workspace, player.session_id, [TextBlock(text=player.prompt())])
+        await turns.prompt(client.workspace.open(player.session_id), [TextBlock(text=player.prompt())])
     history = await client.call("context/history", sessionId=player.session_id)
     replayed.edits = Counter(edit["kind"] for edit in history["edits"])
     updates = [notification.update for notification in client.recorder.notifications]

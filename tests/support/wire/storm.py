@@ -26,7 +26,9 @@ from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
 from ullage.service import sessions
+from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
@@ -161,7 +163,7 @@ class _Storm:
             pass
         settings = Settings(models={model: ModelSettings(window=_WINDOW, max_output=1_024)})
         async with connected(self._server, _TIMEOUT) as provider:
-            workspace = Workspace(replace(ports, providers=OneProvider(provider)), settings)
+            workspace = managed_workspace(replace(ports, providers=OneProvider(provider)), settings)
             workspace.bus.listen(self.witness)
             self.session_id = sessions.new_session(workspace, SessionCreated(model=model)).id
             for number in range(count):
@@ -175,7 +177,7 @@ class _Storm:
         self._disturbed = False
         self.witness.waiting.clear()
         prompt = [TextBlock(text=f"{number}: {_some_words(self._chance, 200)}")]
-        asking = asyncio.ensure_future(turns.prompt(workspace, self.session_id, prompt))
+        asking = asyncio.ensure_future(turns.prompt(workspace.open(self.session_id), prompt))
         began = perf_counter()
         weather = asyncio.ensure_future(self._weather(workspace))
         try:
@@ -228,7 +230,8 @@ class _Storm:
         """What must hold after every turn."""
         if not self._disturbed and end not in {TurnEnd.END_TURN.value, TurnEnd.MAX_TOKENS.value}:
             self.seen.unusable.append(f"turn {number} ended {end} though nothing went wrong")
-        if workspace.turns.running or workspace.turns.is_answering(self.session_id):
+        work = workspace.open(self.session_id).work
+        if work.is_running(Job.TURN) or work.is_running(Job.ANSWERING):
             self.seen.unusable.append(f"turn {number} is over and still holds the session")
         for message_id, shown in self.witness.shown.items():
             if _kept_text(workspace.ports.store, self.session_id, message_id) != shown.strip():

@@ -184,9 +184,9 @@ async def test_what_is_said_here_is_in_the_store_that_every_door_reads(rig: AcpR
     session_id = await rig.new_session()
     await rig.say(session_id, "one", "two")
     with open_workspace(store) as elsewhere:
-        assert [message.text for message in elsewhere.session(session_id).transcript.view] == ["one", "two"]
+        assert [message.text for message in elsewhere.open(session_id).transcript.view] == ["one", "two"]
         await rig.say(session_id, "three")
-        assert elsewhere.session(session_id).transcript.messages == 3
+        assert elsewhere.open(session_id).transcript.messages == 3
 
 
 async def test_nothing_is_kept_of_what_is_answered(rig: AcpRig) -> None:

@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from support.workspace import PATIENCE
-from ullage.service.summaries.aside import aside
+from ullage.service.plan.aside import aside
 from ullage.summary.checks import Check
 
 

@@ -21,17 +21,17 @@ async def long_session(client: TestClient, words: int = 400) -> str:
 async def test_context_within_the_budget_is_left_alone() -> None:
     client = build_test_client()
     session_id = await long_session(client)
-    session = client.workspace.session(session_id)
-    assert await fit_budget(client.workspace, session, session.used) is None
-    assert not client.workspace.session(session_id).transcript.edits
+    session = client.workspace.open(session_id)
+    assert await fit_budget(session, session.used) is None
+    assert not client.workspace.open(session_id).transcript.edits
 
 
 @pytest.mark.parametrize("budget", [1_500, 3_000, 6_000])
 async def test_result_fills_the_budget_and_stays_within(budget: int) -> None:
     client = build_test_client()
     session_id = await long_session(client)
-    edit = await fit_budget(client.workspace, client.workspace.session(session_id), budget)
-    used = client.workspace.session(session_id).used
+    edit = await fit_budget(client.workspace.open(session_id), budget)
+    used = client.workspace.open(session_id).used
     assert budget * 0.85 <= used <= budget
     assert edit is not None
     assert compaction_block(edit).messages_archived > 0
@@ -41,12 +41,12 @@ async def test_budget_below_what_must_stay_is_refused_with_both_figures() -> Non
     client = build_test_client()
     session_id = await long_session(client)
     with pytest.raises(CannotFit, match="budget of 3 tokens is too small"):
-        await fit_budget(client.workspace, client.workspace.session(session_id), 3)
+        await fit_budget(client.workspace.open(session_id), 3)
 
 
 async def test_single_huge_message_is_cut_rather_than_refused() -> None:
     client = build_test_client()
     created = await client.call("session/new", model=LARGE_MODEL)
     await client.say(created["sessionId"], "word " * 20_000)
-    assert await fit_budget(client.workspace, client.workspace.session(created["sessionId"]), 2_000) is None
-    assert client.workspace.session(created["sessionId"]).used <= 2_000
+    assert await fit_budget(client.workspace.open(created["sessionId"]), 2_000) is None
+    assert client.workspace.open(created["sessionId"]).used <= 2_000

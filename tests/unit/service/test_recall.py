@@ -17,7 +17,7 @@ async def begin(client: TestClient, *texts: str) -> str:
 
 
 async def ask(client: TestClient, session_id: str, **arguments: object) -> str:
-    result = await recall(client.workspace, session_id, arguments)
+    result = await recall(client.workspace.open(session_id), arguments)
     assert not result.is_error, result.text
     return result.text
 
@@ -45,7 +45,7 @@ async def test_other_sessions_are_neither_searched_nor_read() -> None:
     (hit,) = (await client.call("context/search", query="walnut"))["hits"]
     assert hit["sessionId"] == other
     assert "Nothing in the archive matches 'walnut'" in await ask(client, session_id, query="walnut")
-    refused = await recall(client.workspace, session_id, {"message_id": hit["messageId"]})
+    refused = await recall(client.workspace.open(session_id), {"message_id": hit["messageId"]})
     assert refused.is_error
     assert "secret" not in refused.text
 
@@ -61,7 +61,7 @@ async def test_a_long_message_is_read_page_by_page() -> None:
     assert pages[3].endswith("Page 4 of 4.")
     quoted = "".join(page.split(":\n> ", 1)[1].rsplit("\n\nPage", 1)[0].replace("\n> ", "\n") for page in pages)
     assert quoted == body
-    beyond = await recall(client.workspace, session_id, {"message_id": hit["messageId"], "page": 5})
+    beyond = await recall(client.workspace.open(session_id), {"message_id": hit["messageId"], "page": 5})
     assert (beyond.is_error, "there is no page 5" in beyond.text) == (True, True)
 
 
@@ -107,7 +107,7 @@ async def test_calls_results_and_pictures_are_readable() -> None:
 async def test_a_call_that_cannot_be_served_is_answered_with_what_to_do(arguments: object, says: str) -> None:
     client = build_test_client()
     session_id = await begin(client, "walnut")
-    result = await recall(client.workspace, session_id, arguments)
+    result = await recall(client.workspace.open(session_id), arguments)
     assert result.is_error
     assert says in result.text
 

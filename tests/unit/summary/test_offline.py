@@ -13,7 +13,6 @@ from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.summary.choosing.compose import Composition, compose
 from ullage.summary.choosing.items import HEADINGS
-from ullage.summary.offline import summarize
 from ullage.summary.request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -181,9 +180,9 @@ def test_a_kept_message_is_not_repeated() -> None:
 
 def test_pieces_put_together_are_the_summary() -> None:
     request = SummaryRequest(messages=SESSION, indices=places(SESSION), max_tokens=800)
-    pieces = list(summarize(request, COUNTER))
-    assert "".join(pieces) == compose(request, COUNTER).summary
-    assert len(pieces) > 3
+    composition = compose(request, COUNTER)
+    assert "".join(composition.pieces) == composition.summary
+    assert len(composition.pieces) > 3
 
 
 def test_a_large_history_fills_its_budget() -> None:

@@ -8,7 +8,7 @@ from support.transcripts import conversation
 from ullage.agents.transcripts import read
 from ullage.model.events import MessageAppended, Record, UsageReported
 from ullage.model.message import Role
-from ullage.service.conversation.session import Session
+from ullage.service.conversation.projection import Projection
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 
@@ -25,7 +25,7 @@ def test_half_of_a_sessions_prompts_are_predicted_within_half_a_percent(name: st
     path = conversation(name)
     transcript = read(path.read_bytes(), path.name)
     counter = get_counter(transcript.model)
-    session = Session("s", counter, Calibration.prior(counter.error_share))
+    session = Projection(counter, Calibration.prior(counter.error_share))
     expected: dict[str, int] = {}
     errors: list[float] = []
     for position, event in enumerate(transcript.events):

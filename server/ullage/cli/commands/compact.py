@@ -10,14 +10,14 @@ from ullage.api.values import UsageResult, usage_result
 from ullage.cli.draw.boxes import compaction_box, context_box
 from ullage.cli.options import CompactOptions, read_options
 from ullage.cli.output import print_json, print_lines, terminal_glyphs, to_json, working, write_text
-from ullage.cli.source import Source, open_source, result_object
+from ullage.cli.source import open_source, result_object
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.words import nothing_to_compact
-from ullage.service.compact.asked import Asked
-from ullage.service.compact.by_hand import compact_by_hand
+from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 from ullage.service.compact.to_budget import fit_budget
+from ullage.service.conversation.conversation import Conversation
 
 
 class _Outcome(Struct, frozen=True, kw_only=True):
@@ -54,36 +54,36 @@ def _check(options: CompactOptions) -> None:
 
 async def _compact(options: CompactOptions) -> _Outcome:
     async with open_source(options, reports=False) as source:
-        before = source.session.transcript.edits_in_force
-        block, note = await _block(source, options)
-        session = source.workspace.session(source.session.id)
-        made = [edit.kind for edit in session.transcript.edits_in_force if edit not in before]
+        conversation = source.conversation
+        before = conversation.transcript.edits_in_force
+        block, note = await _block(conversation, options)
+        made = [edit.kind for edit in conversation.transcript.edits_in_force if edit not in before]
         return _Outcome(
-            result=await result_object(source, options.provider, block),
+            result=await result_object(conversation, options.provider, block),
             compaction=block,
             other_edits=tuple(kind for kind in made if kind != "compaction"),
-            usage=usage_result(source.workspace, session),
-            now=source.workspace.ports.clock.now(),
+            usage=usage_result(conversation),
+            now=conversation.workspace.ports.clock.now(),
             note=note,
         )
 
 
-async def _block(source: Source, options: CompactOptions) -> tuple[CompactionBlock | None, str]:
+async def _block(conversation: Conversation, options: CompactOptions) -> tuple[CompactionBlock | None, str]:
     if options.budget is not None:
-        edit = await fit_budget(source.workspace, source.session, options.budget, options.focus)
+        edit = await fit_budget(conversation, options.budget, options.focus)
         return compaction_block(edit) if edit else None, ""
-    first, last = (_message_id(source, name) for name in (options.first, options.last))
-    asked = Asked(focus=options.focus, first_id=first, last_id=last)
+    first, last = (_message_id(conversation, name) for name in (options.first, options.last))
+    request = ManualRequest(focus=options.focus, first_id=first, last_id=last)
     try:
-        done = await compact_by_hand(source.workspace, source.session.id, asked)
+        done = await compact_by_hand(conversation, request)
     except NothingToCompact as nothing:
         return None, str(nothing)
     return compaction_block(done.edit), done.note
 
 
-def _message_id(source: Source, name: str | None) -> str | None:
+def _message_id(conversation: Conversation, name: str | None) -> str | None:
     """Returns the id of a message that is given by its number in the transcript, counted from 1, or by its id."""
-    items = source.session.transcript.items
+    items = conversation.transcript.items
     numbered = (item.message.id for item in items if not item.inserted and str(item.index + 1) == name)
     return next(numbered, name)
 

@@ -12,7 +12,7 @@ from ullage.service.archive.export import export_session
 def run(args: Namespace) -> int:
     """Prints the session's log, or its context as a provider's request."""
     with open_workspace(args.store) as workspace:
-        text = asyncio.run(export_session(workspace, args.session, args.shape))
+        text = asyncio.run(export_session(workspace.open(args.session), args.shape))
     if args.output is not None:
         write_text(args.output, text)
     else:

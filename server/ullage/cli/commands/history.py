@@ -26,7 +26,7 @@ def run(args: Namespace) -> int:
 
 async def _run(options: HistoryOptions) -> None:
     async with open_source(options) as source:
-        entries = history(source.workspace, source.session.id)
+        entries = history(source.conversation)
         now = source.workspace.ports.clock.now()
     if options.json:
         print_json({"edits": entries})

@@ -9,7 +9,6 @@ from ullage.app.compose import open_workspace
 from ullage.cli.draw.text import plural
 from ullage.cli.output import print_json, print_lines, working
 from ullage.model.words import context_line
-from ullage.service.compact.automatic import settled
 from ullage.service.conversation.workspace import Workspace
 
 # The most unread lines that are listed: enough to see what they are.
@@ -31,7 +30,7 @@ def run(args: Namespace) -> int:
 async def _import(workspace: Workspace, params: ImportParams) -> ImportResult:
     result = await import_session(workspace, params)
     # A context over its window is compacted at once, and the process must not end before that.
-    await settled(workspace, result.session.session_id)
+    await workspace.open(result.session.session_id).settled()
     return result
 
 

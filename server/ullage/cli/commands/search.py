@@ -10,7 +10,7 @@ from ullage.cli.output import print_json, print_lines, working
 from ullage.model.errors import InvalidRequest
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import find_entry, search
-from ullage.service.compact.by_hand import Entry
+from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 
@@ -37,7 +37,7 @@ def _search(workspace: Workspace, args: Namespace) -> int:
 def _show(workspace: Workspace, args: Namespace) -> int:
     if args.session is None:
         raise InvalidRequest("--show needs --session SESSION: message ids are unique only within one")
-    entry = find_entry(workspace, args.session, args.show)
+    entry = find_entry(workspace.open(args.session), args.show)
     if args.json:
         print_json(entry)
     else:

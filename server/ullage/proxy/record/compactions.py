@@ -13,7 +13,6 @@ from ullage.model.message import Message, Role
 from ullage.proxy.record.session_record import SessionRecord
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
-from ullage.service.compact.run import new_stamp
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.choosing.ledger import collect, fit, merge
 from ullage.summary.request import SummaryRequest
@@ -55,12 +54,12 @@ def ledger_of(record: SessionRecord) -> ArtifactLedger:
     messages, indices, previous = _to_archive(record)
     collected = collect(messages, indices)
     whole = merge(previous.ledger, collected) if previous else collected
-    return fit(whole, min(_LEDGER_CAP, int(_window(record) * _LEDGER_SHARE)), record.session.counter)
+    return fit(whole, min(_LEDGER_CAP, int(_window(record) * _LEDGER_SHARE)), record.conversation.projection.counter)
 
 
 async def offline_summary(record: SessionRecord, focus: str) -> Summary:
     """Returns a summary made without a model, for an agent that writes none."""
-    workspace, session = record.workspace, record.session
+    conversation = record.conversation
     messages, indices, previous = _to_archive(record)
     request = SummaryRequest(
         messages=messages,
@@ -70,28 +69,30 @@ async def offline_summary(record: SessionRecord, focus: str) -> Summary:
         focus=focus,
     )
     writer = OfflineSummarizer()
-    request = hide(request, workspace.settings_of(session).private_patterns)
-    stream = await writer.summarize(request, session.counter, workspace.reader)
+    request = hide(request, conversation.settings.private_patterns)
+    stream = await writer.summarize(request, conversation.projection.counter, record.workspace.reader)
     text = "".join([piece async for piece in stream.pieces])
     return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
 
 
 def has_messages(record: SessionRecord) -> bool:
     """Returns whether the context has messages other than the marker of a compaction."""
-    return bool(record.session.transcript.active)
+    return bool(record.conversation.transcript.active)
 
 
 def archive(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
     """Records a compaction in which a summary replaces all messages so far. Returns the edit."""
     edit = _edit(record, archiving)
-    record.workspace.record(record.session, *archiving.before, ContextEdited(edit=edit), *archiving.after)
-    record.workspace.keep_snapshot(record.session)
+    conversation = record.conversation
+    with conversation.one_change():
+        conversation.record(*archiving.before, ContextEdited(edit=edit), *archiving.after)
+        conversation.keep_snapshot()
     return edit
 
 
 def last_block(record: SessionRecord) -> CompactionBlock | None:
     """Returns the marker's block if the context ends with a compaction, otherwise None."""
-    items = record.session.transcript.items
+    items = record.conversation.transcript.items
     return items[-1].message.compaction if items else None
 
 
@@ -114,10 +115,9 @@ def undoable(record: SessionRecord) -> Undoable:
 
 def take_back(record: SessionRecord, found: Undoable) -> int:
     """Records the undo and the return to the agent's former session. Returns the tokens in the context after it."""
-    now = record.workspace.ports.clock.now()
-    return record.workspace.record(
-        record.session, EditReverted(edit_id=found.edit.id, timestamp=now), found.before
-    ).used
+    conversation, now = record.conversation, record.workspace.ports.clock.now()
+    conversation.record(EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
+    return conversation.used
 
 
 def _around(
@@ -142,23 +142,23 @@ def _around(
 
 def _to_archive(record: SessionRecord) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
     """Returns the messages that a summary would replace, their indices, and the earlier summaries as one block."""
-    items = record.session.transcript.items
+    items = record.conversation.transcript.items
     said = [item for item in items if not item.inserted]
     markers = [block for item in items if (block := item.message.compaction)]
     return tuple(item.message for item in said), tuple(item.index for item in said), joined(markers)
 
 
 def _window(record: SessionRecord) -> int:
-    budget = record.workspace.budget(record.session)
+    budget = record.conversation.budget
     return budget.window if budget else _SMALL_WINDOW
 
 
 def _edit(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
-    workspace, session = record.workspace, record.session
-    stamp, transcript = new_stamp(workspace, archiving.trigger), session.transcript
-    private = workspace.settings_of(session).private_patterns
+    conversation = record.conversation
+    projection, transcript = conversation.projection, conversation.transcript
+    stamp, private = record.workspace.new_stamp(archiving.trigger), conversation.settings.private_patterns
     safe = hide(replace(archiving.summary, text=redact(archiving.summary.text)), private)
-    before = session.used if archiving.size_before is None else archiving.size_before
+    before = conversation.used if archiving.size_before is None else archiving.size_before
     block = CompactionBlock(
         compaction_number=transcript.compactions + 1,
         timestamp=stamp.timestamp,
@@ -169,7 +169,7 @@ def _edit(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
         summarizer=safe.summarizer,
     )
     marker = Message(id=f"{stamp.id}-marker", role=Role.USER, content=(block,), timestamp=stamp.timestamp)
-    size = session.tracker.overhead + session.tracker.scale(session.counter.count_message(marker))
+    size = projection.tracker.overhead + projection.tracker.scale(projection.counter.count_message(marker))
     block = replace(block, context_size_after=size if archiving.size_after is None else archiving.size_after)
     return CompactionEdit(
         id=stamp.id,

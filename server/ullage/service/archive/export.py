@@ -7,31 +7,30 @@ import msgspec
 from ullage.formats.provider import write_request
 from ullage.formats.transcripts.ullage_jsonl import Header
 from ullage.formats.transcripts.ullage_jsonl import write as write_ullage
-from ullage.service.compact.automatic import settled
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
 
 
-async def export_session(workspace: Workspace, session_id: str, shape: str) -> str:
+async def export_session(conversation: Conversation, shape: str) -> str:
     """The session as `ullage` (its log), or its context as a request of a `Provider`."""
     if shape == "ullage":
-        return _whole_log(workspace, session_id)
-    request = await provider_request(workspace, session_id, shape)
+        return _whole_log(conversation)
+    request = await provider_request(conversation, shape)
     return msgspec.json.format(msgspec.json.encode(request), indent=2).decode()
 
 
-async def provider_request(workspace: Workspace, session_id: str, provider: str) -> dict[str, Any]:
-    """The context as the fields of a provider's request, once any automatic run is through."""
-    session = await settled(workspace, session_id)
-    return write_request(provider, session.transcript.view, session.transcript.tools)
+async def provider_request(conversation: Conversation, provider: str) -> dict[str, Any]:
+    """The context as the fields of a provider's request, after any automatic run."""
+    await conversation.settled()
+    return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
 
 
-def _whole_log(workspace: Workspace, session_id: str) -> str:
-    transcript = workspace.session(session_id).transcript
+def _whole_log(conversation: Conversation) -> str:
+    transcript = conversation.transcript
     header = Header(
-        session_id=session_id,
+        session_id=conversation.id,
         title=transcript.title,
         cwd=transcript.cwd,
         model=transcript.model,
-        exported_at=workspace.ports.clock.now(),
+        exported_at=conversation.workspace.ports.clock.now(),
     )
-    return write_ullage(header, workspace.ports.store.read(session_id)).decode()
+    return write_ullage(header, conversation.workspace.ports.store.read(conversation.id)).decode()

@@ -15,8 +15,8 @@ from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock, Too
 from ullage.model.errors import InvalidRequest, UllageError
 from ullage.model.message import Message, ToolDefinition
 from ullage.service.archive.search import find_entry, search
-from ullage.service.compact.by_hand import Entry
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import Entry
 from ullage.service.ports.store import SearchHit
 
 NAME = "recall"
@@ -69,13 +69,13 @@ class RecallResult(Struct, frozen=True, kw_only=True):
     is_error: bool = False
 
 
-async def recall(workspace: Workspace, session_id: str, arguments: Any) -> RecallResult:
+async def recall(conversation: Conversation, arguments: Any) -> RecallResult:
     """Answers one call of the tool, out of the session (what a fork inherits is its own) and of no other.
 
     Never raises an `UllageError`: what is wrong is told to the model, so that it can ask better.
     """
     try:
-        return RecallResult(text=await _answer(workspace, session_id, _read(arguments)))
+        return RecallResult(text=await _answer(conversation, _read(arguments)))
     except UllageError as error:
         return RecallResult(text=str(error), is_error=True)
 
@@ -86,14 +86,14 @@ def message_lines(message: Message) -> Iterator[str]:
         yield from _block_text(block).splitlines()
 
 
-async def _answer(workspace: Workspace, session_id: str, wanted: RecallInput) -> str:
+async def _answer(conversation: Conversation, wanted: RecallInput) -> str:
     if wanted.message_id:
-        return _page(find_entry(workspace, session_id, wanted.message_id), wanted.page)
-    hits = await search(workspace, session_id, wanted.query, wanted.limit)
+        return _page(find_entry(conversation, wanted.message_id), wanted.page)
+    hits = await search(conversation.workspace, conversation.id, wanted.query, wanted.limit)
     if not hits:
         return f"Nothing in the archive matches {wanted.query!r}. Try other names or words."
     return "\n\n".join(
-        (_RECORD, *(_passage(workspace, hit) for hit in hits), "More of one: recall with its message_id.")
+        (_RECORD, *(_passage(conversation, hit) for hit in hits), "More of one: recall with its message_id.")
     )
 
 
@@ -104,8 +104,8 @@ def _read(arguments: Any) -> RecallInput:
         raise InvalidRequest(f"recall: {error}; give `query`, or `message_id` with `page`") from None
 
 
-def _passage(workspace: Workspace, hit: SearchHit) -> str:
-    entry = find_entry(workspace, hit.session_id, hit.message_id)
+def _passage(conversation: Conversation, hit: SearchHit) -> str:
+    entry = find_entry(conversation, hit.message_id)
     return f"{_head(entry)}\n{_quote(hit.snippet.splitlines())}"
 
 

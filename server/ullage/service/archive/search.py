@@ -9,57 +9,58 @@ import asyncio
 from msgspec.structs import replace
 
 from ullage.model.errors import MessageNotFound
-from ullage.service.compact.by_hand import Entry, read_entries
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.environment import Environment
+from ullage.service.conversation.pages import Entry, read_entries
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing
 
-# Indexing that takes longer than this is told of, seconds; below it a bar would only flicker.
+# The progress of indexing is published after so many seconds; before that a bar would only flicker.
 PATIENCE = 0.5
 
 
 async def search(
-    workspace: Workspace, session_id: str | None, query: str, limit: int, patience: float = PATIENCE
+    workspace: Environment, session_id: str | None, query: str, limit: int, patience: float = PATIENCE
 ) -> tuple[SearchHit, ...]:
     """The messages that fit a query best, in a session or in all (see `SessionStore.search`).
 
-    Tells `workspace.indexing_listeners` how indexing goes on after `patience` seconds. Raises `InvalidRequest` for a
-    query without a word, `SessionNotFound`.
+    Publishes the progress of indexing to `workspace.indexing_listeners` after `patience` seconds. Raises
+    `InvalidRequest` for a query without a word, `SessionNotFound`.
     """
     await _index(workspace, session_id, patience)
     return await asyncio.to_thread(workspace.ports.store.search, query, session_id, limit)
 
 
-def find_entry(workspace: Workspace, session_id: str, message_id: str) -> Entry:
+def find_entry(conversation: Conversation, message_id: str) -> Entry:
     """One message, archived or not. Raises `MessageNotFound`."""
-    index = workspace.ports.store.find_index(session_id, message_id)
+    index = conversation.workspace.ports.store.find_index(conversation.id, message_id)
     if index is None:
         raise MessageNotFound(
             f"no message {message_id!r} in this session; context/search gives the ids of what it finds"
         )
-    (entry,) = read_entries(workspace, session_id, index, index + 1)
+    (entry,) = read_entries(conversation, index, index + 1)
     return entry
 
 
-async def _index(workspace: Workspace, session_id: str | None, patience: float) -> None:
+async def _index(workspace: Environment, session_id: str | None, patience: float) -> None:
     loop, index_some = asyncio.get_running_loop(), workspace.ports.store.index_some
     started, told = loop.time(), None
     try:
         while left := await asyncio.to_thread(index_some, session_id):
             if told is not None or loop.time() - started > patience:
-                told = _tell(workspace, told or _begin(workspace, left), left)
+                told = _publish(workspace, told or _begin(workspace, left), left)
     finally:
         if told is not None:
-            _tell(workspace, told, 0)
+            _publish(workspace, told, 0)
 
 
-def _begin(workspace: Workspace, left: int) -> Indexing:
+def _begin(workspace: Environment, left: int) -> Indexing:
     task = asyncio.current_task()
     assert task is not None
     return Indexing(id=workspace.ports.ids.new("index"), left=left, total=left, cancel=task.cancel)
 
 
-def _tell(workspace: Workspace, progress: Indexing, left: int) -> Indexing:
+def _publish(workspace: Environment, progress: Indexing, left: int) -> Indexing:
     progress = replace(progress, left=left)
     for listener in tuple(workspace.indexing_listeners):
         listener.indexing(progress)

@@ -15,11 +15,10 @@ from ullage.model import words
 from ullage.model.edits import CompactionEdit, DropEdit, Edit
 from ullage.model.errors import EditNotFound, NothingToUndo
 from ullage.model.events import ContextEdited, EditReverted, Record
-from ullage.service.compact.run import require_rest
+from ullage.service.compact.run import require_own_context
 from ullage.service.conversation.checkpoints import Checkpoint, edits_at, edits_in_force
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.usage import tell_usage
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.work import Ask
 from ullage.transcript.fold import EditInfo
 
 
@@ -36,18 +35,18 @@ class HistoryEntry(EditInfo, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Reverted(Struct, frozen=True, kw_only=True):
-    """What taking edits back, or putting them back, did or would do: the edits as they are after it, the session as it
-    is then, and how many messages are in its context again (fewer than none where edits count again)."""
+    """What reverting edits, or putting them back, did or would do: the edits as they are after it, the conversation as
+    it is then, and how many more messages are in its context (negative if edits count again)."""
 
     edits: tuple[EditInfo, ...]
-    session: Session
+    conversation: Conversation
     messages_back: int
 
 
-def history(workspace: Workspace, session_id: str) -> tuple[HistoryEntry, ...]:
+def history(conversation: Conversation) -> tuple[HistoryEntry, ...]:
     """Every edit ever, oldest first, reverted ones marked."""
-    records = workspace.ports.store.read_edits(session_id)
-    infos = {info.id: info for info in workspace.session(session_id).transcript.edits}
+    records = conversation.workspace.ports.store.read_edits(conversation.id)
+    infos = {info.id: info for info in conversation.transcript.edits}
     reverted_at = {
         event.edit_id: event.timestamp or record.timestamp
         for record in records
@@ -60,60 +59,57 @@ def history(workspace: Workspace, session_id: str) -> tuple[HistoryEntry, ...]:
     )
 
 
-def undo(workspace: Workspace, session_id: str, edit_id: str | None, *, dry_run: bool = False) -> Reverted:
+def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = False) -> Reverted:
     """Takes an edit back, the last one in force unless named, with all that was done in the same action.
 
     With `dry_run` nothing happens. Raises `NothingToUndo`, `EditNotFound`, `SessionBusy`.
     """
-    session = _idle(workspace, session_id)
-    in_force = session.transcript.edits_in_force
+    _require_rest(conversation)
+    in_force = conversation.transcript.edits_in_force
     if not in_force:
-        raise NothingToUndo(f"no edit of session {session_id} is in force")
+        raise NothingToUndo(f"no edit of session {conversation.id} is in force")
     edit = in_force[-1] if edit_id is None else _find(in_force, edit_id)
     together = [other.id for other in in_force if _action(other) == _action(edit)]
-    return _change(workspace, session, together, (), dry_run=dry_run)
+    return _change(conversation, together, (), dry_run=dry_run)
 
 
-def restore(workspace: Workspace, session_id: str, checkpoint: Checkpoint, *, dry_run: bool = False) -> Reverted:
+def restore(conversation: Conversation, checkpoint: Checkpoint, *, dry_run: bool = False) -> Reverted:
     """Goes back to a checkpoint: edits made after it are taken back, edits taken back after it count again. Messages
-    and pins stay. Where nothing is to be done the result is empty; with `dry_run` nothing happens.
+    and pins stay. If nothing is to be done the result is empty; with `dry_run` nothing happens.
 
     Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`.
     """
-    session = _idle(workspace, session_id)
-    store = workspace.ports.store
-    then = edits_at(store, session_id, checkpoint)
-    now = edits_in_force(store.read_edits(session_id))
+    _require_rest(conversation)
+    store = conversation.workspace.ports.store
+    then = edits_at(store, conversation.id, checkpoint)
+    now = edits_in_force(store.read_edits(conversation.id))
     back = [edit_id for edit_id in now if edit_id not in then]
     again = [edit_id for edit_id in then if edit_id not in now]
-    return _change(workspace, session, back, again, dry_run=dry_run)
+    return _change(conversation, back, again, dry_run=dry_run)
 
 
-def _change(
-    workspace: Workspace, session: Session, back: Collection[str], again: Collection[str], *, dry_run: bool
-) -> Reverted:
-    now = workspace.ports.clock.now()
+def _change(conversation: Conversation, back: Collection[str], again: Collection[str], *, dry_run: bool) -> Reverted:
+    now = conversation.workspace.ports.clock.now()
     events = [
         *(EditReverted(edit_id=edit_id, timestamp=now) for edit_id in back),
         *(EditReverted(edit_id=edit_id, reverted=False, timestamp=now) for edit_id in again),
     ]
-    active = session.transcript.active
+    active, after = conversation.transcript.active, conversation
     if dry_run:
-        session = workspace.imagine(session, *events)
+        after = conversation.imagine(*events)
     elif events:
-        session = workspace.record(session, *events)
-        tell_usage(workspace, session)
+        conversation.record(*events)
     changed = {*back, *again}
     return Reverted(
-        edits=tuple(edit for edit in session.transcript.edits if edit.id in changed),
-        session=session,
-        messages_back=session.transcript.active - active,
+        edits=tuple(edit for edit in after.transcript.edits if edit.id in changed),
+        conversation=after,
+        messages_back=after.transcript.active - active,
     )
 
 
-def _idle(workspace: Workspace, session_id: str) -> Session:
-    require_rest(workspace, session_id)
-    return workspace.session(session_id)
+def _require_rest(conversation: Conversation) -> None:
+    conversation.work.require(Ask.EDIT)
+    require_own_context(conversation)
 
 
 def _action(edit: EditInfo) -> str:

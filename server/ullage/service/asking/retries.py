@@ -8,7 +8,7 @@ from contextlib import aclosing
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.errors import ProviderUnavailable
 from ullage.model.updates import Update
-from ullage.service.conversation.notices import waiting_for_provider
+from ullage.service.conversation.publish import waiting_for_provider
 from ullage.service.ports.models import Provider
 
 _TRIES = 5

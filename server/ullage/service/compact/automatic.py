@@ -1,7 +1,7 @@
-"""Automatic context management: after every change of a session, warn once, and shrink in the background.
+"""Automatic context management: after every change of a conversation, warn once, and make room in the background.
 
-The ways of making room, and their order, are the tables of `service/ladder.py`; here they are climbed. A run always
-ends with a context that fits the window, or says what is too large for it.
+The ways of making room, and their order, are the tables of `service/plan/ladder.py`; here they are climbed. A run
+always ends with a context that fits the window, or with a notice of what is too large for it.
 """
 
 import asyncio
@@ -21,15 +21,25 @@ from ullage.model.errors import (
     SessionBusy,
     UllageError,
 )
-from ullage.model.events import ContextEdited, ContextWarned
+from ullage.model.events import (
+    AgentAttached,
+    ContextEdited,
+    ContextWarned,
+    EditReverted,
+    Event,
+    MessageAppended,
+    SummaryReported,
+)
+from ullage.model.message import Role
 from ullage.model.strategies import TruncationMode
 from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
 from ullage.policy.budget import ContextBudget
 from ullage.policy.decision import Action, Gain, decide, result_tokens, target_for, worth_clearing
-from ullage.service.compact.run import new_stamp, plan_automatic
 from ullage.service.compact.tries import compact_somehow
-from ullage.service.conversation.notices import (
+from ullage.service.conversation.conversation import Changed, Conversation
+from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.publish import (
     breaker_opened,
     cannot_fit,
     compaction_due,
@@ -37,9 +47,7 @@ from ullage.service.conversation.notices import (
     compaction_vetoed,
     context_cleared,
 )
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.usage import tell_usage
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.work import Ask, Job
 from ullage.service.plan.ladder import (
     LAST_RESORT,
     OLD_TOOL_USES,
@@ -50,7 +58,8 @@ from ullage.service.plan.ladder import (
     climb,
     system_ids,
 )
-from ullage.service.summaries.preparing import prepare
+from ullage.service.plan.plan import automatic_limits, plan_within
+from ullage.service.summaries.prepared import tail_for, write_ahead
 
 _log = logging.getLogger(__name__)
 # Looking for something to clear costs time in proportion to the context; after a vain look, the context must have
@@ -61,136 +70,149 @@ _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
 _VETO_SHARE = 0.02
 
 
-def look_after(workspace: Workspace, session: Session, *, answered: bool = False) -> None:
+def manage(changed: Changed) -> None:
+    """Looks after a conversation that this process has changed. Another process looks after its own changes. Changes
+    that ask for no room are left alone: what management records itself, and a revert, whose user wants the context as
+    it was before the edit."""
+    if changed.is_ours and not (changed.events and all(map(_asks_for_nothing, changed.events))):
+        answered = any(
+            isinstance(one, MessageAppended) and one.message.role is Role.ASSISTANT for one in changed.events
+        )
+        _look_after(changed.conversation, answered=answered)
+
+
+def _asks_for_nothing(event: Event) -> bool:
+    match event:
+        case ContextEdited(edit=edit):
+            return edit.trigger is EditTrigger.AUTOMATIC
+        case AgentAttached() | ContextWarned() | EditReverted() | SummaryReported():
+            return True
+        case _:
+            return False
+
+
+def _look_after(conversation: Conversation, *, answered: bool = False) -> None:
     """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
-    budget = workspace.budget(session)
-    if budget is None or not workspace.is_managed(session):
+    budget, guards, used = conversation.budget, conversation.guards, conversation.used
+    if budget is None or not conversation.is_managed or not conversation.is_open:
         return
     if answered:
-        session.breaker = after_turn(session.breaker, session.used, budget)
-    session.told_unfit = session.told_unfit and budget.overflow(session.used) > 0
-    if session.used < budget.compact_at:
-        session.vetoed_at = 0
+        guards.breaker = after_turn(guards.breaker, used, budget)
+    guards.told_unfit = guards.told_unfit and budget.overflow(used) > 0
+    if used < budget.compact_at:
+        guards.vetoed_at = 0
     # An agent behind the proxy keeps its own context: no edit of ours would make it smaller.
-    ours = session.transcript.agent is None
-    due = _due(workspace, session, budget) if ours else Action.NONE
-    session = _tell_due(workspace, session, budget, due)
-    if due is Action.NONE:
-        if ours:
-            prepare(workspace, session)
-        return
-    # While a model answers, the context must stay what it is answering to; the answer's own append comes here again.
-    idle = session.id not in workspace.runs and session.id not in workspace.compacting
-    if idle and not workspace.turns.is_answering(session.id):
-        run = asyncio.get_running_loop().create_task(shrink(workspace, session.id))
-        workspace.runs[session.id] = run
-        run.add_done_callback(partial(_ended, workspace, session.id))
+    ours = conversation.transcript.agent is None
+    due = _due(conversation, budget) if ours else Action.NONE
+    _warn_if_due(conversation, budget, due)
+    if due is not Action.NONE:
+        _start(conversation)
+    elif ours:
+        write_ahead(conversation)
 
 
-def _tell_due(workspace: Workspace, session: Session, budget: ContextBudget, due: Action) -> Session:
-    """Warns, or says once that a compaction waits for the person."""
-    asks = workspace.settings.summary.confirm
-    waits = asks and due is not Action.COMPACT and session.used >= budget.compact_at
-    if waits and not session.told_due:
-        workspace.emit(session.id, compaction_due(session.used, budget.usable))
-    session.told_due = waits
-    if is_due(session.alarm, session.used, budget):
-        # What compacts at once, or now waits for the person, needs no announcement that it will.
-        return _warn(workspace, session, budget, quietly=waits or due is Action.COMPACT)
-    return session
+def _start(conversation: Conversation) -> None:
+    """Starts a run, now or when the work that it must wait for has ended."""
+    if conversation.work.may(Ask.SHRINK, partial(_look_after, conversation)):
+        run = conversation.work.start(Job.SHRINKING, shrink(conversation))
+        run.add_done_callback(partial(_ended, conversation))
 
 
-def _warn(workspace: Workspace, session: Session, budget: ContextBudget, *, quietly: bool) -> Session:
-    """Warns, and puts that into the log, so that no other door and no reload warns of the same crossing."""
-    alarm = raised(session.used, budget)
+def _warn_if_due(conversation: Conversation, budget: ContextBudget, due: Action) -> None:
+    """Warns, or says once that a compaction waits for the user."""
+    guards, used = conversation.guards, conversation.used
+    waits = conversation.workspace.settings.summary.confirm and due is not Action.COMPACT and used >= budget.compact_at
+    if waits and not guards.told_due:
+        conversation.emit(compaction_due(used, budget.usable))
+    guards.told_due = waits
+    if is_due(conversation.projection.alarm, used, budget):
+        # What compacts at once, or now waits for the user, needs no announcement that it will.
+        _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
+
+
+def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool) -> None:
+    """Warns, and records that, so that no other door and no reload warns of the same crossing."""
+    alarm = raised(conversation.used, budget)
     if quietly:
-        session.alarm = alarm
-        return session
-    warned = ContextWarned(used=alarm.used, again_below=alarm.again_below or 0)
+        conversation.projection.alarm = alarm
+        return
     event = ContextWarning(
-        session_id=session.id,
-        used=session.used,
+        session_id=conversation.id,
+        used=conversation.used,
         usable=budget.usable,
         compact_at=budget.compact_at,
-        asks=workspace.settings.summary.confirm,
+        asks=conversation.workspace.settings.summary.confirm,
     )
-    session = workspace.record(session, warned)
-    workspace.bus.publish(event)
-    return session
+    conversation.record(ContextWarned(used=alarm.used, again_below=alarm.again_below or 0))
+    conversation.workspace.bus.publish(event)
 
 
-async def settled(workspace: Workspace, session_id: str) -> Session:
-    """The session once no automatic run of it is under way."""
-    while (run := workspace.runs.get(session_id)) is not None:
-        await asyncio.wait([run])
-    return workspace.session(session_id)
-
-
-def _ended(workspace: Workspace, session_id: str, run: "asyncio.Task[None]") -> None:
-    """Forgets a run; one that broke down is told of, since nobody awaits it."""
-    workspace.runs.pop(session_id, None)
+def _ended(conversation: Conversation, run: asyncio.Task[None]) -> None:
+    """After a run: begins to prepare the next summary. A run that broke down is published, since nobody awaits it."""
     if run.cancelled():
         return
     error = run.exception()
     if error is None:
-        prepare(workspace, workspace.session(session_id))
+        write_ahead(conversation)
     else:
-        _log.error("session %s: the automatic run broke down", session_id, exc_info=error)
+        _log.error("session %s: the automatic run broke down", conversation.id, exc_info=error)
         reason = str(error) if isinstance(error, UllageError) else "an internal error; the server's log has it"
-        workspace.emit(session_id, compaction_failed(reason))
+        conversation.emit(compaction_failed(reason))
 
 
-async def shrink(workspace: Workspace, session_id: str) -> None:
-    """Makes the room that is due now; nothing when nothing is due."""
+async def shrink(conversation: Conversation) -> None:
+    """Makes the room that is due now, if any is."""
     while True:
-        session = workspace.session(session_id)
-        budget = workspace.budget(session)
+        budget = conversation.budget
         if budget is None:
             return
-        action = _due(workspace, session, budget)
-        if action is Action.NONE or _clear_cheaply(workspace, session, budget, action):
+        action = _due(conversation, budget)
+        if action is Action.NONE or _clear_cheaply(conversation, budget, action):
             return
         if action is not Action.COMPACT:
-            session.cleared_at = session.used
+            conversation.guards.cleared_at = conversation.used
             return
-        # Where what must stay is too much by itself, a summary of the rest would be paid for in vain.
-        wanted = workspace.settings_of(session).mode is TruncationMode.SUMMARIZE
-        if not wanted or session.breaker.is_open or _fixed(session.counted_view()) >= budget.usable:
-            _truncate(workspace, session, budget)
+        # If what must stay is too much by itself, a summary of the rest would be paid for in vain.
+        wanted = conversation.settings.mode is TruncationMode.SUMMARIZE
+        fixed = _fixed(conversation.projection.counted_view())
+        if not wanted or conversation.guards.breaker.is_open or fixed >= budget.usable:
+            _truncate(conversation, budget)
             return
-        if not await _compact(workspace, session, budget):
+        if not await _compact(conversation, budget):
             return
 
 
-def _due(workspace: Workspace, session: Session, budget: ContextBudget) -> Action:
-    """What the context needs. With the breaker open only what overflows is dealt with, without a summary; so it is
-    after a veto of the person's hook, until the context has grown; where they want to be asked, too, but with one."""
-    action = decide(session.used, budget, session.tool_uses, workspace.settings_of(session).clear_at_tool_uses)
-    held_back = session.used < session.vetoed_at + int(budget.usable * _VETO_SHARE)
-    waits = session.breaker.is_open or held_back or workspace.settings.summary.confirm
-    if action is Action.COMPACT and waits and not budget.overflow(session.used):
+def _due(conversation: Conversation, budget: ContextBudget) -> Action:
+    """What the context needs. With the breaker open only what overflows is dealt with, without a summary. The same
+    holds after a veto of the user's hook, until the context has grown; and if users want to be asked, but with a
+    summary."""
+    guards, used = conversation.guards, conversation.used
+    action = decide(used, budget, conversation.projection.tool_uses, conversation.settings.clear_at_tool_uses)
+    held_back = used < guards.vetoed_at + int(budget.usable * _VETO_SHARE)
+    waits = guards.breaker.is_open or held_back or conversation.workspace.settings.summary.confirm
+    if action is Action.COMPACT and waits and not budget.overflow(used):
         action = Action.CLEAR
     # What the provider clears itself need not be cleared here.
-    return Action.NONE if action in _CLEARING and session.id in workspace.turns.managed else action
+    return Action.NONE if action in _CLEARING and guards.provider_clears else action
 
 
-def _clear_cheaply(workspace: Workspace, session: Session, budget: ContextBudget, action: Action) -> bool:
+def _clear_cheaply(conversation: Conversation, budget: ContextBudget, action: Action) -> bool:
     """Applies the cheap rungs in one batch, if they are worth it."""
-    settings = workspace.settings_of(session)
-    before = session.used
-    if before < budget.compact_at and before < session.cleared_at + settings.clear_at_least * _RETRY_SHARE:
+    settings, before = conversation.settings, conversation.used
+    cleared_at = conversation.guards.cleared_at
+    if before < budget.compact_at and before < cleared_at + settings.clear_at_least * _RETRY_SHARE:
         return False
-    view = session.counted_view()
+    view = conversation.projection.counted_view()
     by_count = action is Action.CLEAR_TOOL_USES
     budget = _aimed(budget, view)
     limit = 0 if by_count else budget.target
-    terms = _terms(workspace, session, limit, result_tokens(budget, settings.max_result_tokens))
+    terms = _terms(conversation, limit, result_tokens(budget, settings.max_result_tokens))
     made = climb((OLD_TOOL_USES,), view, terms) if by_count else cheap_edits(view, terms)
     edits = [edit for _, edit in made]
     if not worth_clearing(action, _gain(before, edits), budget, settings.clear_at_least):
         return False
-    session = _record_together(workspace, session, edits)
-    workspace.emit(session.id, context_cleared(_listed(made), before, session.used, edits))
+    _record_together(conversation, edits)
+    conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
     return True
 
 
@@ -205,93 +227,91 @@ def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-async def _compact(workspace: Workspace, session: Session, budget: ContextBudget) -> bool:
-    """Compacts, or truncates where no summary helps. Whether it is worth looking at the session again."""
-    before = session.used
-    budget = _aimed(budget, session.counted_view())
-    workspace.bus.publish(AutoCompacting(session_id=session.id, used=before))
+async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
+    """Compacts, or truncates where no summary helps. Whether it is worth looking at the context again."""
+    before, guards = conversation.used, conversation.guards
+    budget = _aimed(budget, conversation.projection.counted_view())
+    conversation.workspace.bus.publish(AutoCompacting(session_id=conversation.id, used=before))
     try:
-        make_plan = partial(plan_automatic, workspace, session.id, budget)
-        await compact_somehow(workspace, session.id, make_plan, EditTrigger.AUTOMATIC)
+        await compact_somehow(conversation, partial(_plan, conversation, budget), EditTrigger.AUTOMATIC)
     except SessionBusy:
-        # Whoever compacts looks after the session when done.
+        # When the other compaction has ended, the conversation is looked after again.
         return False
     except PreviewExpired:
         # Edited meanwhile: what is due now is another matter.
-        session = workspace.session(session.id)
-        session.breaker = after_failure(session.breaker)
+        guards.breaker = after_failure(guards.breaker)
         return True
     except CompactionVetoed as veto:
-        _hold_back(workspace, session.id, budget, veto)
+        _hold_back(conversation, budget, veto)
         return False
     except NothingToCompact as error:
-        _log.info("session %s: %s", session.id, error)
+        _log.info("session %s: %s", conversation.id, error)
     except UllageError as error:
-        workspace.emit(session.id, compaction_failed(str(error)))
-    session = workspace.session(session.id)
-    helped = session.used < min(before, budget.compact_at)
+        conversation.emit(compaction_failed(str(error)))
+    helped = conversation.used < min(before, budget.compact_at)
     if not helped:
-        session = _truncate(workspace, session, budget)
-    session.breaker = (after_success if helped else after_failure)(session.breaker)
-    if session.breaker.is_open:
-        workspace.emit(session.id, breaker_opened(why(session.breaker), *_biggest(session)))
-    return not budget.overflow(session.used)
+        _truncate(conversation, budget)
+    guards.breaker = (after_success if helped else after_failure)(guards.breaker)
+    if guards.breaker.is_open:
+        conversation.emit(breaker_opened(why(guards.breaker), *_biggest(conversation)))
+    return not budget.overflow(conversation.used)
 
 
-def _hold_back(workspace: Workspace, session_id: str, budget: ContextBudget, veto: CompactionVetoed) -> None:
-    """Leaves the context to the person, unless it no longer fits the window."""
-    workspace.emit(session_id, compaction_vetoed(str(veto)))
-    session = workspace.session(session_id)
-    if budget.overflow(session.used):
-        session = _truncate(workspace, session, budget)
-    session.vetoed_at = session.used
+async def _plan(conversation: Conversation, budget: ContextBudget) -> Planned:
+    limits = tail_for(conversation, automatic_limits(budget))
+    return await plan_within(conversation, limits, EditTrigger.AUTOMATIC)
 
 
-def _truncate(workspace: Workspace, session: Session, budget: ContextBudget) -> Session:
-    """The last rungs: down to the target, and if what must stay is too much for the window, says so."""
-    view, before = session.counted_view(), session.used
+def _hold_back(conversation: Conversation, budget: ContextBudget, veto: CompactionVetoed) -> None:
+    """Leaves the context to the user, unless it no longer fits the window."""
+    conversation.emit(compaction_vetoed(str(veto)))
+    if budget.overflow(conversation.used):
+        _truncate(conversation, budget)
+    conversation.guards.vetoed_at = conversation.used
+
+
+def _truncate(conversation: Conversation, budget: ContextBudget) -> None:
+    """The last rungs: down to the target. Publishes a notice if what must stay is too much for the window."""
+    view, before = conversation.projection.counted_view(), conversation.used
     if _fixed(view) < budget.usable:
-        session, made = _climb_down(workspace, session, _aimed(budget, view).target, TRUNCATIONS)
+        made = _climb_down(conversation, _aimed(budget, view).target, TRUNCATIONS)
         if made:
             edits = [edit for _, edit in made]
-            workspace.emit(session.id, context_cleared(_listed(made), before, session.used, edits))
-    fits = not budget.overflow(session.used)
-    if not fits and not session.told_unfit:
-        workspace.emit(session.id, cannot_fit(session.used, budget.usable, *_biggest(session)))
-    session.told_unfit = not fits
-    return session
+            conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
+    fits, guards = not budget.overflow(conversation.used), conversation.guards
+    if not fits and not guards.told_unfit:
+        conversation.emit(cannot_fit(conversation.used, budget.usable, *_biggest(conversation)))
+    guards.told_unfit = not fits
 
 
-def fit_limit(workspace: Workspace, session: Session, limit: int) -> Session:
+def fit_limit(conversation: Conversation, limit: int) -> None:
     """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
-    return _climb_down(workspace, session, limit, (*TRUNCATIONS, LAST_RESORT))[0]
+    _climb_down(conversation, limit, (*TRUNCATIONS, LAST_RESORT))
 
 
-def _climb_down(
-    workspace: Workspace, session: Session, limit: int, rungs: Sequence[Rung]
-) -> tuple[Session, list[tuple[Rung, Edit]]]:
-    made = climb(rungs, session.counted_view(), _terms(workspace, session, limit))
-    return (_record_together(workspace, session, [edit for _, edit in made]) if made else session), made
+def _climb_down(conversation: Conversation, limit: int, rungs: Sequence[Rung]) -> list[tuple[Rung, Edit]]:
+    made = climb(rungs, conversation.projection.counted_view(), _terms(conversation, limit))
+    if made:
+        _record_together(conversation, [edit for _, edit in made])
+    return made
 
 
-def _terms(workspace: Workspace, session: Session, limit: int, results: int = 0) -> Terms:
+def _terms(conversation: Conversation, limit: int, results: int = 0) -> Terms:
     return Terms(
         limit=limit,
-        settings=workspace.settings_of(session),
-        transcript=session.transcript,
-        new_stamp=partial(new_stamp, workspace),
-        relied=frozenset(session.transcript.relied),
+        settings=conversation.settings,
+        transcript=conversation.transcript,
+        new_stamp=conversation.workspace.new_stamp,
+        relied=frozenset(conversation.transcript.relied),
         result_tokens=results,
     )
 
 
-def _record_together(workspace: Workspace, session: Session, edits: Sequence[Edit]) -> Session:
+def _record_together(conversation: Conversation, edits: Sequence[Edit]) -> None:
     """Appends the edits of one action, to be undone together."""
     *parts, last = edits
     together = (*(replace(part, part_of=last.id) for part in parts), last)
-    session = workspace.record(session, *(ContextEdited(edit=edit) for edit in together))
-    tell_usage(workspace, session)
-    return session
+    conversation.record(*(ContextEdited(edit=edit) for edit in together))
 
 
 def _aimed(budget: ContextBudget, view: CountedView) -> ContextBudget:
@@ -307,9 +327,9 @@ def _fixed(view: CountedView) -> int:
     )
 
 
-def _biggest(session: Session) -> tuple[str, int]:
-    """What is largest, by name, for the person to act on, and its tokens."""
-    view = session.counted_view()
+def _biggest(conversation: Conversation) -> tuple[str, int]:
+    """What is largest, by name, for the user to act on, and its tokens."""
+    view = conversation.projection.counted_view()
     system = system_ids(view.messages)
     sizes = {"what the tools and the hidden prompt take": view.fixed, "the system prompt": _fixed(view) - view.fixed}
     for item, tokens in zip(view.items, view.tokens, strict=True):

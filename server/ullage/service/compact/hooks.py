@@ -6,8 +6,6 @@ or with `{"veto": reason}` or `{"instructions": text}` on standard output; nothi
 or takes too long is told of in a notice and changes nothing.
 """
 
-import asyncio
-
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
@@ -16,9 +14,9 @@ from ullage.model.errors import CompactionVetoed
 from ullage.model.message import Message
 from ullage.redaction.clean import redact
 from ullage.redaction.privacy import with_texts
-from ullage.service.conversation.notices import hook_failed
-from ullage.service.conversation.session import Planned
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.publish import hook_failed
 from ullage.service.ports.world import CommandOutcome
 from ullage.summary.request import SummaryRequest
 
@@ -66,52 +64,51 @@ class HookAnswer(Struct, frozen=True, kw_only=True):
     instructions: str | None = None
 
 
-async def before_compaction(workspace: Workspace, planned: Planned, request: SummaryRequest, *, dry_run: bool) -> str:
-    """The focus to go on with: the person's, and what the hook adds. Raises `CompactionVetoed`."""
-    command = workspace.settings.hooks.pre_compact
-    if not command:
-        return request.focus
-    outcome = await _run(workspace, command, _pre(workspace, planned, request, dry_run=dry_run))
-    if outcome.status == _VETO_STATUS:
-        raise CompactionVetoed(_stopped(outcome.err or outcome.out))
-    answer, fault = _read(outcome)
-    if fault:
-        workspace.emit(planned.session_id, hook_failed("preCompact", fault))
-    if answer.veto is not None:
-        raise CompactionVetoed(_stopped(answer.veto))
-    return "\n".join(filter(None, [request.focus, (answer.instructions or "")[:_MOST_INSTRUCTIONS]]))
+class PreCompactHook:
+    """The user's program before one compaction. It is asked once, however often the summary is tried. `dry_run` tells
+    it that this is a preview."""
 
-
-class Heard:
-    """What the hook before one compaction said, asked once however often its summary is tried."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, dry_run: bool = False) -> None:
+        self._dry_run = dry_run
         self._focus: str | None = None
 
-    async def before(self, workspace: Workspace, planned: Planned, request: SummaryRequest, *, dry_run: bool) -> str:
-        """`before_compaction`, or what it said."""
+    async def focus(self, conversation: Conversation, planned: Planned, request: SummaryRequest) -> str:
+        """The focus to go on with: the user's, and what the hook adds. Raises `CompactionVetoed`."""
         if self._focus is None:
-            self._focus = await before_compaction(workspace, planned, request, dry_run=dry_run)
+            self._focus = await self._ask(conversation, planned, request)
         return self._focus
 
+    async def _ask(self, conversation: Conversation, planned: Planned, request: SummaryRequest) -> str:
+        command = conversation.workspace.settings.hooks.pre_compact
+        if not command:
+            return request.focus
+        outcome = await _run(conversation, command, _pre(conversation, planned, request, dry_run=self._dry_run))
+        if outcome.status == _VETO_STATUS:
+            raise CompactionVetoed(_stopped(outcome.err or outcome.out))
+        answer, fault = _read(outcome)
+        if fault:
+            conversation.emit(hook_failed("preCompact", fault))
+        if answer.veto is not None:
+            raise CompactionVetoed(_stopped(answer.veto))
+        return "\n".join(filter(None, [request.focus, (answer.instructions or "")[:_MOST_INSTRUCTIONS]]))
 
-def after_compaction(workspace: Workspace, planned: Planned, edit: CompactionEdit, began: int) -> None:
-    """Tells the hook in the background; `began` is Unix milliseconds."""
-    command = workspace.settings.hooks.post_compact
+
+def after_compaction(conversation: Conversation, edit: CompactionEdit, began: int) -> None:
+    """Runs the user's program after a compaction in the background; `began` is Unix milliseconds."""
+    command = conversation.workspace.settings.hooks.post_compact
     if command:
-        given = _post(workspace, planned, edit, workspace.ports.clock.now() - began)
-        task = asyncio.get_running_loop().create_task(_tell(workspace, planned.session_id, command, given))
-        workspace.background.add(task)
-        task.add_done_callback(workspace.background.discard)
+        given = _post(conversation, edit, conversation.workspace.ports.clock.now() - began)
+        conversation.work.spawn(_run_after(conversation, command, given))
 
 
-async def _tell(workspace: Workspace, session_id: str, command: tuple[str, ...], given: PostCompact) -> None:
-    outcome = await _run(workspace, command, given)
+async def _run_after(conversation: Conversation, command: tuple[str, ...], given: PostCompact) -> None:
+    outcome = await _run(conversation, command, given)
     if outcome.fault or outcome.status:
-        workspace.emit(session_id, hook_failed("postCompact", outcome.fault or _failure(outcome)))
+        conversation.emit(hook_failed("postCompact", outcome.fault or _failure(outcome)))
 
 
-async def _run(workspace: Workspace, command: tuple[str, ...], given: PreCompact | PostCompact) -> CommandOutcome:
+async def _run(conversation: Conversation, command: tuple[str, ...], given: PreCompact | PostCompact) -> CommandOutcome:
+    workspace = conversation.workspace
     return await workspace.ports.commands.run(command, msgspec.json.encode(given), workspace.settings.hooks.timeout)
 
 
@@ -140,13 +137,13 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:_MOST_REASON]
 
 
-def _pre(workspace: Workspace, planned: Planned, request: SummaryRequest, *, dry_run: bool) -> PreCompact:
+def _pre(conversation: Conversation, planned: Planned, request: SummaryRequest, *, dry_run: bool) -> PreCompact:
     plan = planned.plan
-    shares = workspace.settings.hooks.share_content
+    shares = conversation.workspace.settings.hooks.share_content
     going = [message for message in request.messages if message.id not in plan.stays]
     return PreCompact(
-        session_id=planned.session_id,
-        cwd=workspace.session(planned.session_id).transcript.cwd,
+        session_id=conversation.id,
+        cwd=conversation.transcript.cwd,
         trigger=planned.stamp.trigger.value,
         focus=request.focus,
         context_size_before=plan.used_before,
@@ -157,11 +154,11 @@ def _pre(workspace: Workspace, planned: Planned, request: SummaryRequest, *, dry
     )
 
 
-def _post(workspace: Workspace, planned: Planned, edit: CompactionEdit, took: int) -> PostCompact:
+def _post(conversation: Conversation, edit: CompactionEdit, took: int) -> PostCompact:
     block = compaction_block(edit)
     return PostCompact(
-        session_id=planned.session_id,
-        cwd=workspace.session(planned.session_id).transcript.cwd,
+        session_id=conversation.id,
+        cwd=conversation.transcript.cwd,
         trigger=edit.trigger.value,
         edit_id=edit.id,
         compaction_number=block.compaction_number,

@@ -17,8 +17,8 @@ from ullage.model.marker import render_brought_back
 from ullage.model.message import Message, Role
 from ullage.redaction.clean import clean
 from ullage.redaction.privacy import hide_text
-from ullage.service.conversation.session import Planned, Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.planned import Planned
 from ullage.service.ports.world import ProjectFile
 
 # About 5,000 tokens; other products bring back as much of a file.
@@ -29,13 +29,14 @@ _SHARE = 0.25
 _SLACK = 8
 
 
-async def look_up(workspace: Workspace, session: Session) -> tuple[ProjectFile, ...]:
+async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
     """The instruction files of the session's folder."""
-    settings, cwd = workspace.settings_of(session), session.transcript.cwd
+    settings, cwd = conversation.settings, conversation.transcript.cwd
     if settings.bring_back == "off" or not cwd:
         return ()
     trusted = settings.trusted_folders if settings.bring_back == "contents" else ()
-    return await asyncio.to_thread(workspace.ports.project_files.find, cwd, INSTRUCTION_FILES, trusted, _MOST_CHARS)
+    find = conversation.workspace.ports.project_files.find
+    return await asyncio.to_thread(find, cwd, INSTRUCTION_FILES, trusted, _MOST_CHARS)
 
 
 def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:

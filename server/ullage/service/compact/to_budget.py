@@ -11,18 +11,13 @@ from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
 from ullage.service.compact.automatic import fit_limit
-from ullage.service.compact.run import (
-    BLOCK_SHARE,
-    apply_and_tell,
-    finish,
-    keep_old,
-    plan,
-    summary_request,
-    write_summary,
-)
-from ullage.service.conversation.session import Planned, Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.compact.run import apply
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.planned import Planned
 from ullage.service.plan.ladder import SUMMARIES
+from ullage.service.plan.plan import BLOCK_SHARE, finish, keep_old, plan_within
+from ullage.service.summaries.prepared import write_summary
+from ullage.service.summaries.write import SummaryProgress, summary_request
 
 # A result that uses this share of the budget is as good as full; groups of messages cannot be parted for the rest.
 _FULL = 0.95
@@ -48,34 +43,34 @@ class _Candidate(Struct, frozen=True, kw_only=True):
     after: int
 
 
-async def fit_budget(workspace: Workspace, session: Session, budget: int, focus: str = "") -> CompactionEdit | None:
+async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -> CompactionEdit | None:
     """Brings the session to at most `budget` tokens; None if no compaction was needed or possible.
 
     Where a compaction alone cannot, the oldest messages are left out and the largest blocks cut. Raises `CannotFit`
     when even that stays above the budget.
     """
-    if session.used <= budget:
+    if conversation.used <= budget:
         return None
     # A reported figure may be above what the view counts; a compaction must make the count smaller, too.
-    best = await _best(workspace, session, min(budget, session.counted_view().used - 1), focus)
-    edit = apply_and_tell(workspace, best.planned, best.summary).edit if best else None
-    session = workspace.session(session.id)
-    if session.used > budget:
-        session = fit_limit(workspace, session, budget)
-    if session.used > budget:
+    best = await _best(conversation, min(budget, conversation.projection.counted_view().used - 1), focus)
+    edit = apply(conversation, best.planned, best.summary).edit if best else None
+    if conversation.used > budget:
+        fit_limit(conversation, budget)
+    if conversation.used > budget:
         raise CannotFit(
-            f"a budget of {budget:,} tokens is too small: what must stay counts {session.used:,} even when cut down"
+            f"a budget of {budget:,} tokens is too small: "
+            f"what must stay counts {conversation.used:,} even when cut down"
         )
     return edit
 
 
-async def _best(workspace: Workspace, session: Session, budget: int, focus: str) -> _Candidate | None:
+async def _best(conversation: Conversation, budget: int, focus: str) -> _Candidate | None:
     attempt = _Attempt(
         limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
     )
     best: _Candidate | None = None
     for _ in range(_TRIES):
-        found = await _try(workspace, session, attempt, focus)
+        found = await _try(conversation, attempt, focus)
         if found is None:
             break
         if best is None or _rank(found, budget) > _rank(best, budget):
@@ -87,14 +82,16 @@ async def _best(workspace: Workspace, session: Session, budget: int, focus: str)
     return best
 
 
-async def _try(workspace: Workspace, session: Session, attempt: _Attempt, focus: str) -> _Candidate | None:
+async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Candidate | None:
     try:
-        planned = await plan(workspace, session, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
+        planned = await plan_within(conversation, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
     except NothingToCompact:
         return None
-    request = summary_request(workspace, planned, focus)
-    summary = await write_summary(workspace, planned, request, replace(SUMMARIES[0], focus=focus))
-    after = compaction_block(finish(workspace, planned, summary)).context_size_after
+    request = summary_request(conversation, planned, focus)
+    summary = await write_summary(
+        conversation, planned, request, SummaryProgress(conversation), replace(SUMMARIES[0], focus=focus)
+    )
+    after = compaction_block(finish(conversation, planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)
 
 

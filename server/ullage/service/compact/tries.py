@@ -16,13 +16,15 @@ from ullage.model.errors import (
     SdkMissing,
     UllageError,
 )
-from ullage.service.compact.hooks import Heard
-from ullage.service.compact.run import Compacted, MakePlan, compact, write_summary
-from ullage.service.conversation.notices import compaction_retried, offline_summary_used
-from ullage.service.conversation.session import Planned, Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.compact.hooks import PreCompactHook
+from ullage.service.compact.run import Compacted, Planner, compact
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.publish import compaction_retried, offline_summary_used
 from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.summaries.choose import writes_by_model
+from ullage.service.summaries.prepared import write_summary
+from ullage.service.summaries.write import SummaryProgress
 from ullage.summary.request import SummaryRequest
 
 # No other way of asking the model mends these: a provider that is busy was waited for, one that finds the conversation
@@ -31,43 +33,42 @@ _FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigure
 
 
 async def compact_somehow(
-    workspace: Workspace, session_id: str, make_plan: MakePlan, trigger: EditTrigger, focus: str = ""
+    conversation: Conversation, planner: Planner, trigger: EditTrigger, focus: str = ""
 ) -> Compacted:
     """`compact`, in as many tries as there are for this trigger. Raises what the last of them raised."""
-    attempts, failure = _attempts(workspace, workspace.session(session_id), trigger, focus), None
-    heard = Heard()
+    attempts, failure, hook = _attempts(conversation, trigger, focus), None, PreCompactHook()
     while True:
         attempt, *following = attempts
         try:
-            done = await compact(workspace, session_id, make_plan, attempt, heard)
+            done = await compact(conversation, planner, attempt, hook)
         except (ProviderError, InvalidRequest) as error:
             attempts, failure = _left_after(error, following), error
             if not attempts:
                 raise
             if not attempts[0].offline:
-                workspace.emit(session_id, compaction_retried(attempts[0].what, str(error)))
+                conversation.emit(compaction_retried(attempts[0].what, str(error)))
             continue
         if failure is not None and attempt.offline:
-            workspace.emit(session_id, offline_summary_used(failure, done.edit))
+            conversation.emit(offline_summary_used(failure, done.edit))
         return done
 
 
-async def write_somehow(workspace: Workspace, planned: Planned, request: SummaryRequest, focus: str) -> Summary:
+async def write_somehow(conversation: Conversation, planned: Planned, request: SummaryRequest, focus: str) -> Summary:
     """A summary for a preview, in as many tries as a compaction by hand has."""
-    attempts = _attempts(workspace, workspace.session(planned.session_id), EditTrigger.MANUAL, focus)
+    attempts = _attempts(conversation, EditTrigger.MANUAL, focus)
     while True:
         attempt, *following = attempts
         try:
-            return await write_summary(workspace, planned, request, attempt)
+            return await write_summary(conversation, planned, request, SummaryProgress(conversation), attempt)
         except (ProviderError, InvalidRequest) as error:
             attempts = _left_after(error, following)
             if not attempts:
                 raise
 
 
-def _attempts(workspace: Workspace, session: Session, trigger: EditTrigger, focus: str) -> Sequence[Attempt]:
-    """The tries that make sense. By hand, whoever insists on one writer would rather be told that it failed."""
-    by_model = writes_by_model(workspace, session)
+def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> Sequence[Attempt]:
+    """The tries that make sense. By hand, a user who insists on one writer would rather be told that it failed."""
+    workspace, by_model = conversation.workspace, writes_by_model(conversation)
     attempts = [replace(attempt, focus=focus) for attempt in SUMMARIES]
     if trigger is EditTrigger.MANUAL and not (by_model and workspace.settings.summary.writer == "auto"):
         return attempts[:1]

@@ -1,17 +1,14 @@
-"""What other processes do to open sessions, told here a moment later: what is said at one door shows at the other."""
+"""Following other processes: what they append to open sessions is published here a moment later."""
 
 import asyncio
 import logging
 
 from ullage.model.errors import SessionNotFound, StoreError
-from ullage.model.updates import SessionInfoUpdate
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.usage import tell_usage
 from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
-# Between two looks, seconds: soon enough for a person who turns from one window to the other. A look at an unchanged
-# store reads one number.
+# Seconds between two looks: soon enough for a user who turns from one window to the other. A look at an unchanged store
+# reads one number.
 _EVERY = 1.0
 
 
@@ -33,27 +30,17 @@ class Follower:
             self._next.cancel()
 
     def look(self) -> None:
-        """Tells how full each open session is that has grown elsewhere since the last look. Raises `StoreError`."""
+        """Takes in what was appended elsewhere since the last look. Raises `StoreError`."""
         version = self._workspace.ports.store.version()
         if version == self._version:
             return
         self._version = version
-        for session in self._workspace.open_sessions:
-            self._look_at(session)
-
-    def _look_at(self, session: Session) -> None:
-        position, title = session.transcript.position, session.transcript.title
-        try:
-            now = self._workspace.session(session.id)
-        except SessionNotFound:
-            # Deleted elsewhere.
-            self._workspace.forget(session.id)
-            return
-        if now.transcript.position == position:
-            return
-        if now.transcript.title != title:
-            self._workspace.emit(session.id, SessionInfoUpdate(title=now.transcript.title))
-        tell_usage(self._workspace, now)
+        for conversation in self._workspace.conversations:
+            try:
+                conversation.catch_up()
+            except SessionNotFound:
+                # Deleted elsewhere.
+                self._workspace.forget(conversation.id)
 
     def _look_again(self) -> None:
         try:

@@ -1,32 +1,32 @@
-"""How full a session is, as an update to send and a status to return."""
+"""How full a conversation is, as an update to send and as a status to return; published after every change."""
 
 from msgspec import UNSET, UnsetType
 
+from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
 from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.policy.alarm import level
-from ullage.service.conversation.session import Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.service.conversation.conversation import Changed, Conversation
 
-# Of a dollar: the tenth of a cent's thousandth is noise of the sum.
+# Decimals of a dollar: what is smaller is noise of the sum.
 _DECIMALS = 6
+# Events that leave the figures as they were, and the one whose cost is published with the compaction that it is for.
+_SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
-def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
-    """Everything there is to say about the session's size."""
-    budget = workspace.budget(session)
-    reading = session.tracker.reading
-    transcript = session.transcript
-    active = transcript.active
+def usage_meta(conversation: Conversation) -> UsageMeta:
+    """Everything there is to say about the size of the context."""
+    budget, projection, transcript = conversation.budget, conversation.projection, conversation.transcript
+    reading, active = projection.tracker.reading, transcript.active
     return UsageMeta(
         source=reading.source,
-        level=level(reading.used, budget if workspace.is_managed(session) else None),
+        level=level(reading.used, budget if conversation.is_managed else None),
         usable=budget.usable if budget else None,
         warn_at=budget.warn_at if budget else None,
         compact_at=budget.compact_at if budget else None,
         breakdown=reading.breakdown,
-        totals=session.tracker.totals,
-        model=workspace.model(session),
+        totals=projection.tracker.totals,
+        model=conversation.model,
         messages_active=active,
         messages_archived=transcript.messages - active,
         compactions=transcript.compactions,
@@ -38,24 +38,33 @@ def usage_meta(workspace: Workspace, session: Session) -> UsageMeta:
     )
 
 
-def usage_update(workspace: Workspace, session: Session) -> UsageUpdate | SessionInfoUpdate:
-    """ACP's `usage_update`. Without a known window, which that update must not guess, the same facts ride in a
-    `session_info_update`, `used` being the sum of the breakdown."""
-    meta = Meta(ullage=usage_meta(workspace, session))
-    budget = workspace.budget(session)
+def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
+    """ACP's `usage_update`. That update must not guess the window: while it is unknown, the same facts are sent in a
+    `session_info_update`, where `used` is the sum of the breakdown."""
+    meta = Meta(ullage=usage_meta(conversation))
+    budget = conversation.budget
     if budget is None:
         return SessionInfoUpdate(meta=meta)
-    return UsageUpdate(used=session.used, size=budget.window, cost=cost_of(session), meta=meta)
+    return UsageUpdate(used=conversation.used, size=budget.window, cost=cost_of(conversation), meta=meta)
 
 
-def cost_of(session: Session) -> Cost | UnsetType:
-    """What the session has cost so far; unset before the first report, and where a price is not known."""
-    bill = session.bill
+def cost_of(conversation: Conversation) -> Cost | UnsetType:
+    """What the session has cost so far; unset before the first report, and if a price is unknown."""
+    bill = conversation.projection.bill
     if bill.amount is None or bill == Bill():
         return UNSET
     return Cost(amount=round(bill.amount, _DECIMALS), currency=CURRENCY)
 
 
-def tell_usage(workspace: Workspace, session: Session) -> None:
-    """Sends the present figure to every listener."""
-    workspace.emit(session.id, usage_update(workspace, session))
+def publish_usage(conversation: Conversation) -> None:
+    """Sends the present figures to every listener."""
+    conversation.emit(usage_update(conversation))
+
+
+def publish_change(changed: Changed) -> None:
+    """Sends a new title, and the figures unless they are as they were."""
+    for event in changed.events:
+        if isinstance(event, SessionRenamed):
+            changed.conversation.emit(SessionInfoUpdate(title=event.title))
+    if not changed.events or not all(isinstance(event, _SILENT) for event in changed.events):
+        publish_usage(changed.conversation)

@@ -50,15 +50,15 @@ class Terms(Struct, frozen=True, kw_only=True):
         return frozenset({*kept(messages, self.transcript.pinned), *self.relied})
 
 
-Plan = Callable[[CountedView, Terms], Sequence[Edit]]
+MakeEdits = Callable[[CountedView, Terms], Sequence[Edit]]
 
 
 class Rung(Struct, frozen=True):
-    """One way of making room: what goes, in words for the person, and how it is planned. A plan without edits says
-    that there is nothing of it to be had."""
+    """One way of making room: what goes, in words for the user, and the edits that make it go, none if there is nothing
+    of it."""
 
     what: str
-    plan: Plan
+    make_edits: MakeEdits
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[
     for rung in rungs:
         if view.used <= terms.limit:
             break
-        for edit in rung.plan(view, terms):
+        for edit in rung.make_edits(view, terms):
             made.append((rung, edit))
             view = view.after(edit)
             if isinstance(edit, DuplicateReadsEdit):

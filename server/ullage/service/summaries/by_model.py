@@ -1,7 +1,8 @@
 """The summariser that asks a model, at the end of the very conversation it is to summarise."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,22 +50,31 @@ class Reading(Struct, frozen=True, kw_only=True):
     offers_tools: bool = False
 
 
-class Watch(Struct, frozen=True, kw_only=True):
-    """Who hears of waits for the provider, and of what it counted for each request, however that ended."""
+class Progress(Protocol):
+    """What happens while a summary is written."""
 
-    tell: Callable[[Update], None]
-    spent: Callable[[Usage], None]
+    def piece(self, text: str, /) -> None:
+        """A piece of the summary has come."""
+        ...
+
+    def waiting(self, notice: Update, /) -> None:
+        """The provider is busy, and will be asked again."""
+        ...
+
+    def spent(self, model: str, usage: Usage, /) -> None:
+        """A request to the model has ended, however, and the provider counted this."""
+        ...
 
 
 class ModelSummarizer:
     """Sends a session's live request with our instructions at its end, so that the provider's cache is hit, and checks
     what comes back. The ledger is code's own."""
 
-    def __init__(self, provider: Provider, reading: Reading, own: Sequence[str], watch: Watch) -> None:
+    def __init__(self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress) -> None:
         self._provider = provider
         self._reading = reading
         self._own = own
-        self._watch = watch
+        self._progress = progress
 
     @property
     def name(self) -> str:
@@ -144,11 +154,11 @@ class ModelSummarizer:
         """The answer; what it cost is told when it ends, also in the middle."""
         usage = None
         try:
-            async with aclosing(stream_with_retries(self._provider, asked, self._watch.tell)) as fragments:
+            async with aclosing(stream_with_retries(self._provider, asked, self._progress.waiting)) as fragments:
                 async for fragment in fragments:
                     if isinstance(fragment, UsageDelta):
                         usage = fragment.usage
                     yield fragment
         finally:
             if usage is not None:
-                self._watch.spent(usage)
+                self._progress.spent(self.name, usage)

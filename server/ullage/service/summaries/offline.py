@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
+from ullage.service.plan.aside import aside
 from ullage.service.ports.models import SummaryStream
-from ullage.service.summaries.aside import aside
 from ullage.summary.choosing.compose import Composition, compose
 from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest

@@ -1,33 +1,56 @@
-"""Summaries that a model wrote in the background: until when they hold, and how a compaction takes one."""
+"""Summaries that a model writes in the background, from `summary.prepareAt` on, so that a compaction need not wait:
+when one is begun, until when it holds, and how a compaction takes it."""
 
 import asyncio
+import logging
+from functools import partial
 
 from msgspec.structs import replace
 
 from ullage.edits.compaction import CompactionLimits, Summary
-from ullage.service.conversation.session import Planned, Preparation, Session
-from ullage.service.conversation.workspace import Workspace
+from ullage.model.edits import EditTrigger
+from ullage.model.errors import NothingToCompact
+from ullage.model.strategies import TruncationMode
+from ullage.policy.budget import ContextBudget
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.work import Ask, Preparation
+from ullage.service.plan.ladder import SUMMARIES, Attempt
+from ullage.service.plan.plan import automatic_limits, plan_within
+from ullage.service.summaries.by_model import Progress
+from ullage.service.summaries.choose import writes_by_model
 from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.write import SilentProgress, summary_request, write_anew
 from ullage.summary.by_model.check import text_room
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.cut_points import cut_points
 
+_log = logging.getLogger(__name__)
 # The messages that came since may take this share of a compaction's target; beyond it the summary is too old.
 _TAIL_SHARE = 0.6
 
 
-def holding(workspace: Workspace, session: Session) -> Preparation | None:
-    """The preparation, if what it summarises is still the beginning of the view: no edit came after it."""
-    found = workspace.preparations.get(session.id)
-    return found if found is not None and found.edits_seen == session.edits_seen else None
+def write_ahead(conversation: Conversation) -> None:
+    """Begins a summary of the view if one will soon be needed. Returns at once. One at a time per conversation; another
+    is begun once an edit has overtaken it, whether it succeeded or failed."""
+    budget = conversation.budget
+    if budget is None or not _is_time(conversation, budget) or not writes_by_model(conversation):
+        return
+    if not conversation.work.may(Ask.PREPARE, partial(write_ahead, conversation)):
+        return
+    conversation.work.drop_preparation()
+    task = asyncio.get_running_loop().create_task(_write(conversation, budget))
+    task.add_done_callback(partial(_ended, conversation))
+    ids = frozenset(message.id for message in conversation.transcript.view)
+    conversation.work.preparation = Preparation(ids=ids, edits_seen=conversation.edits_seen, task=task)
 
 
-def tail_for(workspace: Workspace, session: Session, limits: CompactionLimits) -> CompactionLimits:
+def tail_for(conversation: Conversation, limits: CompactionLimits) -> CompactionLimits:
     """Limits under which all that the prepared summary does not know stays verbatim, if the target allows it."""
-    found = holding(workspace, session)
+    found = _holding(conversation)
     if found is None:
         return limits
-    view = session.counted_view()
+    view = conversation.projection.counted_view()
     known = next((i for i, message in enumerate(view.messages) if message.id not in found.ids), len(view.messages))
     cut = max(at for at in cut_points(view.messages) if at <= known)
     since = sum(view.tokens[cut:])
@@ -36,19 +59,68 @@ def tail_for(workspace: Workspace, session: Session, limits: CompactionLimits) -
     return replace(limits, keep_tail=since, whole_turns=1.0)
 
 
-async def take_prepared(workspace: Workspace, planned: Planned, request: SummaryRequest) -> Summary | None:
-    """The prepared summary for a plan, waited for while it is being written; None if there is none or it does not
-    hold for what the plan archives. Its ledger is made anew for that."""
-    session = workspace.session(planned.session_id)
-    found = holding(workspace, session)
+async def write_summary(
+    conversation: Conversation,
+    planned: Planned,
+    request: SummaryRequest,
+    progress: Progress,
+    attempt: Attempt = SUMMARIES[0],
+) -> Summary:
+    """The summary of what a plan archives: the prepared one if it holds, else a new one as an attempt of the ladder
+    says. Raises `ProviderError`, `InvalidRequest`."""
+    if attempt == SUMMARIES[0] and not request.focus and conversation.work.preparation is not None:
+        prepared = await _take(conversation, planned, request)
+        if prepared is not None:
+            progress.piece(prepared.text)
+            return prepared
+    return await write_anew(conversation, request, progress, attempt)
+
+
+def _holding(conversation: Conversation) -> Preparation | None:
+    """The preparation, if the messages it summarises are still the beginning of the view: no edit came after it."""
+    found = conversation.work.preparation
+    return found if found is not None and found.edits_seen == conversation.edits_seen else None
+
+
+def _is_time(conversation: Conversation, budget: ContextBudget) -> bool:
+    settings = conversation.workspace.settings.summary
+    limit = budget.usable if settings.confirm else budget.compact_at
+    return (
+        conversation.settings.mode is TruncationMode.SUMMARIZE
+        and int(budget.usable * settings.prepare_at) <= conversation.used < limit
+        and not conversation.guards.breaker.is_open
+        and _holding(conversation) is None
+    )
+
+
+async def _write(conversation: Conversation, budget: ContextBudget) -> Summary:
+    planned = await plan_within(conversation, automatic_limits(budget), EditTrigger.AUTOMATIC)
+    return await write_anew(conversation, summary_request(conversation, planned), SilentProgress(conversation))
+
+
+def _ended(conversation: Conversation, task: "asyncio.Task[Summary]") -> None:
+    """A preparation that failed costs nobody anything: the compaction will ask again. One that found nothing to
+    summarise is forgotten, since the next message may change that."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        _log.info("preparing a summary failed: %s", error)
+    found = conversation.work.preparation
+    if isinstance(error, NothingToCompact) and found is not None and found.task is task:
+        conversation.work.drop_preparation()
+
+
+async def _take(conversation: Conversation, planned: Planned, request: SummaryRequest) -> Summary | None:
+    """The prepared summary for a plan, waited for while it is being written; None if there is none or it does not hold
+    for what the plan archives. Its ledger is made anew for that."""
+    found = _holding(conversation)
     if found is None or not found.ids.issuperset(item.message.id for item in planned.plan.head):
-        workspace.drop_preparation(session.id)
+        conversation.work.drop_preparation()
         return None
     await asyncio.wait([found.task])
     if found.task.cancelled() or found.task.exception() is not None:
         return None
-    summary = found.task.result()
-    ledger = (await compose_aside(request, session.counter, workspace.reader)).ledger
-    if session.counter.count(summary.text) > text_room(request, ledger, session.counter):
+    summary, counter = found.task.result(), conversation.projection.counter
+    ledger = (await compose_aside(request, counter, conversation.workspace.reader)).ledger
+    if counter.count(summary.text) > text_room(request, ledger, counter):
         return None
     return replace(summary, ledger=ledger)

@@ -9,7 +9,7 @@ from ullage.model.blocks import SealedCompaction
 from ullage.model.errors import AnswerBroken, InvalidRequest
 from ullage.service.asking.retries import stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
-from ullage.service.summaries.by_model import ModelSummarizer, Watch
+from ullage.service.summaries.by_model import ModelSummarizer, Progress
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
@@ -21,11 +21,13 @@ class SealingSummarizer:
     for the person, and for any other model that the session goes on with. A provider that cannot, or whose compaction
     is too large, is asked for a summary `otherwise`."""
 
-    def __init__(self, provider: Provider, request: ModelRequest, otherwise: ModelSummarizer, watch: Watch) -> None:
+    def __init__(
+        self, provider: Provider, request: ModelRequest, otherwise: ModelSummarizer, progress: Progress
+    ) -> None:
         self._provider = provider
         self._request = request
         self._otherwise = otherwise
-        self._watch = watch
+        self._progress = progress
 
     @property
     def name(self) -> str:
@@ -48,13 +50,13 @@ class SealingSummarizer:
         # An earlier compaction among them is the provider's own, and goes back to it.
         end = max(index for index, message in enumerate(view) if message.id in archived) + 1
         asked = replace(self._request, messages=view[:end])
-        async with aclosing(stream_with_retries(self._provider, asked, self._watch.tell)) as fragments:
+        async with aclosing(stream_with_retries(self._provider, asked, self._progress.waiting)) as fragments:
             async for fragment in fragments:
                 if isinstance(fragment, CompactionSealed):
                     data = fragment.data
                 elif isinstance(fragment, UsageDelta):
                     tokens = fragment.usage.output_tokens
-                    self._watch.spent(fragment.usage)
+                    self._progress.spent(self.name, fragment.usage)
         if not data:
             raise AnswerBroken(f"{self._provider.name} gave no compaction")
         return SealedCompaction(provider=self._provider.name, data=data, tokens=tokens)

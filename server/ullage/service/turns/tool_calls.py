@@ -3,18 +3,29 @@
 import asyncio
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
-from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolStatus
-from ullage.service.ports.models import ToolOutcome
+from ullage.model.permission import PermissionAnswer
+from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.ports.models import Provider, ToolOutcome
 from ullage.service.sessions import append
-from ullage.service.turns.permission import permitted
-from ullage.service.turns.turn import Turn
 from ullage.transcript.answer import PartialAnswer
 
+# If nobody can be asked, tools that change nothing may be used.
+_HARMLESS = (ToolKind.READ, ToolKind.SEARCH)
 _CANCELLED = "[Cancelled before the tool returned.]"
 _REFUSED = "[The person did not permit this tool call.]"
 _UNREADABLE = "The tool call's input could not be read: "
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """Where a prompt turn runs, and who answers."""
+
+    conversation: Conversation
+    provider: Provider
 
 
 async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
@@ -27,7 +38,7 @@ async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
             results.append(result)
     finally:
         results += unmade(uses[len(results) :])
-        await append(turn.workspace, turn.session_id, [results_message(turn, results)], None)
+        await append(turn.conversation, [results_message(turn.conversation, results)], None)
 
 
 def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
@@ -35,14 +46,14 @@ def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
     return [_result(use, ToolOutcome(text=_CANCELLED, is_error=True)) for use in uses]
 
 
-def results_message(turn: Turn, results: Sequence[ToolResultBlock]) -> Message:
+def results_message(conversation: Conversation, results: Sequence[ToolResultBlock]) -> Message:
     """The results as the message that follows the answer."""
-    ids, clock = turn.workspace.ports.ids, turn.workspace.ports.clock
+    ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     return Message(id=ids.new("m"), role=Role.USER, content=tuple(results), timestamp=clock.now())
 
 
 async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> ToolResultBlock:
-    about = turn.workspace.ports.toolbox.describe(use)
+    about = turn.conversation.workspace.ports.toolbox.describe(use)
     call = ToolCall(
         tool_call_id=use.id,
         title=about.title,
@@ -51,27 +62,43 @@ async def _use_tool(turn: Turn, use: ToolUseBlock, answer: PartialAnswer) -> Too
         locations=about.locations,
         raw_input=use.input,
     )
-    turn.tell(call)
+    turn.conversation.emit(call)
     try:
         result = answer.results.get(use.id) or _result(use, await _outcome(turn, use, call, answer))
     except asyncio.CancelledError:
-        turn.tell(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.FAILED))
+        turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.FAILED))
         raise
     status = ToolStatus.FAILED if result.is_error else ToolStatus.COMPLETED
     text = join_texts(result.content)
     content = (ToolContent(content=TextContent(text=text)),)
-    turn.tell(ToolCallUpdate(tool_call_id=use.id, status=status, content=content))
+    turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=status, content=content))
     return result
 
 
 async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: PartialAnswer) -> ToolOutcome:
-    toolbox = turn.workspace.ports.toolbox
+    toolbox = turn.conversation.workspace.ports.toolbox
     if use.id in answer.faults:
         return ToolOutcome(text=_UNREADABLE + answer.faults[use.id], is_error=True)
-    if toolbox.describe(use).needs_permission and not await permitted(turn.workspace, turn.session_id, use, call):
+    if toolbox.describe(use).needs_permission and not await _is_permitted(turn.conversation, use, call):
         return ToolOutcome(text=_REFUSED, is_error=True)
-    turn.tell(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
-    return await toolbox.run(turn.session_id, turn.session.transcript.cwd, use)
+    turn.conversation.emit(ToolCallUpdate(tool_call_id=use.id, status=ToolStatus.IN_PROGRESS))
+    return await toolbox.run(turn.conversation.id, turn.conversation.transcript.cwd, use)
+
+
+async def _is_permitted(conversation: Conversation, use: ToolUseBlock, call: ToolCall) -> bool:
+    """The user's answer, now or earlier in the session. A user who stops the turn instead ends it as `session/cancel`
+    does: raises `CancelledError`."""
+    permissions, always = conversation.workspace.permissions, conversation.guards.permitted
+    if permissions is None:
+        return call.kind in _HARMLESS
+    if use.name in always:
+        return True
+    answer = await permissions.ask(conversation.id, call)
+    if answer is PermissionAnswer.CANCELLED:
+        raise asyncio.CancelledError
+    if answer is PermissionAnswer.ALLOW_ALWAYS:
+        always.add(use.name)
+    return answer is not PermissionAnswer.REJECT_ONCE
 
 
 def _result(use: ToolUseBlock, outcome: ToolOutcome) -> ToolResultBlock:

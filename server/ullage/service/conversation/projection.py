@@ -1,16 +1,14 @@
-"""An open session: the folded transcript, its counts, and what is known of its size."""
+"""The projection of a session's log: the folded transcript, its messages' counts, and how full the context is."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from math import ceil
 
 from msgspec import Struct
 
-from ullage.edits.compaction import CompactionPlan, Summary
-from ullage.edits.counted import CountedView, Stamp
+from ullage.edits.counted import CountedView
 from ullage.memory.tool import NAME
-from ullage.model.blocks import BroughtBack, ToolUseBlock
-from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, ShortenEdit
+from ullage.model.blocks import ToolUseBlock
+from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit
 from ullage.model.events import (
     ContextEdited,
     ContextWarned,
@@ -28,7 +26,6 @@ from ullage.model.message import Message
 from ullage.model.price import Bill
 from ullage.model.usage import Breakdown, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
-from ullage.policy.breaker import Breaker
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
@@ -37,8 +34,8 @@ from ullage.transcript.fold import Transcript, TranscriptState
 from ullage.transcript.view import Item, touched_ids
 
 
-class SessionState(Struct, frozen=True, kw_only=True):
-    """A session's state as kept in a snapshot; `counts` hold for the counter of that name."""
+class ProjectionState(Struct, frozen=True, kw_only=True):
+    """A projection as it is saved in a snapshot. `counts` were made by the counter named `counter`."""
 
     transcript: TranscriptState
     tracker: TrackerState
@@ -46,80 +43,35 @@ class SessionState(Struct, frozen=True, kw_only=True):
     counts: dict[str, Breakdown]
     tool_uses: int = 0
     alarm: Alarm = Alarm()
-    # Of a snapshot from before prices were kept nothing is known.
+    # A snapshot from before prices were kept says nothing of the cost.
     bill: Bill = Bill(amount=None)
 
 
-class Planned(Struct, frozen=True, kw_only=True):
-    """A compaction that lacks only its summary, and the cuts of huge blocks that go with it. `private` are the
-    patterns of what no summary may hold, `brought_back` the files that come with it; `note` says what is not as the
-    person asked."""
+class Projection:
+    """What follows from a session's log alone; `apply` takes in what was appended to it.
 
-    session_id: str
-    view: CountedView
-    plan: CompactionPlan
-    stamp: Stamp
-    number: int
-    edits_seen: int
-    cuts: tuple[ShortenEdit, ...] = ()
-    private: tuple[str, ...] = ()
-    brought_back: tuple[BroughtBack, ...] = ()
-    note: str = ""
-
-
-class Previewed(Struct, frozen=True, kw_only=True):
-    """A compaction with its summary, waiting to be committed."""
-
-    planned: Planned
-    summary: Summary
-
-
-class Preparation(Struct, frozen=True, kw_only=True):
-    """A summary that is written ahead, of the messages `ids`, which were the view after so many edits."""
-
-    ids: frozenset[str]
-    edits_seen: int
-    task: asyncio.Task[Summary]
-
-
-class Session:
-    """One session in memory. Everything in it derives from the log; `apply` takes in what was appended to it.
-
-    `tool_uses` counts those since the last clearing; `bill` is what its requests cost, by `cost` of a model's usage;
-    `told_unfit` says that the person knows that it cannot fit, `told_due` that a compaction waits for them.
+    `tool_uses` counts the tool calls since the last clearing or compaction. `bill` is what the session's requests have
+    cost, by `cost`, which gives the price in dollars of a model's usage, None where it is unknown.
     """
 
     def __init__(
         self,
-        session_id: str,
         counter: TokenCounter,
         calibration: Calibration,
         cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None,
     ) -> None:
-        self.id = session_id
         self.counter = counter
         self.transcript = Transcript()
         self.tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
         self.counts: dict[str, Breakdown] = {}
         self.alarm = Alarm()
-        self.breaker = Breaker()
-        self.edits_seen = 0
-        self.cleared_at = 0
-        self.vetoed_at = 0
         self.tool_uses = 0
         self.bill = Bill()
-        self.told_unfit = False
-        self.told_due = False
-        self.previews: dict[str, Previewed] = {}
         self._cost = cost
         self._memory_uses: set[str] = set()
-        # Edits that were in force at this place of the log and no longer are, or the other way round.
-        self._otherwise: set[str] = set()
-
-    @property
-    def model(self) -> str:
-        """The model's name, empty while unknown."""
-        return self.transcript.model
+        # Ids of edits whose state at this position of the log differs from their final state. While there are any,
+        # usage reports describe another context, so they are only added to the totals.
+        self._unsettled: set[str] = set()
 
     @property
     def used(self) -> int:
@@ -129,14 +81,13 @@ class Session:
     def restore(self, stored: StoredSession) -> None:
         """Takes in what the store holds: a snapshot, if there is one, and the records after it.
 
-        The log's reports have taught the kept calibration already, so it is not taught again: they only tell what is
-        this session's own.
+        The log's reports have already taught the kept calibration. Here they only teach what is this session's own.
         """
         kept = self.tracker.calibration
         prior = Calibration.prior(self.counter.error_share)
         self.tracker = ContextTracker(prior, prior)
         if stored.snapshot is not None:
-            state = decode_json(stored.snapshot, SessionState)
+            state = decode_json(stored.snapshot, ProjectionState)
             self.transcript = Transcript(state.transcript)
             self.tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
@@ -156,7 +107,7 @@ class Session:
     def snapshot(self) -> bytes:
         """The state to restore from."""
         return encode_json(
-            SessionState(
+            ProjectionState(
                 transcript=self.transcript.state,
                 tracker=self.tracker.state,
                 counter=self.counter.name,
@@ -173,16 +124,14 @@ class Session:
         self._rearm()
 
     def _rearm(self) -> None:
-        """Lets the next crossing warn again where the figure has fallen; costs nothing while there was no warning."""
+        """Lets the next crossing warn again if the figure has fallen; costs nothing if there was no warning."""
         if self.alarm.again_below is not None:
             self.alarm = lowered(self.alarm, self.used)
 
     def _fold(self, records: Sequence[Record]) -> None:
         for record in records:
             self.transcript.apply(record)
-            self._count(record.event)
-            self._account(record.event, record.timestamp)
-            self._edit(record.event)
+            self._take(record.event, record.timestamp)
 
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
         """Counts with another counter from here on: the model changed."""
@@ -194,7 +143,7 @@ class Session:
         """Counts the whole view again."""
         self.counts = {message.id: self._break_down(message) for message in self.transcript.view}
         self.tracker.declare_tools(self.counter.count_tools(self.transcript.tools))
-        self._tell_tracker()
+        self._recount_tracker()
 
     def count(self, message: Message) -> MessageCount:
         """A message's count, to be stored with it."""
@@ -221,7 +170,8 @@ class Session:
         return [ceil(scale(self.counts[item.message.id].total)) for item in items]
 
     def _break_down(self, message: Message) -> Breakdown:
-        """A message's count; messages come in their order, since what the memory tool returned is known by its use."""
+        """A message's count. Messages must come in order: a result of the memory tool is known by the call before
+        it."""
         self._note_memory_uses(message)
         return self.counter.break_down(message, self._memory_uses)
 
@@ -229,15 +179,10 @@ class Session:
         uses = (block for block in message.content if isinstance(block, ToolUseBlock))
         self._memory_uses.update(use.id for use in uses if use.name == NAME)
 
-    def _count(self, event: Event) -> None:
+    def _take(self, event: Event, timestamp: int) -> None:  # noqa: C901, PLR0912
         match event:
             case MessageAppended(message=message, count=count):
-                known = count is not None and count.counter == self.counter.name
-                parts = count.parts if count is not None and known else self._break_down(message)
-                self._note_memory_uses(message)
-                self.counts[message.id] = parts
-                self.tool_uses += sum(isinstance(block, ToolUseBlock) for block in message.content)
-                self.tracker.append(message.id, message.role, parts)
+                self._append(message, count)
             case ModelChanged():
                 # What was reported before is another model's.
                 self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
@@ -245,40 +190,36 @@ class Session:
                 self.tracker.declare_tools(self.counter.count_tools(tools))
             case ContextWarned(used=used, again_below=again_below):
                 self.alarm = Alarm(used=used, again_below=again_below)
-            case _:
-                pass
-
-    def _account(self, event: Event, timestamp: int) -> None:
-        match event:
             case UsageReported(usage=usage, message_id=message_id):
-                if self._otherwise:
-                    # It speaks of another context than the one that is being built.
+                if self._unsettled:
                     self.tracker.spend(usage)
                 else:
                     self.tracker.report(usage, message_id, timestamp)
-                self.bill = self.bill.charge(message_id, self._cost(self.model, usage))
+                self.bill = self.bill.charge(message_id, self._cost(self.transcript.model, usage))
             case SummaryReported(usage=usage, model=model):
                 self.tracker.spend(usage)
                 self.bill = self.bill.add(self._cost(model, usage))
-            case _:
-                pass
-
-    def _edit(self, event: Event) -> None:
-        match event:
             case ContextEdited(edit=edit) if self.transcript.is_reverted(edit.id):
-                self._otherwise.add(edit.id)
+                self._unsettled.add(edit.id)
             case ContextEdited(edit=edit):
                 self._recount_edited(edit)
             case EditReverted(edit_id=edit_id, reverted=reverted):
                 if reverted == self.transcript.is_reverted(edit_id):
-                    self._otherwise.discard(edit_id)
+                    self._unsettled.discard(edit_id)
                 else:
-                    self._otherwise.add(edit_id)
+                    self._unsettled.add(edit_id)
             case _:
                 pass
 
+    def _append(self, message: Message, count: MessageCount | None) -> None:
+        known = count is not None and count.counter == self.counter.name
+        parts = count.parts if count is not None and known else self._break_down(message)
+        self._note_memory_uses(message)
+        self.counts[message.id] = parts
+        self.tool_uses += sum(isinstance(block, ToolUseBlock) for block in message.content)
+        self.tracker.append(message.id, message.role, parts)
+
     def _recount_edited(self, edit: Edit) -> None:
-        self.edits_seen += 1
         # While a log is folded figures are provisional, so what an edit saved is taken from it.
         self.alarm = lowered(self.alarm, self.alarm.used - edit.tokens_saved)
         if isinstance(edit, ClearToolUsesEdit | CompactionEdit):
@@ -288,7 +229,7 @@ class Session:
             message.id: self._break_down(message) if message.id in touched else self.counts[message.id]
             for message in self.transcript.view
         }
-        self._tell_tracker()
+        self._recount_tracker()
 
-    def _tell_tracker(self) -> None:
+    def _recount_tracker(self) -> None:
         self.tracker.edited((message.id, message.role, self.counts[message.id]) for message in self.transcript.view)

@@ -1,7 +1,15 @@
-"""Notices: the words of events as updates. Each has a `kind`, a stable word for programs."""
+"""Publishing: the bus that carries updates and events to listeners, and the words of events as notices.
 
-from collections.abc import Sequence
+A listener gets every update, as the doors send them to their clients. A handler gets one kind of `ContextEvent` as a
+value. Both may ask for one session alone. An event is published once: to its handlers, and as a notice to the
+listeners.
+"""
 
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model import words
@@ -15,8 +23,13 @@ from ullage.model.errors import (
     RateLimited,
     UllageError,
 )
-from ullage.model.updates import Meta, Notice, NoticeMeta, Severity
+from ullage.model.updates import Meta, Notice, NoticeMeta, Severity, Update
+from ullage.service.ports.world import Listener
 
+E = TypeVar("E", bound=ContextEvent)
+T = TypeVar("T")
+Unsubscribe = Callable[[], None]
+log = logging.getLogger(__name__)
 # Errors of which a word says enough; the first that fits counts.
 _REASONS: dict[type[UllageError], str] = {
     RateLimited: "rate limit",
@@ -25,6 +38,66 @@ _REASONS: dict[type[UllageError], str] = {
     ContextTooLong: "context too long for the model",
     NoModelConfigured: "no model configured",
 }
+
+
+class _Listening(Struct, frozen=True, eq=False):
+    listener: Listener
+    session_id: str | None
+
+
+class _Handling(Struct, frozen=True, eq=False):
+    kind: type[Any]
+    handler: Callable[[Any], object]
+    session_id: str | None
+
+
+class Bus:
+    """Calls listeners and handlers in the order of subscription, on the event loop, before `emit` or `publish` returns.
+    An exception in one of them is logged; the others are still called, and the publisher goes on."""
+
+    def __init__(self) -> None:
+        self._listening: list[_Listening] = []
+        self._handling: list[_Handling] = []
+
+    def listen(self, listener: Listener, session_id: str | None = None) -> Unsubscribe:
+        """Sends `listener` every update, or one session's. Returns a function that ends this; calling it again does
+        nothing."""
+        return _added(self._listening, _Listening(listener, session_id))
+
+    def subscribe(self, kind: type[E], handler: Callable[[E], object], session_id: str | None = None) -> Unsubscribe:
+        """Calls `handler` with every event of a kind, or with one session's. Returns a function that ends this."""
+        return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
+
+    def emit(self, session_id: str, update: Update) -> None:
+        """Sends an update to the listeners."""
+        for listening in tuple(self._listening):
+            if listening.session_id in (None, session_id):
+                _guarded(listening.listener.session_updated, session_id, update)
+
+    def publish(self, event: ContextEvent) -> None:
+        """Calls the handlers of an event, and sends the listeners its notice."""
+        for handling in tuple(self._handling):
+            if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
+                _guarded(handling.handler, event)
+        self.emit(event.session_id, notice_of(event))
+
+
+def _added(entries: list[T], entry: T) -> Unsubscribe:
+    entries.append(entry)
+
+    def remove() -> None:
+        if entry in entries:
+            entries.remove(entry)
+
+    return remove
+
+
+def _guarded(call: Callable[..., object], *arguments: object) -> None:
+    try:
+        call(*arguments)
+    except Exception:
+        # The one boundary to code that is not ours: a listener's fault must not stop a compaction.
+        log.exception("a listener failed")
 
 
 def notice_of(event: ContextEvent) -> Notice:

@@ -1,0 +1,83 @@
+"""What all conversations of a workspace share: ports, settings, the bus, and what is known of models."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ullage.edits.counted import Stamp
+from ullage.model.edits import EditTrigger
+from ullage.model.events import EditReverted, Event, Record
+from ullage.model.settings import Settings
+from ullage.model.usage import Usage
+from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.publish import Bus
+from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
+from ullage.service.ports.ports import Ports
+from ullage.service.ports.store import StoredSession
+from ullage.service.ports.world import IndexingListener
+from ullage.summary.reading.reader import Reader
+from ullage.tokens.calibration import Calibration
+from ullage.tokens.counter import TokenCounter
+from ullage.tokens.registry import get_counter
+
+
+class Environment:
+    """The surroundings of a conversation. `permissions` and `editor_files` are None unless a door sets them."""
+
+    def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
+        self.ports = ports
+        self.settings = settings or Settings()
+        self.bus = Bus()
+        self.reader = Reader()
+        self.indexing_listeners: list[IndexingListener] = []
+        self.permissions: Permissions | None = None
+        self.editor_files: EditorFiles | None = None
+        self._limits: dict[str, ModelLimits] = {}
+
+    def new_stamp(self, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
+        """A new edit's id and time."""
+        return Stamp(id=self.ports.ids.new("e"), timestamp=self.ports.clock.now(), trigger=trigger)
+
+    def limits(self, model: str) -> ModelLimits:
+        """A model's windows, the user's overrides included."""
+        if model not in self._limits:
+            self._limits[model] = self.ports.catalog(model, self.settings.models)
+        return self._limits[model]
+
+    def counter(self, model: str) -> TokenCounter:
+        """The counter of a model's tokens that the settings ask for."""
+        override = self.settings.models.get(model)
+        return get_counter(model, override.encoding if override else None)
+
+    def calibration(self, model: str) -> Calibration:
+        """What was learned about a model's counts, in whatever session."""
+        kept = self.ports.store.load_calibration(model)
+        return (
+            msgspec.json.decode(kept, type=Calibration) if kept else Calibration.prior(self.counter(model).error_share)
+        )
+
+    def records(self, position: int, events: Iterable[Event]) -> list[Record]:
+        """The events as records of the present time, from a position of the log on."""
+        now = self.ports.clock.now()
+        return [Record(position=position + i, timestamp=now, event=event) for i, event in enumerate(events)]
+
+    def load(self, session_id: str) -> Projection:
+        """A session's projection, read from the store. Raises `SessionNotFound`."""
+        store = self.ports.store
+        stored = store.open(session_id)
+        if stored.snapshot is not None and any(isinstance(record.event, EditReverted) for record in stored.records):
+            # Another process saved its state after an edit of it was reverted: the state lacks what that edit archived.
+            store.drop_snapshot(session_id)
+            stored = store.open(session_id)
+        return self.project(session_id, stored)
+
+    def project(self, session_id: str, stored: StoredSession) -> Projection:
+        """The projection of a log of this session. Raises `SessionNotFound`."""
+        model = self.ports.store.info(session_id).model or self.settings.model
+        projection = Projection(self.counter(model), self.calibration(model), self._cost)
+        projection.restore(stored)
+        return projection
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        price = self.ports.prices(model or self.settings.model)
+        return None if price is None else price.cost(usage)

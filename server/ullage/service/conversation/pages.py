@@ -1,0 +1,89 @@
+"""The messages of a session in pages: its context, or everything ever said."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ullage.model.events import MessageAppended, Record
+from ullage.model.message import Message
+from ullage.service.conversation.conversation import Conversation
+from ullage.transcript.fold import compaction_edits
+from ullage.transcript.view import Item
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """A message as listed: its place, its tokens in the context (0 if archived) and how it stands."""
+
+    message: Message
+    index: int
+    tokens: int = 0
+    archived: bool = False
+    pinned: bool = False
+    inserted: bool = False
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """Some of the messages, and how many there are in all, markers included."""
+
+    entries: tuple[Entry, ...]
+    total: int
+
+
+async def view_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
+    """A part of the context as the model would be sent it, after any automatic run."""
+    await conversation.settled()
+    items = conversation.transcript.items
+    stop = None if limit is None else offset + limit
+    return Page(entries=tuple(_view_entries(conversation, items[offset:stop])), total=len(items))
+
+
+def transcript_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
+    """A part of everything ever said, archived or not, with the markers of compactions in force where they cut.
+
+    Costs what the page costs, however long the session is.
+    """
+    store = conversation.workspace.ports.store
+    markers = {edit.end: edit.marker for edit in compaction_edits(store.read_edits(conversation.id))}
+    # A marker stands before the message it cuts at, and moves everything after it on by one.
+    places = {end + rank: end for rank, end in enumerate(sorted(markers))}
+    total = conversation.transcript.messages + len(markers)
+    stop = total if limit is None else min(total, offset + limit)
+    first, last = (at - sum(place < at for place in places) for at in (offset, stop))
+    messages = iter(read_entries(conversation, first, last))
+    entries = (
+        Entry(message=markers[places[place]], index=places[place], inserted=True) if place in places else next(messages)
+        for place in range(offset, stop)
+    )
+    return Page(entries=tuple(entries), total=total)
+
+
+def read_entries(conversation: Conversation, start: int, stop: int) -> tuple[Entry, ...]:
+    """The messages with `start <= index < stop` of those ever appended, archived or not."""
+    records = conversation.workspace.ports.store.read_messages(conversation.id, start, stop)
+    return tuple(_transcript_entry(conversation, index, record) for index, record in enumerate(records, start))
+
+
+def _view_entries(conversation: Conversation, items: Sequence[Item]) -> Iterator[Entry]:
+    pinned = conversation.transcript.pinned
+    for item, tokens in zip(items, conversation.projection.tokens_of(items), strict=True):
+        yield Entry(
+            message=item.message,
+            index=item.index,
+            tokens=tokens,
+            pinned=item.message.id in pinned,
+            inserted=item.inserted,
+        )
+
+
+def _transcript_entry(conversation: Conversation, index: int, record: Record) -> Entry:
+    if not isinstance(record.event, MessageAppended):
+        raise TypeError(f"the store gave a {type(record.event).__name__} for a message")
+    message, projection = record.event.message, conversation.projection
+    counted = projection.counts.get(message.id)
+    return Entry(
+        message=message,
+        index=index,
+        tokens=projection.tracker.scale(counted.total) if counted else 0,
+        archived=counted is None,
+        pinned=message.id in projection.transcript.pinned,
+    )

@@ -1,0 +1,106 @@
+"""Writing a summary of what a plan archives: what the summariser is asked, and what it answers."""
+
+from msgspec.structs import replace
+
+from ullage.edits.compaction import Summary
+from ullage.model.events import MessageAppended, SummaryReported
+from ullage.model.message import Message
+from ullage.model.updates import Update
+from ullage.model.usage import Usage
+from ullage.redaction.privacy import hide
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.planned import Planned
+from ullage.service.plan.ladder import SUMMARIES, Attempt
+from ullage.service.summaries.by_model import Progress
+from ullage.service.summaries.choose import model_writer, writes_by_model
+from ullage.service.summaries.offline import OfflineSummarizer
+from ullage.summary.request import SummaryRequest
+from ullage.transcript.keep import without_oldest
+
+
+class SummaryProgress:
+    """Publishes the waits for the provider, and records what the summary costs."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+
+    def piece(self, text: str, /) -> None:
+        """Does nothing."""
+
+    def waiting(self, notice: Update, /) -> None:
+        """Publishes the notice."""
+        self.conversation.emit(notice)
+
+    def spent(self, model: str, usage: Usage, /) -> None:
+        """Records the cost, unless the session was closed meanwhile."""
+        if self.conversation.is_open:
+            self.conversation.record(SummaryReported(usage=usage, model=model))
+
+
+class SilentProgress(SummaryProgress):
+    """Records what a summary costs, and publishes nothing: nobody waits for it."""
+
+    def waiting(self, notice: Update, /) -> None:
+        """Does nothing."""
+
+
+async def write_anew(
+    conversation: Conversation, request: SummaryRequest, progress: Progress, attempt: Attempt = SUMMARIES[0]
+) -> Summary:
+    """A new summary, written as an attempt of the ladder says. Raises `ProviderError`, `InvalidRequest`."""
+    workspace = conversation.workspace
+    if not attempt.offline and writes_by_model(conversation):
+        summarizer = model_writer(conversation, attempt.skip, progress)
+    else:
+        summarizer = OfflineSummarizer() if attempt.offline else workspace.ports.summarizer
+        request = _without_oldest(request, attempt.skip)
+    stream = await summarizer.summarize(request, conversation.projection.counter, workspace.reader)
+    pieces: list[str] = []
+    async for piece in stream.pieces:
+        pieces.append(piece)
+        progress.piece(piece)
+    return Summary(text="".join(pieces), ledger=stream.ledger, summarizer=summarizer.name, sealed=stream.sealed)
+
+
+def summary_request(conversation: Conversation, planned: Planned, focus: str = "") -> SummaryRequest:
+    """What the summariser is asked: to summarise the messages of the head as they were before any edit emptied parts of
+    them, without private passages."""
+    plan = planned.plan
+    ratio = conversation.projection.tracker.calibration.ratio
+    request = SummaryRequest(
+        messages=_originals(conversation, planned),
+        indices=tuple(item.index for item in plan.head),
+        max_tokens=max(1, int(plan.summary_tokens / ratio)),
+        previous=plan.previous,
+        kept=(*plan.leading, *plan.kept),
+        tail=tuple(item.message for item in planned.view.items if item.index >= plan.end),
+        focus=focus,
+    )
+    return hide(request, planned.private)
+
+
+def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
+    """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
+    if not skip:
+        return request
+    left = {message.id for message in without_oldest(request.messages, request.kept, skip)}
+    stays = [i for i, message in enumerate(request.messages) if message.id in left]
+    return replace(
+        request,
+        messages=tuple(request.messages[i] for i in stays),
+        indices=tuple(request.indices[i] for i in stays),
+    )
+
+
+def _originals(conversation: Conversation, planned: Planned) -> tuple[Message, ...]:
+    head = tuple(item.message for item in planned.plan.head)
+    edits = conversation.transcript.edits_in_force
+    if not planned.cuts and all(edit.kind == "compaction" for edit in edits):
+        return head
+    wanted = {message.id for message in head}
+    originals = {
+        record.event.message.id: record.event.message
+        for record in conversation.workspace.ports.store.read(conversation.id)
+        if isinstance(record.event, MessageAppended) and record.event.message.id in wanted
+    }
+    return tuple(originals.get(message.id, message) for message in head)

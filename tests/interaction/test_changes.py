@@ -1,0 +1,125 @@
+"""Every change of a conversation is published once and looked after, and what is known of it survives an undo."""
+
+import pytest
+
+from support.build import user
+from support.fill import fill
+from support.workspace import SMALL_MODEL, TestClient, build_test_client
+from ullage.model.events import MessageAppended, MessagePinned
+from ullage.model.message import ToolDefinition
+from ullage.model.settings import HookSettings, Settings
+from ullage.service.ports.models import ModelLimits
+
+# A tool of about 5,300 tokens: more than the warning's threshold of the small model, less than a compaction's.
+LARGE_TOOL = ToolDefinition(name="search", description="word " * 5_200, input_schema={"type": "object"})
+
+
+def kinds(client: TestClient) -> list[str]:
+    """What was sent since the last call: the kind of each notice, and of each other update its name."""
+    return [
+        update["_meta"]["ullage"]["kind"] if update["sessionUpdate"] == "notice" else update["sessionUpdate"]
+        for update in client.recorder.take()
+    ]
+
+
+async def started(client: TestClient) -> str:
+    return (await client.call("session/new", model=SMALL_MODEL))["sessionId"]
+
+
+async def test_an_append_sends_the_title_then_one_figure() -> None:
+    client = build_test_client()
+    session_id = await started(client)
+    client.recorder.take()
+    await client.say(session_id, "Rename the parser")
+    assert kinds(client) == ["session_info_update", "usage_update"]
+
+
+async def test_declaring_large_tools_warns_at_once() -> None:
+    client = build_test_client()
+    session_id = await started(client)
+    client.recorder.take()
+    await client.call("session/append", sessionId=session_id, tools=[LARGE_TOOL])
+    assert "context_warning" in kinds(client)
+
+
+async def test_a_long_system_prompt_warns_at_once() -> None:
+    client = build_test_client()
+    await client.call("session/new", model=SMALL_MODEL, system="word " * 5_200)
+    assert kinds(client) == ["usage_update", "context_warning"]
+
+
+async def test_a_fork_sends_one_figure_and_inherits_the_warning() -> None:
+    client = build_test_client()
+    session_id = await started(client)
+    await client.say(session_id, "word " * 5_200)
+    client.recorder.take()
+    await client.call("session/fork", sessionId=session_id)
+    assert kinds(client) == ["usage_update"]
+
+
+async def test_what_is_recorded_together_is_one_change() -> None:
+    client = build_test_client()
+    conversation = client.workspace.open(await started(client))
+    client.recorder.take()
+    with conversation.one_change():
+        conversation.record(MessageAppended(message=user("m1", "one")))
+        conversation.record(MessageAppended(message=user("m2", "two")))
+        assert kinds(client) == []
+    assert kinds(client) == ["usage_update"]
+
+
+async def test_a_pin_changes_no_figure_and_sends_none() -> None:
+    client = build_test_client()
+    conversation = client.workspace.open(await started(client))
+    conversation.record(MessageAppended(message=user("m1", "one")))
+    client.recorder.take()
+    conversation.record(MessagePinned(message_id="m1"))
+    assert kinds(client) == []
+
+
+async def test_an_undo_is_not_compacted_away_again() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    await client.call("context/compact", sessionId=session_id)
+    before = client.workspace.open(session_id).transcript.position
+    await client.call("context/undo", sessionId=session_id)
+    await client.workspace.open(session_id).settled()
+    assert client.workspace.open(session_id).transcript.position == before + 1
+
+
+async def test_a_veto_is_remembered_over_an_undo() -> None:
+    client = build_test_client(settings=Settings(hooks=HookSettings(pre_compact=("pre",))))
+    session_id = await fill(client)
+    await client.call("context/compact", sessionId=session_id)
+    conversation = client.workspace.open(session_id)
+    conversation.guards.vetoed_at, conversation.guards.cleared_at = 5_600, 4_100
+    await client.call("context/undo", sessionId=session_id)
+    again = client.workspace.open(session_id)
+    assert again is conversation
+    assert (again.guards.vetoed_at, again.guards.cleared_at) == (5_600, 4_100)
+
+
+async def test_a_conversation_that_is_held_sees_an_undo() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    held = client.workspace.open(session_id)
+    before = held.transcript.active
+    await client.call("context/compact", sessionId=session_id)
+    assert held.transcript.active < before
+    await client.call("context/undo", sessionId=session_id)
+    assert held.transcript.active == before
+
+
+async def test_an_append_computes_budget_settings_and_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = build_test_client()
+    session_id = await started(client)
+    looked: list[str] = []
+    limits = client.workspace.limits
+
+    def counted(model: str) -> ModelLimits:
+        looked.append(model)
+        return limits(model)
+
+    monkeypatch.setattr(client.workspace, "limits", counted)
+    await client.say(session_id, "Hello")
+    assert looked == [SMALL_MODEL]
