@@ -50,7 +50,7 @@ def conversation(name: str, given: dict[str, Any], result: str = SHOWN) -> list[
 def recorded(told: dict[str, Any], result: str = SHOWN) -> list[Message]:
     """Returns the same call as the proxy records it."""
     content = [{"type": "content", "content": {"type": "text", "text": result}}]
-    call = CallState(id="t", told={"toolCallId": "t", "title": "a title", "status": "completed", **told})
+    call = CallState(id="t", fields={"toolCallId": "t", "title": "a title", "status": "completed", **told})
     call = call.with_update({"content": content})
     return [
         Message(id="u", role=Role.ASSISTANT, content=(call.use(),)),
