@@ -79,9 +79,9 @@ async def play(
         await session.settled()
         budget = session.budget
         assert budget is not None
-        assert session.used <= budget.usable or session.guards.told_unfit
+        assert session.used <= budget.usable or session.guards.warned_unfit
         # A report may come later, and other counts with it; what is planned on must fit, too.
-        assert session.projection.counted_view().used <= budget.usable or session.guards.told_unfit
+        assert session.projection.counted_view().used <= budget.usable or session.guards.warned_unfit
     view = session.transcript.view
     assert not anthropic_violations(write_anthropic(view).messages)
     assert not openai_violations(write_openai(view).messages)

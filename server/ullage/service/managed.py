@@ -1,4 +1,4 @@
-"""A workspace whose conversations are managed automatically."""
+"""A workspace with automatic management."""
 
 from ullage.model.settings import Settings
 from ullage.service.compact.automatic import manage
@@ -7,5 +7,5 @@ from ullage.service.ports.ports import Ports
 
 
 def managed_workspace(ports: Ports, settings: Settings | None = None) -> Workspace:
-    """A workspace that looks after every conversation when it has changed."""
+    """Returns a workspace that manages each conversation automatically after every change."""
     return Workspace(ports, settings, manage)

@@ -1,4 +1,4 @@
-"""Long pure work beside the event loop, given up when nobody waits for it any more."""
+"""Long pure work in a thread, abandoned when its result is no longer needed."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 async def aside(work: Callable[[Check], T]) -> T:
-    """What `work` returns, done in a thread so that the event loop stays free. When this is cancelled, the check that
-    the work was given raises: a thread that went on for nobody would take the processor from the event loop, and from
-    the next that needs it."""
+    """Runs `work` in a thread and returns its result, so that the event loop stays free. If the awaiting task is
+    cancelled, the check that `work` was given raises at its next call. Otherwise the thread would go on and take the
+    processor from the event loop."""
     given_up = Event()
 
     def check() -> None:

@@ -1,4 +1,4 @@
-"""The summariser that needs no model, behind the port that models share."""
+"""The summarizer that needs no model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -12,7 +12,7 @@ from ullage.tokens.counter import TokenCounter
 
 
 class OfflineSummarizer:
-    """Composes in a thread, so that the event loop stays free, then hands the sections out one by one."""
+    """Composes the summary in a thread, so that the event loop stays free, then yields it section by section."""
 
     @property
     def name(self) -> str:
@@ -24,12 +24,12 @@ class OfflineSummarizer:
 
 
 async def compose_aside(request: SummaryRequest, counter: TokenCounter, reader: Reader) -> Composition:
-    """`compose` in a thread, which ends with this."""
+    """Runs `compose` in a thread. Cancelling the task ends the thread's work, too."""
     return await aside(lambda check: compose(request, counter, reader, check))
 
 
 async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:
     for piece in pieces:
         yield piece
-        # Lets a cancel that is waiting in the loop take effect between two sections.
+        # Lets a cancellation that waits in the event loop take effect between two sections.
         await asyncio.sleep(0)
