@@ -18,7 +18,7 @@ from ullage.transcript.answer import PartialAnswer
 # Kinds of tools that may run if no user can be asked, because they change nothing.
 _HARMLESS = (ToolKind.READ, ToolKind.SEARCH)
 _CANCELLED = "[Cancelled before the tool returned.]"
-_REFUSED = "[The person did not permit this tool call.]"
+_REFUSED = "[The user did not permit this tool call.]"
 _UNREADABLE = "The tool call's input could not be read: "
 
 
