@@ -1,4 +1,4 @@
-"""The requests that the server makes of a client: one table, read by both doors."""
+"""The requests that the server sends to a client, in a table that both doors read."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from ullage.model.permission import RequestPermissionParams, RequestPermissionRe
 
 
 class ClientMethod(Struct, frozen=True, kw_only=True):
-    """One request: `name` without prefix, and the types of its params and of the result that a client gives."""
+    """One request: `name` without the door's prefix, and the types of its params and of the client's result."""
 
     name: str
     params: type[Struct]
@@ -18,6 +18,6 @@ REQUEST_PERMISSION = ClientMethod(
     name="session/request_permission",
     params=RequestPermissionParams,
     result=RequestPermissionResult,
-    doc="Asks the person whether a tool call may be made.",
+    doc="Asks the user whether a tool call may be made.",
 )
 CLIENT_METHODS = (REQUEST_PERMISSION,)

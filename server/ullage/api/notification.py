@@ -1,4 +1,4 @@
-"""The one notification that the server sends of its own: what happens in a session."""
+"""The one notification of our own that the server sends: an update of a session."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ UPDATE = "session/update"
 
 
 class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The params of `session/update`, ACP's `SessionNotification`."""
+    """The params of `session/update`, which is ACP's `SessionNotification`."""
 
     session_id: str
     update: Update

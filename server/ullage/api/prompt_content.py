@@ -1,4 +1,4 @@
-"""A prompt as it comes in, ACP content blocks, as blocks of a message."""
+"""Reads a prompt, which is a list of ACP content blocks, into content blocks of a message."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,8 @@ from ullage.model.json_values import as_object, as_text
 
 
 def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
-    """The blocks. Raises `InvalidRequest` for an empty prompt and for content that no model here can take."""
+    """Returns the prompt's blocks. Raises `InvalidRequest` if the prompt is empty or has content that no model
+    takes."""
     if not prompt:
         raise InvalidRequest("session/prompt needs at least one content block in `prompt`")
     blocks = tuple(_read_block(at, block) for at, block in enumerate(prompt))

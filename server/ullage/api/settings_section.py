@@ -1,4 +1,4 @@
-"""Settings as a client or a person writes them: an object with the fields of `Settings`."""
+"""Reads settings that a client or a user wrote, an object with the fields of `Settings`."""
 
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ from ullage.model.settings import Settings
 
 
 def read_settings(section: Any) -> Settings:
-    """A client's `ullage` section as settings. Raises `InvalidRequest` that names the path and the remedy."""
+    """Reads a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong field and the remedy."""
     try:
         return msgspec.convert(_without_empty_lists(section), Settings)
     except msgspec.ValidationError as error:
@@ -23,7 +23,8 @@ def _explain(fault: str) -> str:
 
 
 def _without_empty_lists(value: Any) -> Any:
-    """Lua writes an empty table as `[]`. For every setting an empty list or object is the default, so it may go."""
+    """Returns the value without empty lists, because Lua writes an empty table as `[]`. For every setting an empty
+    list or object is the default."""
     if not isinstance(value, dict):
         return value
     items = cast("dict[str, Any]", value).items()

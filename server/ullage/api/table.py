@@ -1,4 +1,4 @@
-"""What a method of our own is. `methods.py` holds the table; the doors add their prefix to `name` and serve it."""
+"""The shape of a method. `methods.py` holds the table; the doors add their prefix to `name` and serve the method."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
@@ -14,8 +14,8 @@ R = TypeVar("R")
 class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     """One method: `name` without prefix (`session/append`), and the types of its params and result.
 
-    The handler gets converted params and returns a value of the result type or raises an `UllageError`; it is
-    cancelled like any coroutine. A `notification` is sent without id and gets no answer.
+    The handler gets decoded params. It returns a value of the result type or raises an `UllageError`. It may be
+    cancelled as any coroutine. A `notification` has no id and gets no answer.
     """
 
     name: str
