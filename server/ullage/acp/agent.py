@@ -15,10 +15,10 @@ from ullage.acp.connection import INITIALIZE, AcpConnection
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
 from ullage.api import session_methods as api
+from ullage.api.client_input import read_settings
 from ullage.api.engine import Handler
 from ullage.api.permissions import ClientPermissions
-from ullage.api.settings_section import read_settings
-from ullage.api.table import AnyMethod
+from ullage.api.wire import AnyMethod
 from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings

@@ -2,8 +2,8 @@
 
 from ullage.api import context_methods as context
 from ullage.api import session_methods as session
-from ullage.api.table import AnyMethod, Method
 from ullage.api.values import SessionResult, UsageResult
+from ullage.api.wire import AnyMethod, Method
 
 METHODS: tuple[AnyMethod, ...] = (
     Method(

@@ -10,11 +10,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
-from ullage.api.notification import UPDATE, SessionNotification
-from ullage.api.table import AnyMethod
+from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
 from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ullage.agents import transcripts
-from ullage.api.prompt_content import read_prompt
+from ullage.api.client_input import read_prompt
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.transcripts.imported import SkippedLine
 from ullage.formats.usage import convert_usage

@@ -31,6 +31,7 @@ from ullage.model.events import (
     SummaryReported,
 )
 from ullage.model.message import Role
+from ullage.model.settings import Settings
 from ullage.model.strategies import TruncationMode
 from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
@@ -48,6 +49,7 @@ from ullage.service.conversation.publish import (
     context_cleared,
 )
 from ullage.service.conversation.work import Ask, Job
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan.ladder import (
     LAST_RESORT,
     OLD_TOOL_USES,
@@ -59,6 +61,7 @@ from ullage.service.plan.ladder import (
     system_ids,
 )
 from ullage.service.plan.plan import automatic_limits, plan_within
+from ullage.service.ports.ports import Ports
 from ullage.service.summaries.prepared import tail_for, write_ahead
 
 _log = logging.getLogger(__name__)
@@ -68,6 +71,11 @@ _RETRY_SHARE = 0.25
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
 # After a veto the hook is asked again once the context has grown by this share of usable.
 _VETO_SHARE = 0.02
+
+
+def managed_workspace(ports: Ports, settings: Settings | None = None) -> Workspace:
+    """Returns a workspace that manages each conversation automatically after every change."""
+    return Workspace(ports, settings, manage)
 
 
 def manage(changed: Changed) -> None:

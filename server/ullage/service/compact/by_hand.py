@@ -20,7 +20,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.planned import Planned, Previewed
 from ullage.service.conversation.work import Ask
-from ullage.service.plan.plan import finish, manual_limits, plan_aside, plan_within
+from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
 
 # Each preview holds a summary and a view. Without this limit a client that never commits would fill the memory.
 _MOST_PREVIEWS = 16
@@ -115,7 +115,7 @@ async def _plan(conversation: Conversation, request: ManualRequest) -> Planned:
     first_user_id = transcript.first_user_id
     pinned = frozenset(transcript.pinned)
     choose = partial(plan_stretch, view, stretch, transcript.messages, pinned, first_user_id)
-    planned = await plan_aside(conversation, view, lambda _: choose(), EditTrigger.MANUAL)
+    planned = await plan_in_thread(conversation, view, lambda _: choose(), EditTrigger.MANUAL)
     if planned is None:
         raise NothingToCompact(words.nothing_in_stretch(stretch.note))
     return replace(planned, note=stretch.note)

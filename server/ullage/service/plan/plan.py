@@ -1,7 +1,11 @@
 """Planning a compaction: its limits, the messages it archives, and the edit made from a plan and a summary."""
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from functools import partial
+from threading import Event
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -22,12 +26,12 @@ from ullage.policy.budget import ContextBudget
 from ullage.redaction.privacy import hide
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
-from ullage.service.plan.aside import aside
 from ullage.summary.checks import Check
 from ullage.summary.choosing.scoring import Judge
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading
 
+T = TypeVar("T")
 # A compaction by hand must make room now: it leaves at most half of the present tokens, half of them in the tail.
 _MANUAL_SHARE = 0.5
 _MANUAL_TAIL_SHARE = 0.25
@@ -77,13 +81,13 @@ async def plan_within(
     def choose(check: Check) -> CompactionPlan | None:
         return plan_compaction(view, limits, pinned, first_user_id, partial(judge, check))
 
-    planned = await plan_aside(conversation, view, choose, trigger)
+    planned = await plan_in_thread(conversation, view, choose, trigger)
     if planned is None:
         raise NothingToCompact(words.nothing_to_compact(transcript.active, used))
     return replace(planned, cuts=(replace(cut, part_of=planned.stamp.id),)) if cut else planned
 
 
-async def plan_aside(
+async def plan_in_thread(
     conversation: Conversation,
     view: CountedView,
     choose: Callable[[Check], CompactionPlan | None],
@@ -93,7 +97,7 @@ async def plan_aside(
     every old message, which takes seconds in a large context, so it runs in a thread."""
     used, number, edits_seen = conversation.used, conversation.transcript.compactions + 1, conversation.edits_seen
     stamp = conversation.workspace.new_stamp(trigger)
-    chosen = await aside(choose)
+    chosen = await in_thread(choose)
     if chosen is None:
         return None
     return Planned(
@@ -132,3 +136,19 @@ def _staying(conversation: Conversation) -> frozenset[str]:
     last = groups(messages)[-1]
     first = leading(messages, conversation.transcript.first_user_id)
     return frozenset({*first, *(messages[i].id for i in last)})
+
+
+async def in_thread(work: Callable[[Check], T]) -> T:
+    """Runs `work` in a thread and returns its result, so that the event loop stays free. If the awaiting task is
+    cancelled, the check that `work` was given raises at its next call. Otherwise the thread would go on and take the
+    processor from the event loop."""
+    given_up = Event()
+
+    def check() -> None:
+        if given_up.is_set():
+            raise CancelledError
+
+    try:
+        return await asyncio.to_thread(work, check)
+    finally:
+        given_up.set()

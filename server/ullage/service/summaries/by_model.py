@@ -14,7 +14,7 @@ from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.service.asking.retries import stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
-from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.offline import compose_in_thread
 from ullage.summary.by_model.check import check_draft, check_fragment, check_length, text_room
 from ullage.summary.by_model.draft import Draft
 from ullage.summary.by_model.prompt import write_instructions
@@ -88,7 +88,7 @@ class ModelSummarizer:
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         """Begins a summary. While `pieces` is read, raises `AnswerBroken` if the answer is not a summary, and the
         provider's errors."""
-        ledger = (await compose_aside(request, counter, reader)).ledger
+        ledger = (await compose_in_thread(request, counter, reader)).ledger
         room = text_room(request, ledger, counter)
         return SummaryStream(ledger=ledger, pieces=self._write(request, room, counter))
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 
-from ullage.service.plan.aside import aside
+from ullage.service.plan.plan import in_thread
 from ullage.service.ports.models import SummaryStream
 from ullage.summary.choosing.compose import Composition, compose
 from ullage.summary.reading.reader import Reader
@@ -19,13 +19,13 @@ class OfflineSummarizer:
         return "offline"
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        composition = await compose_aside(request, counter, reader)
+        composition = await compose_in_thread(request, counter, reader)
         return SummaryStream(ledger=composition.ledger, pieces=_hand_out(composition.pieces))
 
 
-async def compose_aside(request: SummaryRequest, counter: TokenCounter, reader: Reader) -> Composition:
+async def compose_in_thread(request: SummaryRequest, counter: TokenCounter, reader: Reader) -> Composition:
     """Runs `compose` in a thread. Cancelling the task ends the thread's work, too."""
-    return await aside(lambda check: compose(request, counter, reader, check))
+    return await in_thread(lambda check: compose(request, counter, reader, check))
 
 
 async def _hand_out(pieces: Iterable[str]) -> AsyncIterator[str]:

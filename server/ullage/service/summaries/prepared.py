@@ -19,7 +19,7 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.plan.plan import automatic_limits, plan_within
 from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import writes_by_model
-from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.offline import compose_in_thread
 from ullage.service.summaries.write import SilentProgress, summary_request, write_anew
 from ullage.summary.by_model.check import text_room
 from ullage.summary.request import SummaryRequest
@@ -124,7 +124,7 @@ async def _take(conversation: Conversation, planned: Planned, request: SummaryRe
     if found.task.cancelled() or found.task.exception() is not None:
         return None
     summary, counter = found.task.result(), conversation.projection.counter
-    ledger = (await compose_aside(request, counter, conversation.workspace.reader)).ledger
+    ledger = (await compose_in_thread(request, counter, conversation.workspace.reader)).ledger
     if counter.count(summary.text) > text_room(request, ledger, counter):
         return None
     return replace(summary, ledger=ledger)
