@@ -25,7 +25,7 @@ async def stream_with_retries(
     provider: Provider, request: ModelRequest, publish: Callable[[Update], None]
 ) -> AsyncGenerator[Fragment]:
     """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has
-    come, the request is sent again. Afterwards the error is raised, because half an answer cannot be taken back."""
+    come, the request is sent again. Afterwards the error is raised, because half an answer cannot be withdrawn."""
     waited, wait = 0.0, _FIRST_WAIT
     for tries_left in reversed(range(_TRIES)):
         begun = False
