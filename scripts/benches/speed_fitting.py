@@ -22,7 +22,7 @@ from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.registry import get_counter
 from ullage.transcript.cut_points import groups
 

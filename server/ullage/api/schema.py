@@ -15,7 +15,7 @@ from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.table import AnyMethod
-from ullage.jsonrpc.errors import ErrorObject
+from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.model.updates import Update

@@ -14,7 +14,7 @@ import msgspec
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
-from ullage.cli.client import start_server
+from ullage.cli.lsp_client import start_server
 from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
 from ullage.model.errors import UllageError
 from ullage.store.connection import connect, default_path

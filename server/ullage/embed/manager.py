@@ -15,7 +15,7 @@ from ullage.embed.host import Changes, Host, Told
 from ullage.embed.results import CompactionResult, ContextStats
 from ullage.embed.summarizer import CallableSummarizer, Summarize
 from ullage.formats.provider import Provider, read_definitions, read_events, write_request
-from ullage.formats.usage import convert_usage
+from ullage.formats.provider_usage import convert_usage
 from ullage.model.errors import NothingToUndo, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.message import Message, Role, ToolDefinition

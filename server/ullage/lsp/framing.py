@@ -7,7 +7,7 @@ break, so no body can be mistaken for a header on the way.
 import re
 from enum import Enum, auto
 
-from ullage.jsonrpc.errors import BadFrame
+from ullage.jsonrpc.rpc_errors import BadFrame
 
 LENGTH = b"content-length:"
 # The specification wants CR LF; a client that sends bare LF is understood rather than left waiting.

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from lsprotocol import types
 
-from ullage.jsonrpc.errors import BadReply
+from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.lsp.connection import LspConnection
 
 # A client that has not created a token by then will not show it; the work must not wait longer, seconds.

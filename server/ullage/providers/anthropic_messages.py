@@ -11,9 +11,9 @@ from anthropic.types import RawMessageDeltaEvent, RawMessageStreamEvent
 from anthropic.types.beta import BetaContentBlock, BetaRawMessageStreamEvent
 
 from ullage.formats.parsing import as_count
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.tool_calls.native import NativeCalls
-from ullage.formats.usage import convert_usage
 from ullage.model.answer import (
     Finished,
     Fragment,

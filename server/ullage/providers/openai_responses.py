@@ -7,9 +7,9 @@ import openai
 from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
 
 from ullage.formats.parsing import as_count
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.responses import write_responses
 from ullage.formats.tool_calls.native import NativeCalls
-from ullage.formats.usage import convert_usage
 from ullage.model.answer import (
     CompactionSealed,
     Finished,

@@ -12,8 +12,8 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.events import MessageAppended
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.choosing.compose import compose
-from ullage.summary.request import SummaryRequest
+from ullage.summary.choosing.composition import compose
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.registry import get_counter
 
 FILES = conversation_files()

@@ -1,6 +1,6 @@
 """What a function makes of texts, remembered within bounds."""
 
-from ullage.summary.reading.reader import Remembered
+from ullage.summary.reading.text_reader import Remembered
 
 ROOM = 8_000
 

@@ -25,7 +25,7 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.summaries.choose import writes_by_model
 from ullage.service.summaries.prepared import write_summary
 from ullage.service.summaries.write import SummaryProgress
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 # No other way of asking the model mends these: a provider that is busy was waited for, one that finds the conversation
 # too long was given less and less of it.

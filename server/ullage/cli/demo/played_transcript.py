@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ullage.agents import transcripts
 from ullage.catalog.limits import ContextLimits
-from ullage.cli.source import read_transcript
+from ullage.cli.session_source import read_transcript
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message, ToolDefinition

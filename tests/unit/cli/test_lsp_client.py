@@ -6,7 +6,7 @@ import pytest
 from msgspec import Raw
 
 from ullage.api.session_methods import Nothing, SessionParams
-from ullage.cli.client import ServerTrouble, start_server
+from ullage.cli.lsp_client import ServerTrouble, start_server
 
 
 def ignore(method: str, params: Raw) -> None:

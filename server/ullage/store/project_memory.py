@@ -1,8 +1,10 @@
-"""Where memories lie: one for the user, one for each project."""
+"""The folders of memories: one for the user and one for each project, next to the store's file."""
 
 import hashlib
 import re
 from pathlib import Path
+
+from ullage.store.memory_files import FolderMemory
 
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -25,3 +27,9 @@ def _user_data() -> Path:
     from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
 
     return user_data_path("ullage", appauthor=False)
+
+
+def project_memory(cwd: str, store_path: Path | None) -> FolderMemory:
+    """Returns the memory of the project at `cwd`, or the user's own if `cwd` is empty. It lies in the folder of the
+    store at `store_path`, or in the user's data folder if that is None."""
+    return FolderMemory(memory_base(cwd or None, store_path.absolute().parent if store_path else None))

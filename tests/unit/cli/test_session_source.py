@@ -1,6 +1,6 @@
 """The first messages of a conversation, as if it stood there."""
 
-from ullage.cli.source import first_messages
+from ullage.cli.session_source import first_messages
 from ullage.model.blocks import CompactionBlock, TextBlock
 from ullage.model.edits import CompactionEdit
 from ullage.model.events import ContextEdited, Event, MessageAppended, UsageReported

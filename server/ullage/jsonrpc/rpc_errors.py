@@ -1,8 +1,16 @@
-"""Errors of JSON-RPC, as they go over the wire and as they are raised."""
+"""JSON-RPC's error codes, its error object, and the exceptions raised for refused requests and bad replies.
+
+`REQUEST_CANCELLED` is not JSON-RPC's own: the Language Server Protocol and ACP both add it.
+"""
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ullage.jsonrpc.codes import INVALID_REQUEST
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+REQUEST_CANCELLED = -32800
 
 
 class ErrorData(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.agents import transcripts
 from ullage.api.values import usage_result
 from ullage.app.compose import open_workspace
-from ullage.cli.options import ReadingOptions
+from ullage.cli.typed_arguments import ReadingOptions
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.errors import InputError, SessionNotFound

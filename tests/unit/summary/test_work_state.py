@@ -5,9 +5,9 @@ import pytest
 from support.conversations import agent, bash, call, places
 from ullage.model.message import Message
 from ullage.summary.choosing.items import Item
-from ullage.summary.choosing.work import RECENT_FILES, next_of, plan_of, recent_of, state_of
+from ullage.summary.choosing.work_state import RECENT_FILES, next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.digest import Digest, read_messages
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 PASSED, FAILED = "==== 3 passed in 0.2s ====", "==== 1 failed in 0.2s ===="
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ullage.summary.by_model.check import REQUIRED
+from ullage.summary.by_model.draft import REQUIRED
 from ullage.summary.choosing.items import HEADINGS, Section
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 # Words a token gives in English, less what models write beyond what they are asked for.
 _WORDS_PER_TOKEN = 0.55

@@ -16,12 +16,12 @@ from ullage.summary.choosing.page import Page
 from ullage.summary.choosing.previous import read_previous
 from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
-from ullage.summary.choosing.work import next_of, plan_of, recent_of, state_of
+from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 

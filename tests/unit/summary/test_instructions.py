@@ -1,11 +1,10 @@
 """What a model is told that shall summarise."""
 
 from ullage.model.blocks import CompactionBlock
-from ullage.summary.by_model.check import REQUIRED
-from ullage.summary.by_model.draft import WRITTEN
-from ullage.summary.by_model.prompt import write_instructions
+from ullage.summary.by_model.draft import REQUIRED, WRITTEN
+from ullage.summary.by_model.instructions import write_instructions
 from ullage.summary.choosing.items import HEADINGS
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 REQUEST = SummaryRequest(messages=(), indices=(), max_tokens=1_000)
 MARKER = CompactionBlock(compaction_number=1, timestamp=0, summary="", messages_archived=3, context_size_before=9)

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from support.conversations import agent, bash, places, user
 from support.counting import LengthCounter
 from ullage.model.artifacts import Outcome
-from ullage.summary.choosing.compose import compose
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.choosing.composition import compose
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
 MESSAGES = (
