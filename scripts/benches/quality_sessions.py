@@ -21,7 +21,7 @@ from ullage.service import sessions
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.workspace import Workspace
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import cut_points
 
 # All transcripts are counted by one exact tokenizer, whatever model they are of, so that budgets mean the same.

@@ -18,7 +18,7 @@ NAMES = re.compile(
 # Packages that know models by their names; formats/ has the readers of benchmarks' agents, which name none of these.
 KNOW_MODELS = {"catalog", "providers", "tokens"}
 # The files' names are the vendors', the list is for all agents.
-LISTS = {"model/instruction_files.py"}
+LISTS = {"model/standing_instructions.py"}
 MODULES = sorted(
     path
     for path in SOURCE.rglob("*.py")

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from ullage.catalog.limits import ContextLimits
 from ullage.embed.host import Changes, Host, Told
-from ullage.embed.results import CompactionResult, ContextStats
+from ullage.embed.returned_values import CompactionResult, ContextStats
 from ullage.embed.summarizer import CallableSummarizer, Summarize
 from ullage.formats.provider import Provider, read_definitions, read_events, write_request
 from ullage.formats.provider_usage import convert_usage

@@ -28,7 +28,7 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
 from ullage.providers.anthropic_context import LEAST_COMPACTED, applied, clearing, compaction, compactions
 from ullage.providers.failures import Refusal, translate_connection, translate_nonsense, translate_refusal
-from ullage.providers.request import ask_messages
+from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 _Event = RawMessageStreamEvent | BetaRawMessageStreamEvent

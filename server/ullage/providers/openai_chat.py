@@ -15,7 +15,7 @@ from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, Te
 from ullage.model.json_values import as_object, as_text
 from ullage.model.settings import ProviderSettings
 from ullage.providers.openai_client import make_client, translated
-from ullage.providers.request import ask_messages
+from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 _STOP_REASONS = {

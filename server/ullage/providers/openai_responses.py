@@ -24,7 +24,7 @@ from ullage.model.json_values import as_object
 from ullage.model.settings import ProviderSettings
 from ullage.providers.failures import Refusal, translate_refusal
 from ullage.providers.openai_client import make_client, translated
-from ullage.providers.request import ask_messages
+from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 # The API refuses a smaller `max_output_tokens`.

@@ -7,7 +7,7 @@ from ullage.model.answer import Finished, Fragment, StopReason, TextDelta, ToolU
 from ullage.model.errors import AnswerBroken
 from ullage.summary.by_model.draft import Draft, check_draft, check_fragment, check_length
 from ullage.summary.choosing.items import Section
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 
 COUNTER = get_counter("gpt-4o")
 

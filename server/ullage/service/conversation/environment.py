@@ -18,7 +18,7 @@ from ullage.service.ports.world import IndexingListener
 from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 
 
 class Environment:

@@ -12,7 +12,7 @@ from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolCont
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, ToolOutcome
 from ullage.service.sessions import append
-from ullage.transcript.answer import PartialAnswer
+from ullage.transcript.partial_answer import PartialAnswer
 
 # If nobody can be asked, tools that change nothing may be used.
 _HARMLESS = (ToolKind.READ, ToolKind.SEARCH)

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ullage.store.search_query import read_query
-from ullage.store.search_snippet import make_snippet
+from ullage.store.search_query import make_snippet, read_query
 
 FILLER = "so many other words stand here " * 40
 

@@ -16,13 +16,13 @@ from ullage.model.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from ullage.model.instruction_files import is_memory_file
 from ullage.model.marker import render_marker
 from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.standing_instructions import is_memory_file
 from ullage.model.usage import Breakdown
 from ullage.tokens.families import Family
 from ullage.tokens.images import count_image
-from ullage.tokens.tools import TYPESCRIPT_OVERHEAD, render_input, render_json, render_typescript
+from ullage.tokens.tool_text import TYPESCRIPT_OVERHEAD, render_input, render_json, render_typescript
 
 # Encrypted reasoning is base64 of about four bytes a token, plus what the encryption adds (about 10 %).
 _CHARACTERS_PER_REDACTED_TOKEN = 6

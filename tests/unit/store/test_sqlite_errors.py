@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ullage.model.errors import StoreUnavailable
-from ullage.store.failures import reporting
+from ullage.store.sqlite_errors import reporting
 
 
 @pytest.fixture

@@ -1,15 +1,15 @@
 """The table of sessions: which exist, what the list shows of them, their ancestry, and which records may be dropped."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import Record, SessionForked
+from ullage.model.events import Event, ModelChanged, Record, SessionCreated, SessionForked, SessionRenamed
 from ullage.service.ports.store import SessionInfo
 from ullage.store.codec import decode_event, event_name, storable
-from ullage.store.facts import INHERITED, SessionFacts, fold_facts
 from ullage.store.log import Tail, find_tail, insert_records, lineage
 from ullage.store.search_index import drop_texts
 
@@ -20,6 +20,37 @@ _INFO = """
         AND last.position = (SELECT max(position) FROM records WHERE session_id = s.session_id)
     WHERE NOT s.deleted
 """
+
+
+class SessionFacts(Struct, frozen=True, kw_only=True):
+    """A session's listed facts. A fork inherits `cwd` and `model` as they were where it began; its title is its own."""
+
+    title: str = ""
+    cwd: str = ""
+    model: str = ""
+
+
+# The events from which a fork inherits facts.
+INHERITED = (SessionCreated, ModelChanged)
+
+
+def fold_facts(facts: SessionFacts, events: Iterable[Event]) -> SessionFacts:
+    """Returns the facts after these events."""
+    for event in events:
+        facts = _apply(facts, event)
+    return facts
+
+
+def _apply(facts: SessionFacts, event: Event) -> SessionFacts:
+    match event:
+        case SessionCreated():
+            return SessionFacts(title=event.title, cwd=event.cwd, model=event.model)
+        case SessionForked() | SessionRenamed():
+            return msgspec.structs.replace(facts, title=event.title)
+        case ModelChanged():
+            return msgspec.structs.replace(facts, model=event.model)
+        case _:
+            return facts
 
 
 class _Origin(Struct, frozen=True, kw_only=True):

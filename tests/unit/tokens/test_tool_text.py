@@ -7,7 +7,7 @@ import pytest
 from ullage.model.message import ToolDefinition
 from ullage.tokens.families import family_of
 from ullage.tokens.tiktoken_counter import TiktokenCounter
-from ullage.tokens.tools import render_json, render_typescript
+from ullage.tokens.tool_text import render_json, render_typescript
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -1,14 +1,35 @@
-"""Finds keys: in the environment, else in the operating system's keyring. Keys are never logged and never stored.
+"""What a provider needs before it can be asked: its SDK, which is one of Ullage's extras
+(`pip install 'ullage[anthropic]'`, pyproject.toml), and a key.
 
-The keyring is only asked if the extra `keyring` is installed.
+Keys are found in the environment, else in the operating system's keyring, which is only asked if the extra `keyring` is
+installed. Keys are never logged and never stored.
 """
 
 import os
 from functools import cache
+from importlib.util import find_spec
 
 from ullage.model import words
+from ullage.model.errors import SdkMissing
 from ullage.model.settings import ProviderSettings
-from ullage.providers.extras import is_installed
+
+# Each extra, and the import name of its package, are called the same.
+EXTRAS = ("anthropic", "openai", "keyring")
+# The extra that each kind of provider needs; the others need none.
+_OF_KIND = {"anthropic": "anthropic", "openai": "openai", "openai_chat": "openai"}
+
+
+def is_installed(extra: str) -> bool:
+    """Whether the extra's package can be imported; imports nothing."""
+    return find_spec(extra) is not None
+
+
+def require_sdk(provider: str, kind: str) -> None:
+    """Raises `SdkMissing`, which names the remedy, if the package that this kind of provider needs isn't installed."""
+    extra = _OF_KIND.get(kind)
+    if extra is not None and not is_installed(extra):
+        raise SdkMissing(words.sdk_missing(provider, extra))
+
 
 _VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
 KEYRING_SERVICE = "ullage"
