@@ -1,7 +1,7 @@
 """Prints the size and shape of `server/ullage`: `python scripts/structure.py [FOLDER]`.
 
-Counts files, lines, imports, modules that only one neighbour imports, and functions that take a workspace beside a
-session. Compare two checkouts by naming the other one's `server/ullage`.
+Counts files, lines, imports, modules with one importer among their siblings, and functions that take a workspace and a
+session. To compare two checkouts, name the other one's `server/ullage`.
 """
 
 import ast
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def measure(folder: Path) -> dict[str, str]:
-    """The figures by name, ready to print. Package markers of one line are no files here."""
+    """Returns the figures by name, ready to print. One-line `__init__.py` files are not counted as files."""
     trees = parse(folder)
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees}
     lonely = with_one_neighbour(folder, trees)
@@ -47,12 +47,12 @@ def measure(folder: Path) -> dict[str, str]:
 
 
 def parse(folder: Path) -> dict[Path, ast.Module]:
-    """The syntax trees of all modules under a folder."""
+    """Returns the syntax trees of all modules under a folder."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
 
 
 def with_one_neighbour(folder: Path, trees: dict[Path, ast.Module]) -> list[Path]:
-    """The modules that exactly one module imports, which is in the same folder."""
+    """Returns the modules that exactly one module imports, which is in the same folder."""
     importers = _importers(trees, {_module(folder, path): path for path in trees})
     return [path for path, users in importers.items() if len(users) == 1 and next(iter(users)).parent == path.parent]
 

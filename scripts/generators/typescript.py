@@ -1,4 +1,5 @@
-"""`editors/vscode/src/protocol.gen.ts`: every type on the wire, the methods as typed constants, the error codes."""
+"""Generates `editors/vscode/src/protocol.gen.ts`: every type on the wire, methods as typed constants, and error
+codes."""
 
 import json
 import textwrap
@@ -8,12 +9,10 @@ from msgspec import inspect as kinds
 
 from generators import wire
 from generators.names import constant
-from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
-from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.schema import PREFIXES
-from ullage.api.table import AnyMethod
+from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
 
 _WIDTH = 120
 _PLAIN: Mapping[type[kinds.Type], str] = {
@@ -44,7 +43,7 @@ export interface NotificationMethod<P> {
 
 
 def typescript() -> str:
-    """The whole file."""
+    """Returns the whole file."""
     methods = (*map(_method, METHODS), *map(_client_method, CLIENT_METHODS))
     parts = [_HEAD, *map(_declaration, wire.declarations()), *methods, _update(), _errors()]
     return "\n".join(parts)

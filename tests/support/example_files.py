@@ -1,11 +1,10 @@
-"""The committed examples in `protocol/examples/`: where they are, and which struct each of them is."""
+"""The committed examples in `protocol/examples/`: where they are, and the struct of each."""
 
 from pathlib import Path
 from typing import Any
 
-from ullage.api.asking import CLIENT_METHODS
 from ullage.api.methods import METHODS
-from ullage.api.notification import SessionNotification
+from ullage.api.wire import CLIENT_METHODS, SessionNotification
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.settings import Settings
 
@@ -13,7 +12,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
 
 
 def type_of(name: str) -> Any:
-    """The struct that an example by this name is."""
+    """Returns the struct of the example with this name."""
     first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
     if first in ("update", "error", "settings"):
         return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]

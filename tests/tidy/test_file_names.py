@@ -9,7 +9,6 @@ SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 SHORTEST = 40
 # Shorter modules that only one neighbour imports, each with the reason why it is a module.
 ALONE = {
-    "api/prompt_content.py": "reads ACP's content blocks, which is another subject than the methods",
     "app/summary_prompts.py": "reads files, and `compose.py` only puts parts together",
 }
 # Names that several files have, each with the reason. Files under `cli/commands` are not counted: each is named after
@@ -26,7 +25,6 @@ SHARED = {
     "reader.py": "one for each agent: its transcript format",
     "run.py": "the first step of its room: runs a compaction, runs a turn",
     "sessions.py": "sessions in the service, and ACP's methods for them",
-    "table.py": "the table of agents, the table of methods",
     "tool_calls.py": "run in a turn, recorded by the proxy",
     "updates.py": "the values of updates, and how ACP sends them",
     "usage.py": "the values of usage, and the usage of a conversation",

@@ -9,14 +9,14 @@ from msgspec import Struct
 from ullage.formats.provider import Provider, write_request
 from ullage.model.errors import ProviderError
 from ullage.service.ports.models import SummaryStream
-from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.offline import compose_in_thread
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 
 class SummaryTask(Struct, frozen=True, kw_only=True):
-    """A summary to write: a `request` with the provider's fields (messages, system prompt), to be summarised in at
+    """A summary to write: a `request` with the provider's fields (messages, system prompt), to be summarized in at
     most `max_tokens` tokens. `previous` is the summary that this one replaces, `focus` names what it must keep; both
     may be empty."""
 
@@ -41,7 +41,7 @@ class CallableSummarizer:
         return "custom"
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        composition = await compose_aside(request, counter, reader)
+        composition = await compose_in_thread(request, counter, reader)
         task = SummaryTask(
             request=write_request(self._provider, request.messages),
             max_tokens=request.max_tokens,

@@ -1,4 +1,4 @@
-"""The folders of memories: one for the user and one for each project, next to the store's file."""
+"""Finds the folders of memories: one for the user and one for each project, next to the store's file."""
 
 import hashlib
 import re

@@ -72,7 +72,7 @@ def _grid(width: float, height: float, cell: int) -> int:
     return ceil(round(width, 6) / cell) * ceil(round(height, 6) / cell)
 
 
-# Characters of base64 decoded: JPEG's size may stand behind a large EXIF thumbnail, the others' in 30 bytes.
+# Characters of base64 decoded: JPEG's size may come after a large EXIF thumbnail, the others' is in the first 30 bytes.
 _HEAD = 96 * 1024
 _SOF_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 

@@ -47,7 +47,7 @@ def fill(context: ContextManager, exchanges: int) -> None:
 
 
 def tool_round(provider: Provider, number: int) -> list[dict[str, Any]]:
-    """A prompt, a call and its result, as the provider's programs write them."""
+    """Returns a prompt, a call and its result, as the provider's programs write them."""
     output = f"line {number} " * 300
     match provider:
         case Provider.ANTHROPIC:
@@ -230,7 +230,7 @@ def test_a_summarizer_that_fails_costs_a_summary_not_the_limit() -> None:
     def tell(session_id: str, update: Update) -> None:
         told.append(update)
 
-    with ContextManager("gpt-4o", window=WINDOW, summarizer=summarize, told=tell) as context:
+    with ContextManager("gpt-4o", window=WINDOW, summarizer=summarize, on_update=tell) as context:
         fill(context, 12)
         with pytest.raises(ProviderError, match="no answer"):
             context.compact()

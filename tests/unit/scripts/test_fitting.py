@@ -1,4 +1,4 @@
-"""Fitting the weights: the examples that are built, the fit itself, and where it is written."""
+"""Fitting the weights: building the examples, the fit itself, and writing its result."""
 
 import random
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_perfect_order_has_an_auc_of_one() -> None:
 
 
 def test_the_model_that_is_fitted_is_the_one_that_weighs() -> None:
-    mention = Mention(said=3, called=1, behind=7.5)
+    mention = Mention(said=3, called=1, since=7.5)
     coefficients = [getattr(TUNING, name) for name in NAMES]
     assert predict(coefficients, features_of(mention)) == pytest.approx(weight_of(mention))
 
@@ -60,7 +60,7 @@ def test_only_what_the_agent_writes_before_it_is_shown_counts_as_written_again()
         agent("So `load_config` calls `write_config`."),
     ]
     outcomes = [written for _, written in examples_of(messages)]
-    # Both names stand before the cuts, one of them is shown again before the agent writes it.
+    # Both names are before the cuts; one of them is shown again before the agent writes it.
     assert outcomes.count(True) == outcomes.count(False) > 0
 
 

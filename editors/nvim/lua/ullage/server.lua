@@ -21,7 +21,7 @@ local function candidate()
   return { cmd = { 'ullage', 'lsp' }, from = 'PATH' }
 end
 
----The command to start, or why there is none.
+---Returns the command to start, or why there is none.
 ---@return ullage.ServerCommand?
 ---@return ullage.Error?
 function M.find()

@@ -1,4 +1,4 @@
-"""How full a conversation is, as an update to send and as a status to return; published after every change."""
+"""The size of a conversation's context as an update and as a result. The update is published after every change."""
 
 from msgspec import UNSET, UnsetType
 
@@ -8,14 +8,14 @@ from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, Usage
 from ullage.policy.alarm import level
 from ullage.service.conversation.conversation import Changed, Conversation
 
-# Decimals of a dollar: what is smaller is noise of the sum.
+# Decimals of a dollar in a cost. Smaller digits are rounding errors of the sum.
 _DECIMALS = 6
-# Events that leave the figures as they were, and the one whose cost is published with the compaction that it is for.
+# Events that change no figure, and `SummaryReported`, whose cost is published together with its compaction.
 _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
-    """Everything there is to say about the size of the context."""
+    """Returns all figures about the size of the context."""
     budget, projection, transcript = conversation.budget, conversation.projection, conversation.transcript
     reading, active = projection.tracker.reading, transcript.active
     return UsageMeta(
@@ -39,8 +39,8 @@ def usage_meta(conversation: Conversation) -> UsageMeta:
 
 
 def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
-    """ACP's `usage_update`. That update must not guess the window: while it is unknown, the same facts are sent in a
-    `session_info_update`, where `used` is the sum of the breakdown."""
+    """Returns ACP's `usage_update`. If the window is unknown, returns a `session_info_update` with the same figures
+    instead, because a `usage_update` must state the window. There `used` is the sum of the breakdown."""
     meta = Meta(ullage=usage_meta(conversation))
     budget = conversation.budget
     if budget is None:
@@ -49,7 +49,8 @@ def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
 
 
 def cost_of(conversation: Conversation) -> Cost | UnsetType:
-    """What the session has cost so far; unset before the first report, and if a price is unknown."""
+    """Returns the cost of the session so far. Unset before the first usage, and if the price of any request is
+    unknown."""
     bill = conversation.projection.bill
     if bill.amount is None or bill == Bill():
         return UNSET
@@ -57,12 +58,12 @@ def cost_of(conversation: Conversation) -> Cost | UnsetType:
 
 
 def publish_usage(conversation: Conversation) -> None:
-    """Sends the present figures to every listener."""
+    """Publishes the present figures to the listeners."""
     conversation.emit(usage_update(conversation))
 
 
 def publish_change(changed: Changed) -> None:
-    """Sends a new title, and the figures unless they are as they were."""
+    """Publishes a new title, and the present figures unless no event has changed them."""
     for event in changed.events:
         if isinstance(event, SessionRenamed):
             changed.conversation.emit(SessionInfoUpdate(title=event.title))
