@@ -23,11 +23,9 @@ def main() -> int:
 
 def measure(folder: Path) -> dict[str, str]:
     """Returns the figures by name, ready to print. One-line `__init__.py` files are not counted as files."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+    trees = parse(folder)
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees}
-    modules = {_module(folder, path): path for path in trees}
-    importers = _importers(trees, modules)
-    lonely = [path for path, users in importers.items() if len(users) == 1 and next(iter(users)).parent == path.parent]
+    lonely = with_one_neighbour(folder, trees)
     functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, _FUNCTION)]
     lengths = [_length(node) for node in functions]
     imports = sum(
@@ -46,6 +44,17 @@ def measure(folder: Path) -> dict[str, str]:
         "functions that take a workspace first": f"{sum(_names(node)[:1] == ['workspace'] for node in functions)}",
         "functions that take a workspace and a session": f"{sum(_takes_both(node) for node in functions)}",
     }
+
+
+def parse(folder: Path) -> dict[Path, ast.Module]:
+    """Returns the syntax trees of all modules under a folder."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+
+
+def with_one_neighbour(folder: Path, trees: dict[Path, ast.Module]) -> list[Path]:
+    """Returns the modules that exactly one module imports, which is in the same folder."""
+    importers = _importers(trees, {_module(folder, path): path for path in trees})
+    return [path for path, users in importers.items() if len(users) == 1 and next(iter(users)).parent == path.parent]
 
 
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -22,8 +22,8 @@ from ullage.service.conversation.projection import Projection
 from ullage.tokens.approximate import ERROR_SHARE, ApproximateCounter
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
+from ullage.tokens.counter_choice import get_counter
 from ullage.tokens.families import family_of
-from ullage.tokens.registry import get_counter
 
 MEDIAN_AIM, P95_AIM = 0.005, 0.03
 

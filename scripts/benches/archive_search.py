@@ -29,7 +29,7 @@ from ullage.agents.transcripts import read
 from ullage.model.events import MessageAppended, Record, SessionCreated
 from ullage.model.message import Message
 from ullage.store import open_store
-from ullage.store.search_text import message_text
+from ullage.store.indexed_text import message_text
 
 HALVES = ("dev", "held-out")
 HITS = 10

@@ -29,10 +29,10 @@ from ullage.edits.shorten import cap_blocks
 from ullage.model.message import Message
 from ullage.service.plan.plan import BLOCK_SHARE, keep_old
 from ullage.summary.checks import go_on
-from ullage.summary.choosing.compose import compose
+from ullage.summary.choosing.composition import compose
 from ullage.summary.choosing.scoring import Judge
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.summary.tuning import TUNING, Tuning
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import leading

@@ -21,7 +21,7 @@ from ullage.service import sessions
 from ullage.service.archive.export import provider_request
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.workspace import Workspace
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import cut_points
 
 # One exact tokenizer counts all transcripts, whatever their model, so that a budget means the same for each.

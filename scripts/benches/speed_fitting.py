@@ -14,8 +14,8 @@ from benches import speed_sessions
 from benches.report import Aim, Report, at_most
 from support.workspace import CountingIds, FixedClock, build_test_workspace
 from ullage.edits.counted import CountedView
+from ullage.edits.strategies.choices import TokenBudgetStrategy
 from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.events import MessageAppended, SessionCreated
@@ -23,8 +23,8 @@ from ullage.model.message import Message
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.workspace import Workspace
-from ullage.summary.reading.reader import Reader
-from ullage.tokens.registry import get_counter
+from ullage.summary.reading.text_reader import Reader
+from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import groups
 
 TOKENS = 160_000

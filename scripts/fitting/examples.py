@@ -19,7 +19,7 @@ from ullage.model.message import Message
 from ullage.summary.choosing.weights import Mention, count_mentions, features_of
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 CUTS = tuple(tenth / 10 for tenth in range(1, 10))
 # In thousands of tokens: the smallest budget of the quality bench.

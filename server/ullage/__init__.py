@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ullage.catalog.limits import ContextLimits as ContextLimits
-    from ullage.edits.strategies.composite import CompositeStrategy as CompositeStrategy
-    from ullage.edits.strategies.selective import SelectiveStrategy as SelectiveStrategy
-    from ullage.edits.strategies.sliding_window import SlidingWindowStrategy as SlidingWindowStrategy
-    from ullage.edits.strategies.smart import SmartTruncationStrategy as SmartTruncationStrategy
-    from ullage.edits.strategies.token_budget import TokenBudgetStrategy as TokenBudgetStrategy
-    from ullage.edits.strategies.truncate_range import RangeTruncationStrategy as RangeTruncationStrategy
+    from ullage.edits.strategies.choices import CompositeStrategy as CompositeStrategy
+    from ullage.edits.strategies.choices import RangeTruncationStrategy as RangeTruncationStrategy
+    from ullage.edits.strategies.choices import SelectiveStrategy as SelectiveStrategy
+    from ullage.edits.strategies.choices import SlidingWindowStrategy as SlidingWindowStrategy
+    from ullage.edits.strategies.choices import SmartTruncationStrategy as SmartTruncationStrategy
+    from ullage.edits.strategies.choices import TokenBudgetStrategy as TokenBudgetStrategy
     from ullage.edits.strategies.truncation import TruncationStrategy as TruncationStrategy
     from ullage.embed.compactors import ContextCompactor as ContextCompactor
     from ullage.embed.compactors import ToolResultCompactor as ToolResultCompactor
     from ullage.embed.manager import ContextManager as ContextManager
-    from ullage.embed.results import CompactionResult as CompactionResult
-    from ullage.embed.results import ContextStats as ContextStats
+    from ullage.embed.returned_values import CompactionResult as CompactionResult
+    from ullage.embed.returned_values import ContextStats as ContextStats
     from ullage.embed.summarizer import SummaryTask as SummaryTask
     from ullage.formats.provider import read_messages as read_messages
     from ullage.formats.provider import write_request as write_request
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ullage.policy.budget import ContextBudget as ContextBudget
     from ullage.tokens.approximate import ApproximateCounter as ApproximateCounter
     from ullage.tokens.counter import TokenCounter as TokenCounter
-    from ullage.tokens.registry import get_counter as get_counter
+    from ullage.tokens.counter_choice import get_counter as get_counter
     from ullage.tokens.tiktoken_counter import TiktokenCounter as TiktokenCounter
     from ullage.tokens.tracker import ContextTracker as ContextTracker
 
@@ -35,27 +35,27 @@ __version__ = "0.1.0"
 # Where each public name is at home. They are imported on first use: a server that starts needs none of them.
 _HOMES = {
     "ApproximateCounter": "ullage.tokens.approximate",
-    "CompactionResult": "ullage.embed.results",
-    "CompositeStrategy": "ullage.edits.strategies.composite",
+    "CompactionResult": "ullage.embed.returned_values",
+    "CompositeStrategy": "ullage.edits.strategies.choices",
     "ContextBudget": "ullage.policy.budget",
     "ContextCompactor": "ullage.embed.compactors",
     "ContextLimits": "ullage.catalog.limits",
     "ContextManager": "ullage.embed.manager",
     "ContextSettings": "ullage.model.settings",
-    "ContextStats": "ullage.embed.results",
+    "ContextStats": "ullage.embed.returned_values",
     "ContextTracker": "ullage.tokens.tracker",
-    "RangeTruncationStrategy": "ullage.edits.strategies.truncate_range",
-    "SelectiveStrategy": "ullage.edits.strategies.selective",
-    "SlidingWindowStrategy": "ullage.edits.strategies.sliding_window",
-    "SmartTruncationStrategy": "ullage.edits.strategies.smart",
+    "RangeTruncationStrategy": "ullage.edits.strategies.choices",
+    "SelectiveStrategy": "ullage.edits.strategies.choices",
+    "SlidingWindowStrategy": "ullage.edits.strategies.choices",
+    "SmartTruncationStrategy": "ullage.edits.strategies.choices",
     "SummaryTask": "ullage.embed.summarizer",
     "TiktokenCounter": "ullage.tokens.tiktoken_counter",
-    "TokenBudgetStrategy": "ullage.edits.strategies.token_budget",
+    "TokenBudgetStrategy": "ullage.edits.strategies.choices",
     "TokenCounter": "ullage.tokens.counter",
     "ToolResultCompactor": "ullage.embed.compactors",
     "TruncationMode": "ullage.model.strategies",
     "TruncationStrategy": "ullage.edits.strategies.truncation",
-    "get_counter": "ullage.tokens.registry",
+    "get_counter": "ullage.tokens.counter_choice",
     "read_messages": "ullage.formats.provider",
     "write_request": "ullage.formats.provider",
 }

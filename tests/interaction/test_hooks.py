@@ -15,8 +15,8 @@ from ullage.model.settings import HookSettings, Settings, SummarySettings
 from ullage.service.ports.models import SummaryStream
 from ullage.service.ports.world import CommandOutcome
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 HOOKS = HookSettings(pre_compact=("pre",), post_compact=("post",))

@@ -15,8 +15,8 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings, Settings
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import SummaryStream
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 FILE = [f"line {i:03} of the module does something of its own" for i in range(120)]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from support.workspace import TestClient, build_test_client
+from ullage.edits.strategies.choices import TokenBudgetStrategy
 from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.token_budget import TokenBudgetStrategy
 from ullage.edits.strategies.truncation import plan_drop
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import view_page

@@ -9,7 +9,7 @@ from support.usages import NOW, make_usage
 from ullage.api.values import UsageResult
 from ullage.cli.draw.boxes import compaction_box, context_box
 from ullage.cli.draw.glyphs import ASCII, UNICODE, Glyphs
-from ullage.cli.draw.shapes import WIDTH, bar
+from ullage.cli.draw.parts import WIDTH, bar
 from ullage.cli.draw.text import fit
 from ullage.model.blocks import CompactionBlock
 from ullage.model.updates import Meta

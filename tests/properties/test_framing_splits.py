@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.lsp_client import frame
-from ullage.jsonrpc.errors import BadFrame
+from ullage.jsonrpc.rpc_errors import BadFrame
 from ullage.lsp.framing import FrameParser
 
 broken = st.sampled_from(

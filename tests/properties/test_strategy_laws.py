@@ -22,7 +22,7 @@ from ullage.model.message import Message
 from ullage.model.strategies import (
     StrategySettings,
 )
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 from ullage.transcript.cut_points import groups
 from ullage.transcript.fold import project
 from ullage.transcript.keep import kept, leading

@@ -8,9 +8,9 @@ from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.model.message import Message
-from ullage.summary.choosing.compose import NOTHING_FITS, compose
+from ullage.summary.choosing.composition import NOTHING_FITS, compose
 from ullage.summary.choosing.ledger import collect, fit
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
 texts = st.one_of(

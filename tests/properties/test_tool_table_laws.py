@@ -26,7 +26,7 @@ from ullage.model.message import Message, Role
 from ullage.proxy.record.tool_calls import CallState
 from ullage.summary.choosing.ledger import collect
 from ullage.summary.reading.digest import read_messages
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 PATH = "/repo/src/app.py"
 SHOWN = "     1\timport os\n     2\tprint(os.name)"

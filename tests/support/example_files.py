@@ -5,7 +5,7 @@ from typing import Any
 
 from ullage.api.methods import METHODS
 from ullage.api.wire import CLIENT_METHODS, SessionNotification
-from ullage.jsonrpc.errors import ErrorObject
+from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"

@@ -7,12 +7,11 @@ from msgspec import Struct
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
 from ullage.model.events import ContextEdited, EditReverted, MessageAppended, Record, SessionForked
 from ullage.service.ports.store import SearchHit, SessionInfo, StoredSession
-from ullage.store.facts import SessionFacts, fold_facts
+from ullage.store.indexed_text import message_text
 from ullage.store.log import check_positions
-from ullage.store.search_query import Query, read_query
-from ullage.store.search_snippet import found_in, make_snippet
-from ullage.store.search_text import message_text
+from ullage.store.search_query import Query, found_in, make_snippet, read_query
 from ullage.store.search_words import columns, stem
+from ullage.store.session_table import SessionFacts, fold_facts
 
 
 class _Log(Struct, kw_only=True):

@@ -38,8 +38,8 @@ from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.ports.world import CommandOutcome, CommandRunner, ProjectFile, ProjectFiles
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 # 9:30 on 20 November 2026, UTC. The tests do not depend on the time.

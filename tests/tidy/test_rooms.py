@@ -17,7 +17,7 @@ ORDERS = {
 }
 # Modules that belong to no room: `service/memory.py` serves the memory tool alone; the summary's other modules are
 # values and checks that all of its rooms share.
-APART = {("service", "memory"), ("summary", "checks"), ("summary", "request"), ("summary", "tuning")}
+APART = {("service", "memory"), ("summary", "checks"), ("summary", "summary_request"), ("summary", "tuning")}
 
 
 def modules() -> Iterator[tuple[str, Path]]:

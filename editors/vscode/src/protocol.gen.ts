@@ -987,8 +987,8 @@ export type Update =
 
 /**
  * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens read from
- * or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage` converts the other
- * providers' shapes.
+ * or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage` converts the
+ * other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */

@@ -19,7 +19,7 @@ from ullage.api.client_input import read_settings
 from ullage.api.engine import Handler
 from ullage.api.permissions import ClientPermissions
 from ullage.api.wire import AnyMethod
-from ullage.jsonrpc.lines import MAX_LINE
+from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall

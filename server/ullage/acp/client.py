@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ullage.api.permissions import Ask
-from ullage.jsonrpc.errors import BadReply
+from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.model.json_values import JsonObject, as_object
 
 log = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from ullage.api.codes import error_object
 from ullage.api.engine import RequestEngine
-from ullage.jsonrpc.errors import BadFrame, ErrorObject
-from ullage.jsonrpc.lines import MAX_LINE, LineSplitter, LineTooLong
+from ullage.jsonrpc.line_framing import MAX_LINE, LineSplitter, LineTooLong
 from ullage.jsonrpc.peer import Dialect
+from ullage.jsonrpc.rpc_errors import BadFrame, ErrorObject
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 
 # ACP's code for a missing key. The client then shows the agent's ways to authenticate.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ullage.agents.table import AGENTS
-from ullage.model.instruction_files import INSTRUCTION_FILES
+from ullage.model.standing_instructions import INSTRUCTION_FILES
 
 _KNOWN = tuple(agent.inserted for agent in AGENTS)
 _SUMMARY_OPENINGS = tuple(opening for known in _KNOWN for opening in known.summary_openings)

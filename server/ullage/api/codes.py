@@ -4,8 +4,7 @@ Our own codes are positive. JSON-RPC reserves -32768 to -32000, the Language Ser
 the Agent Client Protocol's "resource not found".
 """
 
-from ullage.jsonrpc.codes import INVALID_PARAMS, REQUEST_CANCELLED
-from ullage.jsonrpc.errors import ErrorData, ErrorObject
+from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, REQUEST_CANCELLED, ErrorData, ErrorObject
 from ullage.model import errors
 
 RESOURCE_NOT_FOUND = -32002

@@ -20,9 +20,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ullage.api.codes import error_object
-from ullage.jsonrpc import codes
 from ullage.jsonrpc.envelope import ErrorResponse, Notification, RequestId, read_params
-from ullage.jsonrpc.errors import BadFrame, BadReply, ErrorObject, RpcError
 from ullage.jsonrpc.peer import (
     Answered,
     Called,
@@ -36,6 +34,7 @@ from ullage.jsonrpc.peer import (
     Refused,
     cancelled,
 )
+from ullage.jsonrpc.rpc_errors import INTERNAL_ERROR, METHOD_NOT_FOUND, BadFrame, BadReply, ErrorObject, RpcError
 from ullage.model.errors import UllageError
 from ullage.model.json_values import encode_json
 from ullage.system.writer import Writer
@@ -217,7 +216,7 @@ class RequestEngine:
     def _start(self, call: Called) -> None:
         try:
             if (route := self._routes.get(call.method)) is None:
-                raise RpcError(codes.METHOD_NOT_FOUND, f"There is no method {call.method}.")
+                raise RpcError(METHOD_NOT_FOUND, f"There is no method {call.method}.")
             params = route.read(call.params)
         except Exception as error:  # noqa: BLE001 - a reader may be another library's
             self._send(self._peer.refuse(call.id, self._error_object(error, "a request")))
@@ -286,7 +285,7 @@ class RequestEngine:
         reference = uuid.uuid4().hex[:8]
         log.error("Internal error in %s, reference %s", what, reference, exc_info=error)
         message = f"Internal error, reference {reference}; Ullage's log has the details."
-        return ErrorObject(code=codes.INTERNAL_ERROR, message=message)
+        return ErrorObject(code=INTERNAL_ERROR, message=message)
 
     def _send(self, message: Struct) -> None:
         if self._writer is not None:

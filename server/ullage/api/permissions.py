@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from ullage.api.wire import REQUEST_PERMISSION
-from ullage.jsonrpc.errors import BadReply
+from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.model.permission import PermissionAnswer, RequestPermissionResult, ask_for, read_answer
 from ullage.model.updates import ToolCall
 

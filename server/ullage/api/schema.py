@@ -13,7 +13,7 @@ import msgspec
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
 from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
-from ullage.jsonrpc.errors import ErrorObject
+from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
 from ullage.model.updates import Update

@@ -10,8 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from ullage.agents import transcripts
 from ullage.api.client_input import read_prompt
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.imported import SkippedLine
-from ullage.formats.usage import convert_usage
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated

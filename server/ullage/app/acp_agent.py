@@ -7,7 +7,7 @@ from ullage.acp.agent import Agent, AgentHooks
 from ullage.acp.announce import Announcer
 from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
-from ullage.jsonrpc.lines import MAX_LINE
+from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.settings import Settings
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
@@ -35,7 +35,7 @@ def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_
         return workspace
 
     def memory(cwd: str) -> MemoryFiles:
-        from ullage.app.memories import project_memory  # noqa: PLC0415
+        from ullage.store.project_memory import project_memory  # noqa: PLC0415
 
         return project_memory(cwd, store_path)
 

@@ -14,12 +14,12 @@ import msgspec
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
-from ullage.cli.client import start_server
+from ullage.cli.lsp_client import start_server
 from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
 from ullage.model.errors import UllageError
-from ullage.store.connection import connect, default_path
-from ullage.store.schema import VERSION
-from ullage.tokens.registry import get_counter
+from ullage.store.database import connect, default_path
+from ullage.store.migrations import VERSION
+from ullage.tokens.counter_choice import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
 
 _OLDEST_PYTHON = (3, 11)

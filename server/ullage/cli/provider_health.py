@@ -12,8 +12,7 @@ from msgspec import Struct
 from ullage.model import words
 from ullage.model.errors import AuthenticationFailed, InputError, ProviderUnavailable, SdkMissing, UllageError
 from ullage.model.settings import ProviderSettings, Settings
-from ullage.providers.extras import EXTRAS, is_installed
-from ullage.providers.keys import find_key, key_remedy, key_source
+from ullage.providers.prerequisites import EXTRAS, find_key, is_installed, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
 
 # Seconds to wait for a provider. Longer than a slow network takes to connect, short enough for a waiting user.

@@ -1,11 +1,18 @@
-"""Dropping: leaves the named messages out of a view and puts one notice in their place."""
+"""Dropping: leaves messages out of a view and puts one notice in their place.
 
-from collections.abc import Iterable
+`drop_inside` drops messages inside the last group. It is for a single answer of so many messages that shortening each
+of them is not enough. Providers merge the messages of one answer, so splitting an answer breaks no rule of theirs; the
+answer only reads as if it had begun later. Tool uses and results stay, because dropping one would leave the other
+alone.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.model.blocks import TextBlock
+from ullage.model.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.edits import DropEdit
 from ullage.model.message import Message, Role
+from ullage.transcript.cut_points import groups
 
 # The same words however many messages are dropped, so that the next drop leaves the cached beginning of the prompt
 # unchanged.
@@ -29,3 +36,29 @@ def notice(stamp: Stamp) -> Message:
     return Message(
         id=f"{stamp.id}-notice", role=Role.USER, content=(TextBlock(text=NOTICE),), timestamp=stamp.timestamp
     )
+
+
+def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
+    """Returns the edit that leaves out the oldest messages of the last group until the context fits `limit`, or all
+    that may go if that is not enough. Returns None if the context fits already or if no message may go. The very
+    last message and the messages `stays` are kept."""
+    if view.used <= limit:
+        return None
+    messages = view.messages
+    excess = view.used - limit + view.measure(notice(stamp))
+    dropped: list[str] = []
+    for at in _may_go(messages, stays):
+        if excess <= 0:
+            break
+        excess -= view.tokens[at]
+        dropped.append(messages[at].id)
+    return drop(view, dropped, stamp) if dropped else None
+
+
+def _may_go(messages: tuple[Message, ...], stays: Collection[str]) -> Iterator[int]:
+    last = groups(messages)[-1] if messages else range(0)
+    return (at for at in last[:-1] if messages[at].id not in stays and not _has_tools(messages[at]))
+
+
+def _has_tools(message: Message) -> bool:
+    return any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content)

@@ -8,7 +8,7 @@ from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import Stamp, count_view
 from ullage.edits.shorten_results import ResultLimits, shorten_results
 from ullage.embed.host import Changes, Host
-from ullage.embed.results import CompactionResult
+from ullage.embed.returned_values import CompactionResult
 from ullage.embed.summarizer import CallableSummarizer, Summarize
 from ullage.formats.provider import Provider
 from ullage.model.events import SessionCreated

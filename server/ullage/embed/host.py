@@ -1,16 +1,19 @@
-"""Holds one session of a workspace of its own, in a thread of its own. The embeddable classes are built on it."""
+"""Holds one session of a workspace of its own, in a thread of its own with an event loop. The embeddable classes are
+built on it: plain code calls the service through it, whether or not that code runs in a loop itself."""
 
+import asyncio
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread, current_thread
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from ullage.app.compose import workspace_on
-from ullage.embed.loop import LoopThread
-from ullage.embed.results import CompactionResult
+from ullage.embed.returned_values import CompactionResult
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
@@ -22,6 +25,49 @@ from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
 OnUpdate = Callable[[str, Update], None]
+
+
+class LoopThread:
+    """Runs coroutines, and owns what they need. Code that runs in the loop must not call `run`, `call` or `enter`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._entered = ExitStack()
+        self._thread = Thread(target=self._serve, name="ullage", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine and returns its result. An interrupt of the caller cancels the coroutine."""
+        running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return running.result()
+        finally:
+            running.cancel()
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Calls plain code in the loop's thread and returns its result."""
+
+        async def called() -> T:
+            return work()
+
+        return self.run(called())
+
+    def enter(self, opened: Callable[[], AbstractContextManager[T]]) -> T:
+        """Enters a context manager in the thread and returns its value. The context manager is left in the thread
+        when the thread ends."""
+        return self.call(lambda: self._entered.enter_context(opened()))
+
+    def stop(self) -> None:
+        """Ends the thread and waits for its end, unless it is called in that thread by the garbage collector."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        if current_thread() is not self._thread:
+            self._thread.join()
+
+    def _serve(self) -> None:
+        with self._entered:
+            self._loop.run_forever()
+        self._loop.close()
 
 
 class Host:

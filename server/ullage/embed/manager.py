@@ -12,10 +12,10 @@ from msgspec.structs import asdict, replace
 
 from ullage.catalog.limits import ContextLimits
 from ullage.embed.host import Changes, Host, OnUpdate
-from ullage.embed.results import CompactionResult, ContextStats
+from ullage.embed.returned_values import CompactionResult, ContextStats
 from ullage.embed.summarizer import CallableSummarizer, Summarize
 from ullage.formats.provider import Provider, read_definitions, read_events, write_request
-from ullage.formats.usage import convert_usage
+from ullage.formats.provider_usage import convert_usage
 from ullage.model.errors import NothingToUndo, WindowUnknown
 from ullage.model.events import MessageAppended, SessionCreated, UsageReported
 from ullage.model.message import Message, Role, ToolDefinition

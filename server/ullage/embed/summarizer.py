@@ -10,8 +10,8 @@ from ullage.formats.provider import Provider, write_request
 from ullage.model.errors import ProviderError
 from ullage.service.ports.models import SummaryStream
 from ullage.service.summaries.offline import compose_in_thread
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 

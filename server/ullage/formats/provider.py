@@ -13,7 +13,7 @@ from ullage.formats.transcripts import anthropic_messages
 from ullage.formats.transcripts.anthropic_blocks import read_tools
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
-from ullage.formats.transcripts.items import ItemReader
+from ullage.formats.transcripts.response_items import ItemReader
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Event, MessageAppended
 from ullage.model.message import Message, ToolDefinition

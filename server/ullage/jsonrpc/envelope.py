@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, ValidationError
 
-from ullage.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
-from ullage.jsonrpc.errors import ErrorObject, RpcError
+from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, ErrorObject, RpcError
 
 RequestId = int | str
 T = TypeVar("T")

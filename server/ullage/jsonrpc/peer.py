@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.jsonrpc.codes import INVALID_REQUEST, REQUEST_CANCELLED
 from ullage.jsonrpc.envelope import (
     ErrorResponse,
     Incoming,
@@ -27,7 +26,7 @@ from ullage.jsonrpc.envelope import (
     Response,
     read_envelope,
 )
-from ullage.jsonrpc.errors import ErrorObject, RpcError
+from ullage.jsonrpc.rpc_errors import INVALID_REQUEST, REQUEST_CANCELLED, ErrorObject, RpcError
 
 
 class Dialect(Struct, frozen=True, kw_only=True):

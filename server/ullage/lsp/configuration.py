@@ -11,7 +11,7 @@ from lsprotocol import types
 from msgspec import Struct
 
 from ullage.api.client_input import read_settings
-from ullage.jsonrpc.errors import BadReply
+from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Client
 from ullage.model.errors import InvalidRequest

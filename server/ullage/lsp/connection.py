@@ -17,10 +17,9 @@ from msgspec import Raw, Struct
 from pygls.protocol import default_converter
 
 from ullage.api.engine import Handler, ReadParams, RequestEngine
-from ullage.jsonrpc.codes import INVALID_PARAMS
 from ullage.jsonrpc.envelope import read_params
-from ullage.jsonrpc.errors import RpcError
 from ullage.jsonrpc.peer import Dialect
+from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
 from ullage.lsp.framing import MAX_BODY, FrameParser
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ contain a raw line break, so no body can be mistaken for a header.
 import re
 from enum import Enum, auto
 
-from ullage.jsonrpc.errors import BadFrame
+from ullage.jsonrpc.rpc_errors import BadFrame
 
 LENGTH = b"content-length:"
 # The specification demands CR LF. Bare LF is accepted too, because the client would otherwise wait for an answer for

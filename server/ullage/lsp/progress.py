@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from lsprotocol import types
 
-from ullage.jsonrpc.errors import BadReply
+from ullage.jsonrpc.rpc_errors import BadReply
 from ullage.lsp.connection import LspConnection
 
 # Seconds. The work waits for the token, so a client that takes longer to create it gets no progress bar.

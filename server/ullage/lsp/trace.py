@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ullage.jsonrpc.errors import BadFrame
+from ullage.jsonrpc.rpc_errors import BadFrame
 from ullage.lsp.framing import FrameParser
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import encode_json

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens
-    read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.usage`
+    read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage`
     converts the other providers' shapes."""
 
     input_tokens: int = 0

@@ -11,9 +11,9 @@ from anthropic.types import RawMessageDeltaEvent, RawMessageStreamEvent
 from anthropic.types.beta import BetaContentBlock, BetaRawMessageStreamEvent
 
 from ullage.formats.parsing import as_count
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.anthropic import write_anthropic
 from ullage.formats.tool_calls.native import NativeCalls
-from ullage.formats.usage import convert_usage
 from ullage.model.answer import (
     Finished,
     Fragment,
@@ -28,7 +28,7 @@ from ullage.model.message import Message, Role
 from ullage.model.settings import ProviderSettings
 from ullage.providers.anthropic_context import LEAST_COMPACTED, applied, clearing, compaction, compactions
 from ullage.providers.failures import Refusal, translate_connection, translate_nonsense, translate_refusal
-from ullage.providers.request import ask_messages
+from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 _Event = RawMessageStreamEvent | BetaRawMessageStreamEvent

@@ -8,14 +8,14 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDeltaToolCall
 
 from ullage.formats.parsing import as_count
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.tool_calls.native import NativeCalls
-from ullage.formats.usage import convert_usage
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta
 from ullage.model.json_values import as_object, as_text
 from ullage.model.settings import ProviderSettings
 from ullage.providers.openai_client import make_client, translated
-from ullage.providers.request import ask_messages
+from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 _STOP_REASONS = {

@@ -7,9 +7,9 @@ import openai
 from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent
 
 from ullage.formats.parsing import as_count
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.responses import write_responses
 from ullage.formats.tool_calls.native import NativeCalls
-from ullage.formats.usage import convert_usage
 from ullage.model.answer import (
     CompactionSealed,
     Finished,
@@ -24,7 +24,7 @@ from ullage.model.json_values import as_object
 from ullage.model.settings import ProviderSettings
 from ullage.providers.failures import Refusal, translate_refusal
 from ullage.providers.openai_client import make_client, translated
-from ullage.providers.request import ask_messages
+from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
 # The API refuses a smaller `max_output_tokens`.

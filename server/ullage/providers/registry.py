@@ -6,8 +6,7 @@ from importlib import import_module
 from ullage.model import words
 from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
-from ullage.providers.extras import require_sdk
-from ullage.providers.keys import find_key, key_remedy
+from ullage.providers.prerequisites import find_key, key_remedy, require_sdk
 from ullage.providers.tools_in_text import ToolsInText
 from ullage.service.ports.models import Provider
 
@@ -18,7 +17,7 @@ _MODULES = {
     "openai": "ullage.providers.openai_responses",
     "openai_chat": "ullage.providers.openai_chat",
     "scripted": "ullage.providers.scripted",
-    "replay": "ullage.providers.replay",
+    "replay": "ullage.providers.replayed",
 }
 # Providers that need no settings, only a key.
 KNOWN = {

@@ -24,7 +24,7 @@ from ullage.model.settings import ProviderSettings
 from ullage.model.usage import Usage
 from ullage.providers.script import CallTool, Fail, Say, Script, ScriptedAnswer, Think, Wait, parse_script
 from ullage.service.ports.models import ProviderCapabilities
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 
 # A word with the white space before it: about as much as one event of a model's stream.
 _PIECE = re.compile(r"\s*\S+|\s+$")

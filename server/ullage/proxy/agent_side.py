@@ -9,9 +9,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ullage.api.wire import UPDATE
-from ullage.jsonrpc.codes import METHOD_NOT_FOUND
 from ullage.jsonrpc.envelope import ErrorResponse, Response
-from ullage.jsonrpc.errors import ErrorObject
+from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 from ullage.proxy.connection import Aside
 from ullage.proxy.opening import early_session
 from ullage.proxy.pipe.agent import Agent

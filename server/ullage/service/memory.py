@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.memory.commands import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
 from ullage.memory.listing import render_listing
+from ullage.memory.memory_tool import Command, Create, Delete, Insert, Rename, StrReplace, View, read_command
 from ullage.memory.paths import parse_path
 from ullage.memory.texts import insert_text, replace_text, view_text
 from ullage.model.errors import UllageError

@@ -1,22 +1,76 @@
-"""A memory in a folder on disk."""
+"""A memory in a folder on disk, its limits, and the lock under which it is changed."""
 
 import errno
 import os
+import secrets
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
-from ullage.memory.limits import MemoryLimits
+from msgspec import Struct
+
 from ullage.memory.listing import LEVELS, MemoryEntry, is_listed
 from ullage.memory.paths import DEPTH, MemoryPath, folded
 from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from ullage.store.memory_lock import Open, locked, open_folder, opened, unfinished_name
-from ullage.store.memory_walk import Folder, Found, folder_at, walk
+from ullage.store.memory_by_path import PathFolder
+from ullage.store.memory_descriptors import DescriptorFolder, is_supported
+from ullage.store.memory_walk import FOLDER_MODE, Folder, Found, folder_at, walk
 
 # Each try fails only if another program writes between reading a file and replacing it.
 _ATTEMPTS = 4
+Open = Callable[[Path], AbstractContextManager[Folder]]
+# Hidden, and no name that a path of a memory may hold: a file half written, or a folder half deleted.
+_UNFINISHED = ".ullage-"
+# Seconds between two tries to get the lock: a change takes a few milliseconds.
+_POLL = 0.005
+
+open_folder: Open = DescriptorFolder.open if is_supported() else PathFolder.open
+
+
+class MemoryLimits(Struct, frozen=True, kw_only=True):
+    """`file_bytes` is the limit of one file, `total_bytes` of all files together, `entries` of the number of files and
+    folders.
+
+    A model reads the memory, so a file much longer than a context window is useless; the totals keep a model that
+    writes in a loop from filling the disk.
+    """
+
+    file_bytes: int = 256 * 1024
+    total_bytes: int = 16 * 1024 * 1024
+    entries: int = 1_000
+
+
+@contextmanager
+def opened(base: Path, open_base: Open) -> Generator[Folder]:
+    """The base folder, made if it is missing. Its own path is the user's choice and may lead over links."""
+    base.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    with open_base(base) as folder:
+        yield folder
+
+
+@contextmanager
+def locked(base: Path, open_base: Open) -> Generator[Folder]:
+    """The base folder for a change: changes by any thread or process of Ullage run one after another.
+
+    The lock is the file `NAME.lock` next to the base folder, out of reach of the memory's own commands.
+    """
+    from filelock import FileLock  # noqa: PLC0415  (18 ms to import, which only changes of a memory need)
+
+    with opened(base, open_base) as folder:
+        real = base.resolve()
+        with FileLock(real.with_name(f"{real.name}.lock"), poll_interval=_POLL):
+            # No change is running, so unfinished names were left by a process that died.
+            for name in folder.names():
+                if name.startswith(_UNFINISHED):
+                    folder.remove(name)
+            yield folder
+
+
+def unfinished_name() -> str:
+    """A new name for a file that is not complete yet, or a folder that is being deleted."""
+    return _UNFINISHED + secrets.token_hex(8)
 
 
 class FolderMemory:
@@ -24,7 +78,7 @@ class FolderMemory:
 
     A file that another program changes between reading and replacing is noticed and read again. Files are replaced,
     never written into, so a hard link elsewhere keeps its text. `open_base` opens the base folder; by default it is
-    the safest way that the system has (`memory_lock.open_folder`).
+    the safest way that the system has (`open_folder`).
     """
 
     def __init__(self, base: Path, limits: MemoryLimits | None = None, open_base: Open = open_folder) -> None:

@@ -8,9 +8,9 @@ from msgspec import Struct
 from ullage.model.events import MessageAppended
 from ullage.model.message import Message
 from ullage.store.codec import decode_event, event_name, storable
-from ullage.store.connection import transaction
+from ullage.store.database import transaction
+from ullage.store.indexed_text import chunks, message_text
 from ullage.store.log import lineage
-from ullage.store.search_text import chunks, message_text
 from ullage.store.search_words import columns
 
 # Bytes of messages that one step indexes. Making words of them takes some tens of milliseconds, outside of the

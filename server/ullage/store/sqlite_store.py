@@ -9,11 +9,11 @@ from typing import Self
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
 from ullage.service.ports.store import SearchHit, SessionInfo, StoredSession
-from ullage.store import sessions
-from ullage.store.connection import connect, default_path, transaction
-from ullage.store.failures import reporting
+from ullage.store import session_table
+from ullage.store.database import connect, default_path, transaction
 from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
 from ullage.store.searcher import Searcher
+from ullage.store.sqlite_errors import reporting
 
 
 def open_store(path: Path | None = None) -> "SqliteStore":
@@ -63,17 +63,17 @@ class SqliteStore:
         if not records:
             raise InvalidRequest(f"session {session_id} cannot start without a record")
         with self._writing() as connection:
-            sessions.insert_session(connection, session_id, records)
+            session_table.insert_session(connection, session_id, records)
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         """Implements `SessionStore.append`."""
         with self._writing() as connection:
-            sessions.append_records(connection, session_id, records)
+            session_table.append_records(connection, session_id, records)
 
     def open(self, session_id: str) -> StoredSession:
         """Implements `SessionStore.open`."""
         with self._reading() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             saved = connection.execute(
                 "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
             ).fetchone()
@@ -84,37 +84,37 @@ class SqliteStore:
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
         """Implements `SessionStore.read`."""
         with self._reading() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             return read_records(connection, session_id, start, NO_END if stop is None else stop)
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
         """Implements `SessionStore.find_message`."""
         with self._reading() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             return find_message(connection, session_id, message_id)
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
         """Implements `SessionStore.find_index`."""
         with self._reading() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             return find_index(connection, session_id, message_id)
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
         """Implements `SessionStore.read_messages`."""
         with self._reading() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             return read_messages(connection, session_id, start, stop)
 
     def read_edits(self, session_id: str) -> tuple[Record, ...]:
         """Implements `SessionStore.read_edits`."""
         with self._reading() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             return read_edits(connection, session_id)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
         """Implements `SessionStore.save_snapshot`."""
         with self._writing() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             if not 0 <= position <= find_tail(connection, session_id).position:
                 raise InvalidRequest(f"session {session_id} has no position {position} to keep a snapshot of")
             connection.execute(
@@ -126,23 +126,23 @@ class SqliteStore:
     def drop_snapshot(self, session_id: str) -> None:
         """Implements `SessionStore.drop_snapshot`."""
         with self._writing() as connection:
-            sessions.require_session(connection, session_id)
+            session_table.require_session(connection, session_id)
             connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
 
     def info(self, session_id: str) -> SessionInfo:
         """Implements `SessionStore.info`."""
         with self._reading() as connection:
-            return sessions.find_info(connection, session_id)
+            return session_table.find_info(connection, session_id)
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
         """Implements `SessionStore.list`."""
         with self._reading() as connection:
-            return sessions.list_sessions(connection, cwd, limit, offset)
+            return session_table.list_sessions(connection, cwd, limit, offset)
 
     def delete(self, session_id: str) -> None:
         """Implements `SessionStore.delete`."""
         with self._writing() as connection:
-            sessions.delete_session(connection, session_id)
+            session_table.delete_session(connection, session_id)
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         """Implements `SessionStore.search`."""

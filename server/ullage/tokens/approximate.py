@@ -3,7 +3,7 @@
 from math import ceil
 
 from ullage.tokens.families import UNKNOWN, Family
-from ullage.tokens.message import MessageCounter
+from ullage.tokens.message_counter import MessageCounter
 
 # OpenAI's rule of thumb for English: 100 tokens are about 75 words.
 TOKENS_PER_WORD = 1.3

@@ -1,4 +1,4 @@
-"""The interface of a token counter. Implementations: `tiktoken_counter`, `approximate`; `registry` chooses one."""
+"""The interface of a token counter. `tiktoken_counter` and `approximate` implement it; `counter_choice` chooses one."""
 
 from collections.abc import Container, Sequence
 from typing import Protocol

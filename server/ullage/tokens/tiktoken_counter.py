@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ullage.tokens.families import Family
 from ullage.tokens.kinds import KindRatios, TextKind, kind_of
-from ullage.tokens.message import MessageCounter
+from ullage.tokens.message_counter import MessageCounter
 from ullage.tokens.pieces import PieceCache, cut, key_of, well_formed
 from ullage.tokens.vocabulary import load_encoding
 

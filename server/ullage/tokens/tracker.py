@@ -4,12 +4,39 @@ from collections.abc import Iterable
 from itertools import islice
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
 from ullage.tokens.calibration import Calibration, Rivals, Step
-from ullage.tokens.reading import Reading, apportion
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How full a context is, and how that is known. `breakdown.total` equals `used`.
+
+    `pending_messages` were appended after the last report, which was made at `reported_at` (Unix milliseconds).
+    `error_share` is the expected error as a share of `used`.
+    """
+
+    used: int
+    source: UsageSource
+    breakdown: Breakdown
+    pending_messages: int
+    reported_at: int | None
+    error_share: float
+
+
+def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
+    """Converts the parts of `counted` to the model's tokens, so that they sum to `used`; the rest of `used` becomes
+    `overhead`.
+
+    If the parts exceed `used`, they share it in proportion.
+    """
+    fitting = min(ratio, used / counted.total) if counted.total else 0.0
+    parts = {name: int(tokens * fitting) for name, tokens in asdict(counted).items()}
+    parts["overhead"] += used - sum(parts.values())
+    return Breakdown(**parts)
+
 
 # The number of messages that a late report may still belong to. Older messages are only part of the sums.
 REMEMBERED = 256

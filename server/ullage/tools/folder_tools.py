@@ -12,7 +12,7 @@ from ullage.model.json_values import as_text
 from ullage.model.message import ToolDefinition
 from ullage.model.updates import ToolKind, ToolLocation
 from ullage.service.ports.models import ToolAbout, ToolOutcome
-from ullage.tools.list_files import ListFilesInput, list_files
+from ullage.tools.folder import ListFilesInput, list_files
 from ullage.tools.read_file import ReadFileInput, find_file, read_text, show_lines
 from ullage.tools.search_text import SearchTextInput, search_text
 from ullage.tools.tool import Call, Tool

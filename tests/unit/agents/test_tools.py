@@ -10,8 +10,8 @@ from ullage.agents.file_reads import file_reads
 from ullage.agents.tools import Action, action_of, command_of, path_of, paths_of
 from ullage.model.artifacts import FileAction
 from ullage.model.blocks import ResourceBlock, ToolResultBlock
-from ullage.model.instruction_files import INSTRUCTION_FILES, is_instruction_file, is_memory_file
 from ullage.model.message import Message, Role
+from ullage.model.standing_instructions import INSTRUCTION_FILES, is_instruction_file, is_memory_file
 from ullage.summary.choosing.ledger import collect
 
 

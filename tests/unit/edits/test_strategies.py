@@ -9,18 +9,21 @@ import pytest
 from support.build import assistant, results, system, thinking, user, uses, words
 from ullage.edits.counted import Stamp, count_view
 from ullage.edits.drop import NOTICE, drop
-from ullage.edits.strategies.composite import CompositeStrategy
-from ullage.edits.strategies.selective import SelectiveStrategy
+from ullage.edits.strategies.choices import (
+    CompositeStrategy,
+    RangeTruncationStrategy,
+    SelectiveStrategy,
+    SlidingWindowStrategy,
+    SmartTruncationStrategy,
+    TokenBudgetStrategy,
+    next_truncation_range,
+)
 from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.sliding_window import SlidingWindowStrategy
-from ullage.edits.strategies.smart import SmartTruncationStrategy
-from ullage.edits.strategies.token_budget import TokenBudgetStrategy
-from ullage.edits.strategies.truncate_range import RangeTruncationStrategy, next_truncation_range
 from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
 from ullage.model.strategies import RangeKeep, SlidingWindow, Speaker, TruncateRange
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 
 COUNTER = get_counter("gpt-4o")
 # Ten messages of about 100 tokens each: 1,000 in all.

@@ -6,8 +6,6 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from ullage.jsonrpc.codes import METHOD_NOT_FOUND
-from ullage.jsonrpc.errors import ErrorObject
 from ullage.jsonrpc.peer import (
     Answered,
     Called,
@@ -21,6 +19,7 @@ from ullage.jsonrpc.peer import (
     Refused,
     RemoteError,
 )
+from ullage.jsonrpc.rpc_errors import METHOD_NOT_FOUND, ErrorObject
 
 PLAIN = Dialect(cancel="$/cancel_request", cancel_key="requestId")
 STAGED = Dialect(

@@ -3,7 +3,7 @@
 import pytest
 
 from support.lsp_client import frame
-from ullage.jsonrpc.errors import BadFrame
+from ullage.jsonrpc.rpc_errors import BadFrame
 from ullage.lsp.framing import MAX_HEADER, FrameParser
 
 

@@ -7,7 +7,7 @@ import pytest
 from lsprotocol import types
 
 from support.lsp_rig import Rig
-from ullage.jsonrpc.errors import BadReply
+from ullage.jsonrpc.rpc_errors import BadReply
 
 
 @pytest.fixture

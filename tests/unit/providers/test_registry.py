@@ -11,9 +11,9 @@ from support.wire.clients import KEY
 from ullage.model.errors import NoModelConfigured, SdkMissing
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.anthropic_messages import AnthropicProvider
-from ullage.providers.extras import EXTRAS
 from ullage.providers.openai_chat import OpenAIChatProvider
 from ullage.providers.openai_responses import OpenAIResponsesProvider
+from ullage.providers.prerequisites import EXTRAS
 from ullage.providers.registry import ProviderRegistry
 from ullage.providers.tools_in_text import ToolsInText
 

@@ -5,7 +5,7 @@ from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, 
 from ullage.model.blocks import CompactionBlock, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 from ullage.redaction.privacy import hide, hide_text
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 PATTERNS = (r"Project \w+", r"(?i)acme", r"\bread\b")
 

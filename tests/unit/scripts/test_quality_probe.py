@@ -6,7 +6,7 @@ from benches.quality_contenders import MASK, first_and_tail, masking, tail, unpa
 from benches.quality_probe import Cut, Text, Zone, find_anchors, found_in, grounded_in, make_cut
 from support.conversations import agent, bash, call, user
 from ullage.model.message import Message
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 
 BEFORE = (
     user("Make the importer fast."),

@@ -7,7 +7,7 @@ import pytest
 
 from support.corpus import cases
 from support.memory_twin import MemoryTwin
-from ullage.memory.tool import DEFINITION
+from ullage.memory.memory_tool import DEFINITION
 from ullage.service.memory import MemoryAnswer, run_memory
 
 NOTES = "/memories/notes.md"

@@ -10,13 +10,12 @@ import pytest
 
 from support.canary import picture, plant
 from support.corpus import cases
-from ullage.memory.limits import MemoryLimits
 from ullage.memory.paths import parse_path
 from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from ullage.service.memory import MemoryAnswer, run_memory
-from ullage.store.memory_base import memory_base
-from ullage.store.memory_files import FolderMemory
+from ullage.store.memory_files import FolderMemory, MemoryLimits
+from ullage.store.project_memory import memory_base
 
 MakeMemory = Callable[..., FolderMemory]
 NOTES = parse_path("/memories/notes.md")

@@ -16,7 +16,7 @@ import pytest
 from support.logs import conversation, fork, message, records
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
-from ullage.store.schema import MIGRATIONS, VERSION, migrate
+from ullage.store.migrations import MIGRATIONS, VERSION, migrate
 from ullage.store.search_index import STEP_BYTES
 
 

@@ -5,7 +5,7 @@ from ullage.model.message import Message
 from ullage.summary.choosing.findings import details_of, errors_of, findings_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.digest import Digest, read_messages
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 TEST, FAILED, PASSED = "pytest tests/test_a.py", "==== 1 failed in 0.1s ====", "==== 1 passed in 0.1s ===="
 

@@ -11,9 +11,9 @@ from support.counting import LengthCounter
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.choosing.compose import Composition, compose
+from ullage.summary.choosing.composition import Composition, compose
 from ullage.summary.choosing.items import HEADINGS
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 COUNTER = LengthCounter()
 NAMES = re.compile(r"unit_\d+")

@@ -12,9 +12,9 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.events import MessageAppended
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
-from ullage.summary.choosing.compose import compose
-from ullage.summary.request import SummaryRequest
-from ullage.tokens.registry import get_counter
+from ullage.summary.choosing.composition import compose
+from ullage.summary.summary_request import SummaryRequest
+from ullage.tokens.counter_choice import get_counter
 
 FILES = conversation_files()
 SPOTTER = "claude_code_spotter/258c7280-ae70-4798-800f-63464d01a85d.jsonl"

@@ -1,6 +1,6 @@
 """A bounded cache of a function's results for texts."""
 
-from ullage.summary.reading.reader import Remembered
+from ullage.summary.reading.text_reader import Remembered
 
 ROOM = 8_000
 

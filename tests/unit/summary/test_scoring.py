@@ -6,7 +6,7 @@ from support.conversations import agent, bash, call, user
 from ullage.model.message import Message
 from ullage.summary.checks import go_on
 from ullage.summary.choosing.scoring import Judge
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 MESSAGES = (
     user("Port the spool to Rust."),

@@ -6,7 +6,7 @@ from ullage.model.message import Message
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
 from ullage.summary.reading.digest import Digest, read_messages
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 LONG = "Port the spool to Rust. " + "It has many parts and each of them matters. " * 8
 

@@ -8,7 +8,7 @@ from support.conversations import agent, call, places, user
 from ullage.model.message import Message
 from ullage.summary.choosing.weights import Mention, count_mentions, weight_of
 from ullage.summary.reading.digest import read_messages
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 from ullage.summary.tuning import TUNING
 
 counts = st.integers(0, 50)

@@ -7,8 +7,7 @@ import pytest
 
 from ullage.model.blocks import ImageBlock
 from ullage.tokens.families import ImageRule
-from ullage.tokens.image_size import size_of
-from ullage.tokens.images import count_image
+from ullage.tokens.images import count_image, size_of
 
 
 @pytest.mark.parametrize(

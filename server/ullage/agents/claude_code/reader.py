@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 
 from ullage.agents.claude_code.branch import Branch, Entry, find_branch
 from ullage.formats.parsing import Document, as_count, as_timestamp
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.usage import convert_usage
 from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import as_object, as_text
 from ullage.model.message import Role

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 from ullage.agents.codex.log_turn import CodexTurn
 from ullage.formats.parsing import Document, Line, as_timestamp
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import Format, ImportedTranscript, choose_run
-from ullage.formats.usage import convert_usage
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 NAME = "codex-log"

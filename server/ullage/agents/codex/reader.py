@@ -5,10 +5,10 @@ contain the usage (`token_count`). `compacted` is a compaction.
 """
 
 from ullage.formats.parsing import Document, Line, as_timestamp
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.transcripts.items import ItemReader
-from ullage.formats.usage import convert_usage
+from ullage.formats.transcripts.response_items import ItemReader
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_text
 from ullage.model.message import Role

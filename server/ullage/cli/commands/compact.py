@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from ullage.api.values import UsageResult, usage_result
 from ullage.cli.draw.boxes import compaction_box, context_box
-from ullage.cli.options import CompactOptions, read_options
 from ullage.cli.output import print_json, print_lines, terminal_glyphs, to_json, working, write_text
-from ullage.cli.source import open_source, result_object
+from ullage.cli.session_source import open_source, result_object
+from ullage.cli.typed_arguments import CompactOptions, read_options
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact

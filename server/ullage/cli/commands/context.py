@@ -7,9 +7,9 @@ import msgspec
 
 from ullage.api.values import usage_result
 from ullage.cli.draw.boxes import context_box
-from ullage.cli.options import ContextOptions, read_options
 from ullage.cli.output import print_json, print_lines, terminal_glyphs, working
-from ullage.cli.source import open_source, result_object
+from ullage.cli.session_source import open_source, result_object
+from ullage.cli.typed_arguments import ContextOptions, read_options
 from ullage.service.conversation.conversation import Conversation
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ullage.cli.demo.conversation import ConversationOptions, load_conversation
 from ullage.cli.demo.play import Player
+from ullage.cli.demo.played_transcript import ConversationOptions, load_conversation
 from ullage.cli.demo.scene import Scene
 from ullage.cli.demo.stage import HEIGHT, WIDTH, draw_screen, open_stage
 from ullage.cli.draw.glyphs import UNICODE
-from ullage.cli.options import read_options
 from ullage.cli.output import terminal_glyphs, write_text
+from ullage.cli.typed_arguments import read_options
 
 # Rich refers to fonts on a web host. A picture in a README must not load them; the reader's monospace font is enough.
 _WEB = re.compile(r"\s*@font-face \{.*?\}|\s*<!--.*?-->", re.DOTALL)

@@ -9,9 +9,9 @@ from msgspec import Struct
 from rich.text import Text
 
 from ullage.cli.health import checks
-from ullage.cli.options import read_options
 from ullage.cli.output import print_lines
 from ullage.cli.provider_health import Check, GivenProvider
+from ullage.cli.typed_arguments import read_options
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.text import ago, fit, plain
-from ullage.cli.options import HistoryOptions, read_options
 from ullage.cli.output import print_json, print_lines, terminal_glyphs
-from ullage.cli.source import open_source
+from ullage.cli.session_source import open_source
+from ullage.cli.typed_arguments import HistoryOptions, read_options
 from ullage.model.words import short, shrinking
 from ullage.service.archive.undo import HistoryEntry, history
 

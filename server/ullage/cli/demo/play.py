@@ -18,10 +18,10 @@ from ullage.api.context_methods import (
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.api.values import MessageInput, SessionResult
 from ullage.api.wire import UPDATE, SessionNotification
-from ullage.cli.client import LSP_PREFIX, LanguageClient, start_server
-from ullage.cli.demo.conversation import Conversation, Step
+from ullage.cli.demo.played_transcript import Conversation, Step
 from ullage.cli.demo.scene import Scene
 from ullage.cli.demo.stage import Stage
+from ullage.cli.lsp_client import LSP_PREFIX, LanguageClient, start_server
 from ullage.model.message import Role
 from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Update

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ullage.cli.demo.scene import Line, Scene
-from ullage.cli.draw.shapes import Box, bar, level_style
+from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import clean, fit, percent
 
 WIDTH, HEIGHT = 92, 30

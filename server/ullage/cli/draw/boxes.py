@@ -7,7 +7,7 @@ from rich.text import Text
 
 from ullage.api.values import UsageResult
 from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.draw.shapes import Box, bar, level_style
+from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import ago, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
 from ullage.model.updates import UsageMeta

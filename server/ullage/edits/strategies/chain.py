@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.strategies.composite import CompositeStrategy
-from ullage.edits.strategies.selective import SelectiveStrategy
+from ullage.edits.strategies.choices import (
+    CompositeStrategy,
+    RangeTruncationStrategy,
+    SelectiveStrategy,
+    SlidingWindowStrategy,
+    SmartTruncationStrategy,
+    TokenBudgetStrategy,
+)
 from ullage.edits.strategies.situation import Keep
-from ullage.edits.strategies.sliding_window import SlidingWindowStrategy
-from ullage.edits.strategies.smart import SmartTruncationStrategy
-from ullage.edits.strategies.token_budget import TokenBudgetStrategy
-from ullage.edits.strategies.truncate_range import RangeTruncationStrategy
 from ullage.edits.strategies.truncation import TruncationStrategy, plan_drop
 from ullage.model.edits import Edit
 from ullage.model.strategies import (

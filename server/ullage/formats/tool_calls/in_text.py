@@ -1,16 +1,18 @@
 """Reads tool calls that a model writes into its text, while the text is streamed.
 
 The scanner holds back only text that might be the beginning of a tag or fence and returns all other text at once. A
-call's body is read parameter by parameter, so a parameter's text may look like a tag or fence itself.
+call's body is read parameter by parameter, so a parameter's text may look like a tag or fence itself. It is converted
+to the type that the tool's JSON Schema gives the parameter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
-from ullage.formats.tool_calls.values import ParameterTypes
 from ullage.model.answer import Fragment, TextDelta, ToolInputDelta, ToolUseEnd, ToolUseStart
+from ullage.model.json_values import as_object, as_text
 from ullage.model.message import ToolDefinition
 
 CUT_OFF = "it was cut off before its end"
@@ -144,3 +146,40 @@ class CallsInText:
         start, given = self._call.start, self._call.input
         self._call = None
         return ToolUseEnd(id=start.id, name=start.name, input={} if error else given, error=error)
+
+
+_AS_JSON = frozenset({"integer", "number", "boolean", "array", "object", "null"})
+
+
+class ParameterTypes:
+    """The types of all tools' parameters."""
+
+    def __init__(self, tools: Sequence[ToolDefinition]) -> None:
+        self._types: Mapping[str, Mapping[str, str]] = {
+            tool.name: {
+                name: as_text(as_object(schema).get("type"))
+                for name, schema in as_object(tool.input_schema.get("properties")).items()
+            }
+            for tool in tools
+        }
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all tools."""
+        return frozenset(self._types)
+
+    def of(self, tool: str) -> frozenset[str]:
+        """Returns the names of a tool's parameters."""
+        return frozenset(self._types.get(tool, ()))
+
+    def read(self, tool: str, parameter: str, text: str) -> Any:
+        """Returns the parameter's value.
+
+        Text that doesn't fit the parameter's type stays text, so that the tool can refuse it.
+        """
+        if self._types.get(tool, {}).get(parameter) not in _AS_JSON:
+            return text
+        try:
+            return msgspec.json.decode(text.strip())
+        except msgspec.DecodeError:
+            return text

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ullage.formats.parsing import Document
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.anthropic_blocks import read_blocks, read_tools
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.usage import convert_usage
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
 

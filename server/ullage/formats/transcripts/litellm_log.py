@@ -5,10 +5,10 @@ the tools, and the calls in `response` were parsed from the answer's text, which
 """
 
 from ullage.formats.parsing import Document, as_timestamp
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.usage import convert_usage
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 NAME = "litellm-log"

@@ -5,10 +5,10 @@ provider's whole response, from which the usage and the time are taken.
 """
 
 from ullage.formats.parsing import Document, as_timestamp
+from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.usage import convert_usage
 from ullage.model.json_values import as_list, as_object, as_text
 
 NAME = "mini-swe-agent"

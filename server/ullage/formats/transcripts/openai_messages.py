@@ -6,7 +6,7 @@ from ullage.formats.parsing import Document
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.transcripts.items import ITEM_TYPES, ItemReader
+from ullage.formats.transcripts.response_items import ITEM_TYPES, ItemReader
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
 from ullage.model.message import Role

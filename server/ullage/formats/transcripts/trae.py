@@ -7,10 +7,10 @@ ignored. Of the offered tools only the names are recorded, so no tools are decla
 from typing import Any
 
 from ullage.formats.parsing import Document, as_count, as_timestamp
+from ullage.formats.provider_usage import convert_usage, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.formats.usage import convert_usage, exclude_cache
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role

@@ -15,7 +15,7 @@ from ullage.redaction.clean import redact
 from ullage.redaction.privacy import hide
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.summary.choosing.ledger import collect, fit, merge
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.fold import compaction_edits
 
 # The most tokens of a ledger, and its largest share of a small window. The ledger comes in addition to the summary.

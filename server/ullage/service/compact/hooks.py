@@ -18,7 +18,7 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
 from ullage.service.conversation.publish import hook_failed
 from ullage.service.ports.world import CommandOutcome
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 _VETO_STATUS = 2
 # Characters. The instructions are added to the user's focus. Longer ones would leave the summary too little attention

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import BroughtBack, TextBlock
-from ullage.model.instruction_files import INSTRUCTION_FILES
 from ullage.model.marker import render_brought_back
 from ullage.model.message import Message, Role
+from ullage.model.standing_instructions import INSTRUCTION_FILES
 from ullage.redaction.clean import clean
 from ullage.redaction.privacy import hide_text
 from ullage.service.conversation.conversation import Conversation

@@ -34,7 +34,7 @@ from ullage.service.plan.ladder import Attempt
 from ullage.service.plan.plan import finish
 from ullage.service.summaries.prepared import write_summary
 from ullage.service.summaries.write import SummaryProgress, summary_request
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 Planner = Callable[[], Awaitable[Planned]]
 

@@ -25,7 +25,7 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.summaries.choose import writes_by_model
 from ullage.service.summaries.prepared import write_summary
 from ullage.service.summaries.write import SummaryProgress
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 
 # After these errors no other request to the model would help. A busy provider was already waited for, and a
 # conversation that is too long was already sent with fewer and fewer messages.

@@ -15,10 +15,10 @@ from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import StoredSession
 from ullage.service.ports.world import IndexingListener
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
-from ullage.tokens.registry import get_counter
+from ullage.tokens.counter_choice import get_counter
 
 
 class Environment:

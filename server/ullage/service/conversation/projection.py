@@ -6,7 +6,7 @@ from math import ceil
 from msgspec import Struct
 
 from ullage.edits.counted import CountedView
-from ullage.memory.tool import NAME
+from ullage.memory.memory_tool import NAME
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit
 from ullage.model.events import (

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ullage.edits.clear_thinking import clear_thinking
 from ullage.edits.clear_tool_uses import ClearOptions, clear_tool_uses
 from ullage.edits.counted import CountedView, Stamp
-from ullage.edits.drop_inside import drop_inside
+from ullage.edits.drop import drop_inside
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.edits.shorten_results import ResultLimits, shorten_results

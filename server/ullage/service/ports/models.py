@@ -13,8 +13,8 @@ from ullage.model.permission import PermissionAnswer
 from ullage.model.price import Price
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolCall, ToolKind, ToolLocation
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 

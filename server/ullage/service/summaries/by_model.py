@@ -15,11 +15,10 @@ from ullage.model.usage import Usage
 from ullage.service.asking.retries import stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.offline import compose_in_thread
-from ullage.summary.by_model.check import check_draft, check_fragment, check_length, text_room
-from ullage.summary.by_model.draft import Draft
-from ullage.summary.by_model.prompt import write_instructions
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.by_model.draft import Draft, check_draft, check_fragment, check_length, text_room
+from ullage.summary.by_model.instructions import write_instructions
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.keep import without_oldest
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterable
 
 from ullage.service.plan.plan import in_thread
 from ullage.service.ports.models import SummaryStream
-from ullage.summary.choosing.compose import Composition, compose
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.choosing.composition import Composition, compose
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 

@@ -21,8 +21,8 @@ from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import writes_by_model
 from ullage.service.summaries.offline import compose_in_thread
 from ullage.service.summaries.write import SilentProgress, summary_request, write_anew
-from ullage.summary.by_model.check import text_room
-from ullage.summary.request import SummaryRequest
+from ullage.summary.by_model.draft import text_room
+from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.cut_points import cut_points
 
 _log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from ullage.service.asking.retries import stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.by_model import ModelSummarizer, Progress
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.reading.reader import Reader
-from ullage.summary.request import SummaryRequest
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 

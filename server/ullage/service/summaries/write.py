@@ -14,7 +14,7 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import model_writer, writes_by_model
 from ullage.service.summaries.offline import OfflineSummarizer
-from ullage.summary.request import SummaryRequest
+from ullage.summary.summary_request import SummaryRequest
 from ullage.transcript.keep import without_oldest
 
 

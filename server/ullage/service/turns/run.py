@@ -25,7 +25,7 @@ from ullage.service.conversation.work import Job
 from ullage.service.sessions import append, declare_tools
 from ullage.service.turns.provider_edits import note_cleared, with_clearing
 from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_tools
-from ullage.transcript.answer import PartialAnswer
+from ullage.transcript.partial_answer import PartialAnswer
 
 _log = logging.getLogger(__name__)
 # An agent that has made this many requests in one turn is repeating itself. ACP has a stop reason for this case.

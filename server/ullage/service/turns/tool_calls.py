@@ -13,7 +13,7 @@ from ullage.model.updates import TextContent, ToolCall, ToolCallUpdate, ToolCont
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, ToolOutcome
 from ullage.service.sessions import append
-from ullage.transcript.answer import PartialAnswer
+from ullage.transcript.partial_answer import PartialAnswer
 
 # Kinds of tools that may run if no user can be asked, because they change nothing.
 _HARMLESS = (ToolKind.READ, ToolKind.SEARCH)

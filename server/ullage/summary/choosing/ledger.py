@@ -23,7 +23,7 @@ from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
 from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
 from ullage.summary.reading.excerpts import clip
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.counter import TokenCounter
 
 # No budget has room for more than these. The limits bound the merging and the ranking.

@@ -9,7 +9,7 @@ from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
 from ullage.summary.reading.digest import typed_text
 from ullage.summary.reading.excerpts import head_and_tail
-from ullage.summary.reading.reader import Reader
+from ullage.summary.reading.text_reader import Reader
 
 _READ_AT_MOST = 8_000
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ullage.agents.calls import ToolCall
 from ullage.agents.inserted import inserted_instructions
 from ullage.model.blocks import TextBlock
-from ullage.model.instruction_files import is_instruction_file
 from ullage.model.message import Message, Role
+from ullage.model.standing_instructions import is_instruction_file
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors

@@ -25,7 +25,7 @@ from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.reading.excerpts import GAP
-from ullage.summary.reading.reader import CALL_LIMIT, Piece, Reader
+from ullage.summary.reading.text_reader import CALL_LIMIT, Piece, Reader
 
 _REQUEST_LIMIT = 24_000
 # Characters. Shorter inputs are switches and single words.

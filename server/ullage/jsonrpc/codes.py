@@ -1,8 +1,0 @@
-"""JSON-RPC's error codes, and the code that both LSP and ACP use for a cancelled request."""
-
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-REQUEST_CANCELLED = -32800

@@ -1,0 +1,86 @@
+"""What a provider needs before it can be asked: its SDK, which is one of Ullage's extras
+(`pip install 'ullage[anthropic]'`, pyproject.toml), and a key.
+
+Keys are found in the environment, else in the operating system's keyring, which is only asked if the extra `keyring` is
+installed. Keys are never logged and never stored.
+"""
+
+import os
+from functools import cache
+from importlib.util import find_spec
+
+from ullage.model import words
+from ullage.model.errors import SdkMissing
+from ullage.model.settings import ProviderSettings
+
+# Each extra, and the import name of its package, are called the same.
+EXTRAS = ("anthropic", "openai", "keyring")
+# The extra that each kind of provider needs; the others need none.
+_OF_KIND = {"anthropic": "anthropic", "openai": "openai", "openai_chat": "openai"}
+
+
+def is_installed(extra: str) -> bool:
+    """Whether the extra's package can be imported; imports nothing."""
+    return find_spec(extra) is not None
+
+
+def require_sdk(provider: str, kind: str) -> None:
+    """Raises `SdkMissing`, which names the remedy, if the package that this kind of provider needs isn't installed."""
+    extra = _OF_KIND.get(kind)
+    if extra is not None and not is_installed(extra):
+        raise SdkMissing(words.sdk_missing(provider, extra))
+
+
+_VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai_chat": "OPENAI_API_KEY"}
+KEYRING_SERVICE = "ullage"
+# The SDKs require a key; servers at home ignore it.
+_NO_KEY = "none"
+
+
+def key_variable(settings: ProviderSettings) -> str:
+    """Returns the environment variable that holds the provider's key; empty if the provider needs no key."""
+    return settings.key_env or _VARIABLES.get(settings.kind, "")
+
+
+def find_key(settings: ProviderSettings) -> str | None:
+    """Returns the key, or None if a key is needed and none is found. The user's own server needs none unless the
+    settings name a variable for it."""
+    variable = key_variable(settings)
+    if not variable:
+        return _NO_KEY
+    key = os.environ.get(variable, "").strip() or _from_keyring(variable)
+    if key:
+        return key
+    return _NO_KEY if settings.base_url and not settings.key_env else None
+
+
+def key_source(settings: ProviderSettings) -> str:
+    """Returns where the key was found, as shown to users."""
+    variable = key_variable(settings)
+    if not variable:
+        return "needs no key"
+    if os.environ.get(variable, "").strip():
+        return f"key from {variable}"
+    if _from_keyring(variable):
+        return f"key from the system's keyring ({KEYRING_SERVICE}, {variable})"
+    return f"no key: {key_remedy(settings)}"
+
+
+def key_remedy(settings: ProviderSettings) -> str:
+    """What to do about the provider's missing key."""
+    return words.how_to_give_key(key_variable(settings), keyring=is_installed("keyring"))
+
+
+@cache
+def _from_keyring(variable: str) -> str:
+    """Returns the key in the keyring; an empty string if it has none or cannot be asked."""
+    if not is_installed("keyring"):
+        return ""
+    # The keyring's backends take long to import, and most users have the variable.
+    import keyring  # noqa: PLC0415
+    from keyring.errors import KeyringError  # noqa: PLC0415
+
+    try:
+        return (keyring.get_password(KEYRING_SERVICE, variable) or "").strip()
+    except KeyringError:
+        return ""

@@ -1,0 +1,130 @@
+"""The store's file: its path, connections to it, and transactions on it.
+
+The file is checked before SQLite opens it for writing, so that a file of another program stays untouched. A read-only
+connection to a file in WAL mode would leave `-wal` and `-shm` files. So a file without a `-wal` file is judged by the
+100 bytes of its header (https://www.sqlite.org/fileformat2.html#the_database_header). If a `-wal` file exists, it may
+hold a newer header, and SQLite is asked.
+"""
+
+import os
+import sqlite3
+import struct
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from ullage.model.errors import StoreTooNew
+from ullage.store.migrations import APPLICATION_ID, VERSION, migrate
+from ullage.store.sqlite_errors import BUSY_TIMEOUT, unavailable
+
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_SIZE = 100
+
+
+class _Stamp(Struct, frozen=True, kw_only=True):
+    """`schema_version` counts schema changes: 0 for a file without any table."""
+
+    schema_version: int
+    user_version: int
+    application_id: int
+
+
+def check_file(path: Path) -> None:
+    """Raises `StoreTooNew` for the store of a newer Ullage and `StoreUnavailable` for a file that is not a store.
+    Changes nothing."""
+    if path.is_dir():
+        raise unavailable(path, "is a folder: name a file in it")
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    stamp = _read_stamp(path)
+    if stamp.schema_version == 0:
+        return
+    if stamp.application_id != APPLICATION_ID:
+        raise unavailable(path, "is another program's database: choose another file")
+    if stamp.user_version > VERSION:
+        raise StoreTooNew(
+            f"session store {path} has version {stamp.user_version}, this Ullage knows up to {VERSION}: "
+            "update Ullage, or choose another file; nothing was changed"
+        )
+
+
+def _read_stamp(path: Path) -> _Stamp:
+    with path.open("rb") as file:
+        header = file.read(_HEADER_SIZE)
+    if len(header) < _HEADER_SIZE or not header.startswith(_MAGIC):
+        raise unavailable(path, "is not a session store: choose another file")
+    wal = path.with_name(f"{path.name}-wal")
+    if wal.exists() and wal.stat().st_size > 0:
+        return _ask_sqlite(path)
+    schema_version, user_version, application_id = struct.unpack(">40xI16xI4xI28x", header)
+    return _Stamp(schema_version=schema_version, user_version=user_version, application_id=application_id)
+
+
+def _ask_sqlite(path: Path) -> _Stamp:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        schema_version, user_version, application_id = (
+            int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("schema_version", "user_version", "application_id")
+        )
+    return _Stamp(schema_version=schema_version, user_version=user_version, application_id=application_id)
+
+
+# Conversations are private to the user. SQLite gives the -wal and -shm files the same mode.
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+
+
+def default_path() -> Path:
+    """Returns the path of the store in the user's data folder."""
+    from platformdirs import user_data_path  # noqa: PLC0415  (a cold import that a given path spares)
+
+    return user_data_path("ullage", appauthor=False) / "sessions.db"
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Opens the file and brings its tables up to date. Makes the file and its folders if they are missing.
+
+    WAL lets other processes read while one writes. `synchronous=NORMAL` hands each commit to the operating system
+    without waiting for the disk. A commit survives the death of the process; a power cut may cost the newest commits,
+    whole ones, and never damages the file (https://www.sqlite.org/pragma.html#pragma_synchronous).
+    """
+    check_file(path)
+    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, _FILE_MODE))
+    connection = reconnect(path)
+    try:
+        _prepare(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def reconnect(path: Path) -> sqlite3.Connection:
+    """Returns one more connection to a file that `connect` opened. Any thread may use it, one at a time."""
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    if connection.execute("PRAGMA user_version").fetchone() != (VERSION,):
+        with transaction(connection, "IMMEDIATE"):
+            migrate(connection)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Generator[None]:
+    """Runs a block as one transaction. IMMEDIATE takes the write lock at the start, so what the block reads stays
+    true until it writes; DEFERRED gives several reads one consistent state."""
+    connection.execute(f"BEGIN {mode}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

@@ -1,0 +1,192 @@
+"""The table of sessions: which exist, what the list shows of them, their ancestry, and which records may be dropped."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
+from ullage.model.events import Event, ModelChanged, Record, SessionCreated, SessionForked, SessionRenamed
+from ullage.service.ports.store import SessionInfo
+from ullage.store.codec import decode_event, event_name, storable
+from ullage.store.log import Tail, find_tail, insert_records, lineage
+from ullage.store.search_index import drop_texts
+
+_INFO = """
+    SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
+        coalesce(last.messages, 0), s.parent_id
+    FROM sessions s LEFT JOIN records last ON last.session_id = s.session_id
+        AND last.position = (SELECT max(position) FROM records WHERE session_id = s.session_id)
+    WHERE NOT s.deleted
+"""
+
+
+class SessionFacts(Struct, frozen=True, kw_only=True):
+    """A session's listed facts. A fork inherits `cwd` and `model` as they were where it began; its title is its own."""
+
+    title: str = ""
+    cwd: str = ""
+    model: str = ""
+
+
+# The events from which a fork inherits facts.
+INHERITED = (SessionCreated, ModelChanged)
+
+
+def fold_facts(facts: SessionFacts, events: Iterable[Event]) -> SessionFacts:
+    """Returns the facts after these events."""
+    for event in events:
+        facts = _apply(facts, event)
+    return facts
+
+
+def _apply(facts: SessionFacts, event: Event) -> SessionFacts:
+    match event:
+        case SessionCreated():
+            return SessionFacts(title=event.title, cwd=event.cwd, model=event.model)
+        case SessionForked() | SessionRenamed():
+            return msgspec.structs.replace(facts, title=event.title)
+        case ModelChanged():
+            return msgspec.structs.replace(facts, model=event.model)
+        case _:
+            return facts
+
+
+class _Origin(Struct, frozen=True, kw_only=True):
+    """The basis of a new log: the end of the part it inherits, and the facts at that point."""
+
+    tail: Tail = Tail()
+    facts: SessionFacts = SessionFacts()
+    parent_id: str | None = None
+
+    @property
+    def fork_position(self) -> int | None:
+        return None if self.parent_id is None else self.tail.position
+
+
+def insert_session(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
+    """Inserts a new session with its first records. Raises `Conflict` if the id is taken, by a deleted session, too."""
+    if connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (session_id,)).fetchone():
+        raise Conflict(f"session {session_id} exists already: choose another id")
+    origin = _find_origin(connection, records[0])
+    facts = fold_facts(origin.facts, (record.event for record in records))
+    connection.execute(
+        "INSERT INTO sessions (session_id, parent_id, fork_position, created_at, title, cwd, model) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (session_id, origin.parent_id, origin.fork_position, records[0].timestamp, *_columns(facts)),
+    )
+    insert_records(connection, session_id, origin.tail, records)
+
+
+def append_records(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
+    """Adds records to the log, and their facts to the session's row."""
+    facts = require_session(connection, session_id)
+    insert_records(connection, session_id, find_tail(connection, session_id), records)
+    folded = fold_facts(facts, (record.event for record in records))
+    if folded != facts:
+        connection.execute(
+            "UPDATE sessions SET title = ?, cwd = ?, model = ? WHERE session_id = ?", (*_columns(folded), session_id)
+        )
+
+
+def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:
+    """Returns the session's facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
+    row = connection.execute(
+        "SELECT title, cwd, model FROM sessions WHERE session_id = ? AND NOT deleted", (session_id,)
+    ).fetchone()
+    if row is None:
+        raise not_found(session_id)
+    return SessionFacts(title=row[0], cwd=row[1], model=row[2])
+
+
+def not_found(session_id: str) -> SessionNotFound:
+    """Returns the error for an unknown id."""
+    return SessionNotFound(f"no session {session_id}: list the sessions to see which there are")
+
+
+def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
+    """Returns one session as listed."""
+    row = connection.execute(f"{_INFO} AND s.session_id = ?", (session_id,)).fetchone()
+    if row is None:
+        raise not_found(session_id)
+    return _info(row)
+
+
+def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
+    """Returns sessions, last changed first."""
+    where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
+    rows = connection.execute(
+        f"{_INFO} {where} ORDER BY last.timestamp DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
+    )
+    return tuple(_info(row) for row in rows)
+
+
+def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
+    """Removes the session from the list and drops all records that no fork needs, its own and those of deleted
+    ancestors."""
+    require_session(connection, session_id)
+    connection.execute("UPDATE sessions SET deleted = 1 WHERE session_id = ?", (session_id,))
+    connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
+    current: str | None = session_id
+    while current is not None:
+        deleted, parent_id, needed = connection.execute(
+            "SELECT deleted, parent_id, (SELECT max(fork_position) FROM sessions WHERE parent_id = s.session_id) "
+            "FROM sessions s WHERE session_id = ?",
+            (current,),
+        ).fetchone()
+        if not deleted:
+            return
+        _drop_records(connection, current, -1 if needed is None else needed)
+        if needed is not None:
+            return
+        connection.execute("DELETE FROM sessions WHERE session_id = ?", (current,))
+        current = parent_id
+
+
+def _drop_records(connection: sqlite3.Connection, session_id: str, needed: int) -> None:
+    """Drops the records after position `needed`, and their text in the index."""
+    span = (session_id, needed)
+    rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)
+    drop_texts(connection, [record_id for (record_id,) in rows])
+    connection.execute("DELETE FROM records WHERE session_id = ? AND position > ?", span)
+
+
+def _find_origin(connection: sqlite3.Connection, first: Record) -> _Origin:
+    if not isinstance(first.event, SessionForked):
+        return _Origin()
+    fork = first.event
+    require_session(connection, fork.parent_id)
+    tail = find_tail(connection, fork.parent_id, fork.position + 1)
+    if not 0 <= fork.position == tail.position:
+        raise InvalidRequest(f"session {fork.parent_id} has no position {fork.position} to fork at")
+    return _Origin(tail=tail, facts=_facts_at(connection, fork), parent_id=fork.parent_id)
+
+
+def _facts_at(connection: sqlite3.Connection, fork: SessionForked) -> SessionFacts:
+    facts = SessionFacts()
+    for span in reversed(list(lineage(connection, fork.parent_id, fork.position + 1))):
+        rows = connection.execute(
+            "SELECT payload FROM records WHERE session_id = ? AND position < ? AND event IN (?, ?) ORDER BY position",
+            (span.session_id, span.stop, *(event_name(event) for event in INHERITED)),
+        )
+        facts = fold_facts(facts, (decode_event(payload) for (payload,) in rows))
+    return facts
+
+
+def _columns(facts: SessionFacts) -> tuple[str, str, str]:
+    return storable(facts.title), storable(facts.cwd), storable(facts.model)
+
+
+def _info(row: tuple[str, str, str, str, int, int, int, str | None]) -> SessionInfo:
+    session_id, title, cwd, model, created_at, updated_at, messages, parent_id = row
+    return SessionInfo(
+        session_id=session_id,
+        title=title,
+        cwd=cwd,
+        model=model,
+        created_at=created_at,
+        updated_at=updated_at,
+        messages=messages,
+        parent_id=parent_id,
+    )

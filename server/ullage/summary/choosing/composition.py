@@ -1,0 +1,194 @@
+"""The result of an offline compaction: a summary, and the ledger that fits together with it."""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.model.artifacts import ArtifactLedger
+from ullage.model.blocks import CompactionBlock
+from ullage.model.marker import render_ledger, render_marker
+from ullage.summary.checks import Check, checked, go_on
+from ullage.summary.choosing.findings import details_of, errors_of, findings_of
+from ullage.summary.choosing.items import Item, Section
+from ullage.summary.choosing.ledger import collect_from, fit, merge
+from ullage.summary.choosing.page import Page
+from ullage.summary.choosing.previous import read_previous
+from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
+from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
+from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
+from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.digest import Digest, read_messages
+from ullage.summary.reading.excerpts import clip
+from ullage.summary.reading.text_reader import Reader
+from ullage.summary.summary_request import SummaryRequest
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
+from ullage.tokens.counter import TokenCounter
+
+# Sections of which only the newest counts. Those of the earlier summary are used if there are none newer.
+_CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
+# Names after the heaviest 120 weigh too little to be searched for. A hint with more than six names is not read.
+_MOST_NAMES = 120
+_NAMES_PER_HINT = 6
+NOTHING_FITS = "The details are in the archive."
+
+
+class _Sources(Struct, frozen=True, kw_only=True):
+    """Everything that a summary is chosen from."""
+
+    digest: Digest
+    mentions: dict[str, Mention]
+    weights: dict[str, float]
+    current: list[Item]
+    instructions: list[Item]
+    carried: list[Item]
+    ledger: ArtifactLedger
+    verbatim: frozenset[str]
+
+
+class Composition(Struct, frozen=True, kw_only=True):
+    """A summary, in pieces that concatenate to the text, and its ledger."""
+
+    pieces: tuple[str, ...]
+    ledger: ArtifactLedger
+
+    @property
+    def summary(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces)
+
+
+def compose(
+    request: SummaryRequest,
+    counter: TokenCounter,
+    reader: Reader | None = None,
+    check: Check = go_on,
+    tuning: Tuning = TUNING,
+) -> Composition:
+    """Returns a summary and a ledger for `request` that count at most `request.max_tokens` tokens, by
+    `counter.count(render_marker(...))`.
+
+    The smallest result is one line and an empty ledger. If even that exceeds the budget, it is returned all the same.
+    `reader` remembers texts that it has read before. `check` is called at every step, each of a few milliseconds except
+    in conversations of millions of tokens. An exception of `check` ends the work.
+    """
+    focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
+    sources = _read(request, reader or Reader(), check, tuning)
+    room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
+    ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
+    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, check, tuning)
+    page.cover(sources.verbatim)
+    _write(page, sources, focus, check, tuning)
+    return _fitted(page, ledger, request, counter)
+
+
+def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning) -> _Sources:
+    digest = read_messages(request.messages, request.indices, reader, request.kept, check)
+    after = range(digest.end_index, digest.end_index + len(request.tail))
+    tail = read_messages(request.tail, after, reader, check=check)
+    mentions = count_mentions(digest.excerpts, tail.excerpts, check)
+    weights = weigh(mentions, check, tuning)
+    carried = read_previous(request.previous, tuning)
+    ledger = collect_from(digest, mentions, weights, check)
+    if request.previous:
+        ledger = merge(request.previous.ledger, ledger)
+    return _Sources(
+        digest=digest,
+        mentions=mentions,
+        weights=weights,
+        current=[*plan_of(digest), *state_of(digest), *recent_of(digest)],
+        instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
+        carried=carried,
+        ledger=ledger,
+        verbatim=_verbatim(digest, tail),
+    )
+
+
+def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
+    """Returns the anchors of the text that stays in the context verbatim."""
+    requests = (*(request for request in digest.requests if request.kept), *tail.requests)
+    shown = (*digest.kept, *tail.excerpts)
+    names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
+    return frozenset(name for each in names for name in each)
+
+
+def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, tuning: Tuning) -> None:
+    """Fills the page in this order: the task and the state of the work in fixed shares, text that matches the focus,
+    items of earlier summaries, all other items by their worth, and hints at the names that found no room."""
+    digest = sources.digest
+    earlier = [item for item in sources.carried if item.section not in _CURRENT]
+    findings, details = list(findings_of(digest, check, tuning)), list(details_of(digest, check, tuning))
+    errors = list(errors_of(digest, check, tuning))
+    _write_task(page, sources, check, tuning)
+    pool = [*findings, *errors, *details, *earlier]
+    if focus:
+        page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * tuning.focus_share))
+    page.fill(earlier, int(page.room * tuning.carried_share))
+    page.fill(errors, int(page.room * tuning.section_share))
+    page.fill(findings, int((page.room - page.used) * tuning.findings_share))
+    # Twice: settling finds that gaps and frames took fewer tokens than were reserved for them.
+    for _ in range(2):
+        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share))
+        page.settle()
+    page.fill(list(_hints_of(sources.weights, sources.mentions, page.covered)), page.room)
+
+
+def _write_task(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
+    digest, share = sources.digest, int(page.room * tuning.section_share)
+    of = {section: [item for item in sources.carried if item.section is section] for section in Section}
+    page.place(_opening(of[Section.TASK] or list(task_of(digest)), share), share)
+    page.place(next_of(digest), share)
+    for section in _CURRENT:
+        newest = [item for item in sources.current if item.section is section]
+        page.place(newest or of[section], share)
+    page.place([*list(requests_of(digest))[::-1], *of[Section.REQUESTS][::-1]], share)
+    page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(digest), check)], share)
+    page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share)
+
+
+def _opening(task: Sequence[Item], share: int) -> list[Item]:
+    """Returns the task, shortened to its share of tokens."""
+    # A quarter less than the usual number of characters, so that the task surely fits.
+    limit = share * CHARACTERS_PER_TOKEN * 3 // 4
+    return [replace(item, text=clip(item.text, max(limit, 40))) for item in task]
+
+
+def _fitted(page: Page, ledger: ArtifactLedger, request: SummaryRequest, counter: TokenCounter) -> Composition:
+    """Returns the page as text. The tokens of the whole may differ from the sum of its parts, so the last items are
+    removed until the text fits."""
+    while True:
+        sections = page.sections()
+        pieces = (*(f"{section}\n\n" for section in sections[:-1]), *sections[-1:]) or (NOTHING_FITS,)
+        composition = Composition(pieces=pieces, ledger=ledger)
+        over = _cost(request, composition, counter) - request.max_tokens
+        if over <= 0 or not (page.items or ledger.files or ledger.commands or ledger.identifiers):
+            return composition
+        if page.items:
+            page.remove_last()
+        else:
+            ledger = ArtifactLedger()
+
+
+def _cost(request: SummaryRequest, composition: Composition, counter: TokenCounter) -> int:
+    """Returns the tokens of the marker as the model will be sent it."""
+    block = CompactionBlock(
+        compaction_number=request.previous.compaction_number + 1 if request.previous else 1,
+        timestamp=0,
+        summary=composition.summary,
+        messages_archived=request.indices[-1] + 1 if request.indices else 0,
+        context_size_before=0,
+        ledger=composition.ledger,
+    )
+    return counter.count(render_marker(block))
+
+
+def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], covered: Set[str]) -> Iterator[Item]:
+    """Yields one hint per archived message: names that were last written there and that the page does not hold.
+    `covered` are the names on the page."""
+    missing = sorted((name for name in mentions if name not in covered), key=lambda name: (-weights[name], name))
+    by_message: dict[int, list[str]] = {}
+    for name in missing[:_MOST_NAMES]:
+        by_message.setdefault(mentions[name].last_index, []).append(name)
+    for index, names in by_message.items():
+        shown = tuple(names[:_NAMES_PER_HINT])
+        yield Item(section=Section.LOOKUP, text=", ".join(shown), index=index, anchors=shown)

@@ -1,0 +1,106 @@
+"""The cost of messages and tool definitions beyond their bare text. Counters differ in `count` only; this part is
+the same for all."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Sequence
+from math import ceil
+
+from ullage.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from ullage.model.marker import render_marker
+from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.standing_instructions import is_memory_file
+from ullage.model.usage import Breakdown
+from ullage.tokens.families import Family
+from ullage.tokens.images import count_image
+from ullage.tokens.tool_text import TYPESCRIPT_OVERHEAD, render_input, render_json, render_typescript
+
+# Encrypted reasoning is base64 of about four bytes a token, plus what the encryption adds (about 10 %).
+_CHARACTERS_PER_REDACTED_TOKEN = 6
+
+
+class MessageCounter(ABC):
+    """Counts messages block by block with a given way to count text. `family` holds the cost of framing."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+
+    @abstractmethod
+    def count(self, text: str) -> int:
+        """Returns the tokens of a text."""
+
+    def count_message(self, message: Message) -> int:
+        """Returns the tokens that one message adds to a prompt."""
+        return self.break_down(message).total
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        """Returns the sum of `count_message` over the messages."""
+        return sum(map(self.count_message, messages))
+
+    def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
+        """Returns the tokens that the definitions of offered tools add to a prompt."""
+        if not tools:
+            return 0
+        if self.family.tools_as_typescript:
+            return self.count(render_typescript(tools)) + TYPESCRIPT_OVERHEAD
+        return self.count(render_json(tools)) + self.family.tool_prompt + self.family.per_tool * len(tools)
+
+    def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
+        """Returns a message's tokens by kind. Results of the tool uses `memory_uses` count as memory. Framing counts
+        with the messages, or with the system prompt."""
+        if message.role is Role.SYSTEM and message.compaction is None:
+            return Breakdown(system_prompt=self.family.per_message + sum(map(self._count_block, message.content)))
+        tokens = {"messages": 0, "memory": 0, "tool_results": 0, "summary": 0}
+        for block in message.content:
+            tokens[_kind(block, memory_uses)] += self._count_block(block)
+        # A provider frames each tool result by itself, so a message with nothing else has no frame of its own.
+        if not message.content or any(not isinstance(block, ToolResultBlock) for block in message.content):
+            tokens["messages"] += self.family.per_message
+        return Breakdown(**tokens)
+
+    def _count_block(self, block: Block) -> int:
+        match block:
+            case ToolUseBlock():
+                text = render_input(block, escaped=self.family.escaped_input)
+                return self.family.per_tool_call + self.count(block.name) + self.count(text)
+            case ToolResultBlock():
+                return self.family.per_tool_result + sum(map(self._count_part, block.content))
+            case ThinkingBlock():
+                return self.count(block.thinking) + ceil(len(block.redacted or "") / _CHARACTERS_PER_REDACTED_TOKEN)
+            case CompactionBlock():
+                # The provider that made the sealed compaction is sent it, every other provider is sent the text.
+                return max(self.count(render_marker(block)), block.sealed.tokens if block.sealed else 0)
+            case _:
+                return self._count_part(block)
+
+    def _count_part(self, part: ResultPart) -> int:
+        match part:
+            case TextBlock():
+                return self.count(part.text)
+            case ImageBlock():
+                return count_image(part, self.family.images)
+            case ResourceBlock():
+                return self.count(part.uri) + self.count(part.text or "")
+
+
+def _kind(block: Block, memory_uses: Container[str]) -> str:
+    match block:
+        case ToolResultBlock() if block.tool_use_id in memory_uses:
+            return "memory"
+        case ToolResultBlock():
+            return "tool_results"
+        case CompactionBlock():
+            return "summary"
+        case ResourceBlock() if is_memory_file(block.uri):
+            return "memory"
+        case _:
+            return "messages"

@@ -1,0 +1,49 @@
+"""A file has a name of its own, and is worth a file: small helpers of one neighbour are merged with it."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from structure import parse, with_one_neighbour
+
+SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
+SHORTEST = 40
+# Shorter modules that only one neighbour imports, each with the reason why it is a module.
+ALONE = {
+    "app/summary_prompts.py": "reads files, and `compose.py` only puts parts together",
+}
+# Names that several files have, each with the reason. Files under `cli/commands` are not counted: each is named after
+# its command.
+SHARED = {
+    "acp.py": "one for each agent: what is known of the agent behind the proxy",
+    "agent.py": "the values of every agent; ACP's agent side; the process behind the proxy",
+    "announce.py": "the same part of both doors",
+    "anthropic_messages.py": "Anthropic's Messages API: asked for an answer, and read as a transcript",
+    "commands.py": "what each door offers as commands, in its protocol's word; a system's commands",
+    "connection.py": "the same part of both doors and of the proxy",
+    "handshake.py": "the same part of both doors",
+    "inserted.py": "what agents insert, and what one agent inserts",
+    "reader.py": "one for each agent: its transcript format",
+    "run.py": "the first step of its room: runs a compaction, runs a turn",
+    "sessions.py": "sessions in the service, and ACP's methods for them",
+    "tool_calls.py": "run in a turn, recorded by the proxy",
+    "updates.py": "the values of updates, and how ACP sends them",
+    "usage.py": "the values of usage, and the usage of a conversation",
+}
+
+
+def test_no_short_module_serves_one_neighbour_alone() -> None:
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for path in with_one_neighbour(SOURCE, parse(SOURCE))
+        if len(path.read_text(encoding="utf-8").splitlines()) < SHORTEST and path.name != "__init__.py"
+    }
+    assert found == set(ALONE)
+
+
+def test_no_two_files_have_one_name() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE).as_posix()
+        if path.name != "__init__.py" and not place.startswith("cli/commands/"):
+            places[path.name].append(place)
+    assert {name for name, found in places.items() if len(found) > 1} == set(SHARED)
