@@ -1,5 +1,6 @@
 """The ACP agent, put together and served on standard input and output."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ullage import __version__
@@ -18,19 +19,23 @@ from ullage.system.stdio import serve_stdio
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
     """Serves one client until it is done; the exit status."""
     share_the_interpreter()
-    return serve_stdio(make_agent(store_path, settings).connection)
+    closing = AsyncExitStack()
+    return serve_stdio(make_agent(closing, store_path, settings).connection, closing)
 
 
-def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
-    """The agent, not yet connected; its sessions are those of the Language Server."""
+def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
+    """The agent, not yet connected; its sessions are those of the Language Server. What it opens is closed when
+    `closing` ends."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        workspace = build_workspace(store_path)
+        workspace = build_workspace(closing, store_path)
         workspace.bus.listen(announcer)
-        Follower(workspace).start()
+        follower = Follower(workspace)
+        follower.start()
+        closing.callback(follower.stop)
         return workspace
 
     def memory(cwd: str) -> MemoryFiles:

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,19 @@ class RandomIds:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:10]}"
 
 
-def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
-    """A workspace on the store at `store_path`, or in the user's data folder. Raises `StoreError`."""
-    return workspace_on(open_store(store_path), settings, store_path)
+def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: Settings | None = None) -> Workspace:
+    """A workspace on the store at `store_path`, or in the user's data folder. When `closing` ends, the workspace's
+    sessions end, then its connections to providers are closed, then its store. Raises `StoreError`."""
+    workspace = workspace_on(closing.enter_context(open_store(store_path)), settings, store_path)
+    closing.push_async_callback(workspace.ports.providers.close)
+    closing.push_async_callback(workspace.end_all)
+    return workspace
 
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
-    """`build_workspace` for a while: the store is closed at the end. Without settings no model is ever asked."""
+    """A workspace on the store at `store_path`, or in the user's data folder, as long as the block runs. Without
+    settings no model is ever asked. Raises `StoreError`."""
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
     with open_store(store_path) as store:
         yield workspace_on(store, settings, store_path)

@@ -1,6 +1,6 @@
 """The Language Server, put together and served on standard input and output."""
 
-from contextlib import closing
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ullage import __version__
@@ -20,24 +20,28 @@ from ullage.system.stdio import serve_stdio
 def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
     """Serves one client until it is done; returns the exit status. Raises `InvalidRequest` for an unwritable trace."""
     share_the_interpreter()
-    connection = make_language_server(store_path).connection
+    closing = AsyncExitStack()
+    connection = make_language_server(closing, store_path).connection
     if trace_path is None:
-        return serve_stdio(connection)
-    with closing(open_trace(trace_path, unix_milliseconds)) as trace:
-        return serve_stdio(TracedConnection(connection, trace))
+        return serve_stdio(connection, closing)
+    trace = open_trace(trace_path, unix_milliseconds)
+    closing.callback(trace.close)
+    return serve_stdio(TracedConnection(connection, trace), closing)
 
 
-def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
-    """The server, not yet connected."""
+def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
+    """The server, not yet connected. What it opens is closed when `closing` ends."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        workspace = build_workspace(store_path)
+        workspace = build_workspace(closing, store_path)
         workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
-        Follower(workspace).start()
+        follower = Follower(workspace)
+        follower.start()
+        closing.callback(follower.stop)
         return workspace
 
     hooks = WorkspaceHooks(

@@ -8,7 +8,7 @@ from threading import Lock
 
 from ullage.service.ports.store import SearchHit
 from ullage.store.connection import reconnect, transaction
-from ullage.store.failures import reporting
+from ullage.store.failures import reporting, unavailable
 from ullage.store.search import search_messages
 from ullage.store.search_index import index_some
 from ullage.store.search_query import read_query
@@ -22,6 +22,7 @@ class Searcher:
         self._path = path
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
+        self._closed = False
 
     def search(self, query: str, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
         """Implements `SessionStore.search`."""
@@ -41,6 +42,7 @@ class Searcher:
     def close(self) -> None:
         """Closes the file once the running call has ended."""
         with self._lock:
+            self._closed = True
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -48,6 +50,9 @@ class Searcher:
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
         with self._lock, reporting(self._path):
+            if self._closed:
+                # A search in another thread may still be indexing. It must not open the file again.
+                raise unavailable(self._path, "is closed")
             if self._connection is None:
                 self._connection = reconnect(self._path)
             yield self._connection
