@@ -1,4 +1,5 @@
 # Sourced by the rigs beside it: where real editors are kept, and how one is set up once.
+# For Linux alone: what it sets up are programs and packages for Linux.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 # One folder for several checkouts spares them the download.

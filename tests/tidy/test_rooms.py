@@ -15,7 +15,7 @@ def room_of(path: Path) -> str:
     return path.relative_to(SERVICE).parts[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SERVICE)))
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SERVICE).as_posix())
 def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
     allowed = set(ORDER[: ORDER.index(room_of(path)) + 1])
     imported = set(re.findall(r"^from ullage\.service\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
