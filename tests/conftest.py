@@ -1,4 +1,4 @@
-"""Options and fixtures every test may use."""
+"""Options and fixtures that every test may use."""
 
 from collections.abc import Callable, Generator
 from typing import Never
@@ -41,7 +41,7 @@ def every_database_is_closed() -> Generator[None]:
 
 @pytest.fixture
 def lacking(request: pytest.FixtureRequest) -> Callable[[str], Never]:
-    """Ends a test whose tool is not there: skipped, but failed with --all, which gets every tool first."""
+    """Ends a test whose tool is missing: the test is skipped, or fails with --all, which installs every tool first."""
 
     def end(tool: str) -> Never:
         if request.config.getoption("--all"):

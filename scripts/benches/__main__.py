@@ -1,4 +1,4 @@
-"""`./scripts/bench NAME [--json] [FILE|FOLDER…]`: runs one bench and prints a table, or one JSON object."""
+"""Runs one bench and prints a table, or one JSON object: `./scripts/bench NAME [--json] [FILE|FOLDER…]`."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benches.report import Report
 
-# Each bench and its module; most have one of their own name.
+# Each bench and its module. Most modules have the name of their bench.
 _NAMED = ("accuracy", "speed", "quality", "load", "protocol", "proxy", "editors", "live")
 BENCHES = {name: name for name in _NAMED} | {
     "search": "archive_search",
@@ -24,9 +24,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("name", choices=BENCHES)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--ablate", action="store_true", help="quality: print what each number of Tuning buys")
+    parser.add_argument("--cuts", type=int, help="quality --ablate: at how many places each session is cut")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_args()
-    report: Report = import_module(f"benches.{BENCHES[given.name]}").run(given.paths)
+    if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):
+        parser.error("--ablate goes with quality, --cuts with --ablate")
+    module = "quality_ablation" if given.ablate else BENCHES[given.name]
+    more = {"cuts": given.cuts} if given.cuts else {}
+    report: Report = import_module(f"benches.{module}").run(given.paths, **more)
     if given.json:
         print(msgspec.json.encode(report).decode())
     else:

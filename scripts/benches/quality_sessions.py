@@ -1,4 +1,4 @@
-"""Conversations as the quality bench replays them: Ullage fits them offline, no model, no window, nothing learned."""
+"""Conversations as the quality bench replays them. Ullage fits them offline, without model, window or calibration."""
 
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from benches.report import transcript_files
 from ullage.agents import transcripts
-from ullage.app.compose import build_workspace
+from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
@@ -24,29 +24,32 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.registry import get_counter
 from ullage.transcript.cut_points import cut_points
 
-# All transcripts are counted by one exact tokenizer, whatever model they are of, so that budgets mean the same.
+# One exact tokenizer counts all transcripts, whatever their model, so that a budget means the same for each.
 MODEL = "gpt-4o"
 COUNTER = get_counter(MODEL)
 _BEFORE_CALLS = ("assistant",)
 
 
 class RealCompaction(Struct, frozen=True, kw_only=True):
-    """What the recorded agent itself compacted: before message `at`, into `block`."""
+    """A compaction that the recorded agent itself made: the messages before `at` were replaced by `block`."""
 
     at: int
     block: CompactionBlock
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A recorded conversation, its messages' tokens, and the compactions its agent made."""
+    """A recorded conversation, the format of its agent's transcript, its messages' tokens, and the compactions that
+    its agent made."""
 
     name: str
+    format: str
     messages: tuple[Message, ...]
     tokens: tuple[int, ...]
     compactions: tuple[RealCompaction, ...]
 
     def place(self, tokens: float) -> int | None:
-        """The first place behind that many tokens where a model would be asked: legal to cut, an answer follows."""
+        """Returns the first place after that many tokens where a model would be asked: a cut is legal, and an answer
+        follows. Returns None if there is no such place."""
         legal = set(cut_points(self.messages))
         size = 0
         for index, counted in enumerate(self.tokens):
@@ -57,7 +60,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 
 class Fitted(Struct, frozen=True, kw_only=True):
-    """A context that Ullage produced: its messages, its size, and the rules of providers that it breaks."""
+    """A context that Ullage produced: its messages, its size, and the providers' rules that it breaks."""
 
     messages: tuple[Message, ...]
     used: int
@@ -65,7 +68,7 @@ class Fitted(Struct, frozen=True, kw_only=True):
 
 
 def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
-    """All conversations in the files and folders given."""
+    """Reads all conversations in the given files and folders."""
     return [_recorded(path) for path in transcript_files(paths)]
 
 
@@ -74,6 +77,7 @@ def _recorded(path: Path) -> Recorded:
     messages = tuple(event.message for event in transcript.events if isinstance(event, MessageAppended))
     return Recorded(
         name=f"{path.parent.name}/{path.name}",
+        format=transcript.format,
         messages=messages,
         tokens=tuple(COUNTER.count_message(message) for message in messages),
         compactions=tuple(_compactions(transcript)),
@@ -92,18 +96,21 @@ def _compactions(transcript: ImportedTranscript) -> list[RealCompaction]:
 
 @asynccontextmanager
 async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Workspace, str]]:
-    """A session with these messages in a throw-away store."""
+    """Opens a session with these messages in a temporary store."""
     settings = Settings(model=MODEL, context=ContextSettings(enabled=False))
     events = tuple(MessageAppended(message=message) for message in messages)
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = build_workspace(Path(folder) / "bench.db", settings)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_workspace(Path(folder) / "bench.db", settings) as workspace,
+    ):
         transcript = ImportedTranscript(format="bench", events=events, model=MODEL)
         session = await sessions.import_transcript(workspace, transcript, "")
         yield workspace, session.id
 
 
 async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
-    """The session brought to at most `budget` tokens; what cannot be is counted as it then is."""
+    """Brings the session to at most `budget` tokens. If it cannot be brought so far, returns the context as it then
+    is."""
     with suppress(CannotFit):
         await fit_budget(workspace.open(session_id), budget)
     conversation = workspace.open(session_id)
@@ -116,6 +123,6 @@ async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
 
 
 async def fit_once(messages: Sequence[Message], budget: int) -> Fitted:
-    """A conversation brought to at most `budget` tokens in one go."""
+    """Brings a conversation to at most `budget` tokens in one call."""
     async with open_recorded(messages) as (workspace, session_id):
         return await fit(workspace, session_id, budget)

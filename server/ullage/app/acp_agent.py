@@ -1,4 +1,4 @@
-"""The ACP agent, put together and served on standard input and output."""
+"""Builds the ACP agent and serves it on standard input and output."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,18 +17,19 @@ from ullage.system.stdio import serve_stdio
 
 
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
-    """Serves one client until it is done; the exit status."""
+    """Serves one client until it is done. Returns the exit status."""
     share_the_interpreter()
     closing = AsyncExitStack()
     return serve_stdio(make_agent(closing, store_path, settings).connection, closing)
 
 
 def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
-    """The agent, not yet connected; its sessions are those of the Language Server. What it opens is closed when
-    `closing` ends."""
+    """Builds the agent, not yet connected. Its sessions are in the same store as the Language Server's. What the agent
+    opens is closed when `closing` ends."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
-        # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
+        # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
+        # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(closing, store_path)
@@ -48,5 +49,5 @@ def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Setti
 
 
 def _check_model(workspace: Workspace) -> None:
-    # May ask the system's keyring.
+    # May read the system's keyring.
     workspace.ports.providers.name(workspace.settings.model, workspace.settings)

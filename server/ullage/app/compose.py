@@ -1,4 +1,4 @@
-"""Puts a workspace together from the concrete store, catalog, clock and summariser."""
+"""Builds a workspace from the concrete store, catalog, clock and summarizer."""
 
 import time
 import uuid
@@ -28,22 +28,25 @@ from ullage.tools.toolbox import LocalToolbox
 
 
 class SystemClock:
-    """The machine's time."""
+    """The machine's clock, in Unix milliseconds."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 
 
 class RandomIds:
-    """Identifiers that no other process will make, ordered by time within one."""
+    """Makes ids that are unique among all processes, and ordered by time (milliseconds) within one."""
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:10]}"
 
 
 def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: Settings | None = None) -> Workspace:
-    """A workspace on the store at `store_path`, or in the user's data folder. When `closing` ends, the workspace's
-    sessions end, then its connections to providers are closed, then its store. Raises `StoreError`."""
+    """Opens the store at `store_path`, or in the user's data folder, and builds a workspace on it.
+
+    When `closing` ends, the sessions end first, then the connections to providers are closed, then the store. Raises
+    `StoreError`.
+    """
     workspace = workspace_on(closing.enter_context(open_store(store_path)), settings, store_path)
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
@@ -52,8 +55,7 @@ def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: 
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
-    """A workspace on the store at `store_path`, or in the user's data folder, as long as the block runs. Without
-    settings no model is ever asked. Raises `StoreError`."""
+    """Opens a workspace and closes its store afterwards. Without settings, summaries are written offline."""
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
     with open_store(store_path) as store:
         yield workspace_on(store, settings, store_path)
@@ -62,8 +64,11 @@ def open_workspace(store_path: Path | None, settings: Settings | None = None) ->
 def workspace_on(
     store: SessionStore, settings: Settings | None, path: Path | None = None, summarizer: Summarizer | None = None
 ) -> Workspace:
-    """A workspace on an open store, which lies at `path` if that is not the user's data folder; summaries are composed
-    offline unless another summariser is given."""
+    """Builds a workspace on an open store.
+
+    `path` is the store's file, or None if it is in the user's data folder. Summaries are written offline unless
+    `summarizer` is given.
+    """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
         return await recall(workspace.open(session_id), arguments)

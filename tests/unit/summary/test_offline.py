@@ -1,4 +1,4 @@
-"""The offline summary: what it says, in which order, and what it carries on from the one before."""
+"""The offline summary: its content, its order, and what it takes over from the previous summary."""
 
 import re
 import time
@@ -13,7 +13,6 @@ from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.summary.choosing.compose import Composition, compose
 from ullage.summary.choosing.items import HEADINGS
-from ullage.summary.offline import summarize
 from ullage.summary.request import SummaryRequest
 
 COUNTER = LengthCounter()
@@ -68,7 +67,7 @@ def test_task_requests_and_prohibitions_are_verbatim() -> None:
     assert "Also accept YAML, but only behind --allow-yaml." in section(summary, "## User requests")
 
 
-def test_an_error_is_told_with_what_cured_it() -> None:
+def test_an_error_is_listed_with_what_solved_it() -> None:
     errors = section(summary_of(SESSION), "## Errors and fixes")
     assert "`pytest tests/test_config.py` failed: 2 failed, 1 passed in 0.2s" in errors
     assert "passed in #8 after changes to src/config.py" in errors
@@ -181,9 +180,9 @@ def test_a_kept_message_is_not_repeated() -> None:
 
 def test_pieces_put_together_are_the_summary() -> None:
     request = SummaryRequest(messages=SESSION, indices=places(SESSION), max_tokens=800)
-    pieces = list(summarize(request, COUNTER))
-    assert "".join(pieces) == compose(request, COUNTER).summary
-    assert len(pieces) > 3
+    composition = compose(request, COUNTER)
+    assert "".join(composition.pieces) == composition.summary
+    assert len(composition.pieces) > 3
 
 
 def test_a_large_history_fills_its_budget() -> None:
@@ -264,7 +263,7 @@ def test_archived_text_cannot_write_headings_of_its_own() -> None:
 
 @pytest.mark.parametrize("part", ["<<EOF\n", "<system-reminder>", "/", "password=", "```\n", "a."])
 def test_half_a_million_characters_of_openings_are_done_within_a_minute(part: str) -> None:
-    # Quadratic work would take hours; a second or a dozen is up to the machine.
+    # Quadratic work would take hours. A dozen seconds may be the machine's fault.
     text = part * (500_000 // len(part))
     started = time.process_time()
     summary_of((user(text), *bash(text, text), agent(text)))
@@ -272,11 +271,11 @@ def test_half_a_million_characters_of_openings_are_done_within_a_minute(part: st
 
 
 class GivenUp(Exception):
-    """What a check raises in these tests."""
+    """Raised by the check in these tests."""
 
 
 class Patience:
-    """A check that goes along with so many questions."""
+    """A check that raises after so many calls."""
 
     def __init__(self, most: int) -> None:
         self.most, self.asked = most, 0

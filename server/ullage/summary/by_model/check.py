@@ -8,12 +8,13 @@ from ullage.model.words import short
 from ullage.summary.by_model.draft import Draft
 from ullage.summary.choosing.items import HEADINGS, Section
 from ullage.summary.request import SummaryRequest
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 from ullage.tokens.counter import TokenCounter
 
 # Without these nobody could go on with the work.
 REQUIRED = (Section.TASK, Section.STATE, Section.NEXT)
-# Characters a token has at most in prose; what is longer need not be waited for to the end.
-_CHARACTERS_PER_TOKEN = 8
+# A text of so many times the usual characters per token is too long for certain; its end need not be waited for.
+_CERTAINLY = 2
 # The line above a summary, in any tokenizer.
 _HEAD_TOKENS = 48
 _WRONG_ENDS = {
@@ -38,7 +39,7 @@ def check_fragment(fragment: Fragment) -> None:
 
 def check_length(written: int, room: int) -> None:
     """Raises `AnswerBroken` as soon as so many characters cannot be a summary of `room` tokens."""
-    if written > room * _CHARACTERS_PER_TOKEN:
+    if written > room * CHARACTERS_PER_TOKEN * _CERTAINLY:
         raise AnswerBroken(f"the summary is too long: over {short(room)} tokens")
 
 

@@ -1,6 +1,6 @@
 """The whole result of an offline compaction: a summary and the ledger that fits beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,53 +10,33 @@ from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.choosing.findings import details_of, errors_of, findings_of
-from ullage.summary.choosing.instructions import instructions_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.ledger import collect_from, fit, merge
-from ullage.summary.choosing.lookup import hints_of
 from ullage.summary.choosing.page import Page
-from ullage.summary.choosing.task import constraints_of, requests_of, task_of
-from ullage.summary.choosing.weights import Mention, count_mentions, focused, mentions_focus, weigh
+from ullage.summary.choosing.previous import read_previous
+from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
+from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.digest import Digest, read_messages
 from ullage.summary.reading.excerpts import clip
-from ullage.summary.reading.history import History, read_history
-from ullage.summary.reading.previous import read_previous
 from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 
-# Shares of the budget. What a part leaves unused goes to the details, which have no end.
-_LEDGER_SHARE = 0.15
-_CARRIED_SHARE = 0.4
-_SHARES = {
-    Section.TASK: 0.16,
-    Section.PLAN: 0.1,
-    Section.STATE: 0.05,
-    Section.RECENT: 0.1,
-    Section.NEXT: 0.06,
-    Section.INSTRUCTIONS: 0.08,
-    Section.REQUESTS: 0.14,
-    Section.CONSTRAINTS: 0.08,
-}
 # Of these only the newest counts; the earlier summary's stand while there is nothing newer.
 _CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
-_FOCUS_SHARE = 0.3
-_ERROR_SHARE = 0.1
-# Of what is left when task, focus, earlier findings and errors are written: prose reads better than what was shown.
-_FINDINGS_SHARE = 0.3
-_LOOKUP_SHARE = 0.04
-# What is set aside for gaps and frames and not needed is filled, too.
-_FILLINGS = 3
-# What an earlier summary found worth keeping weighs as much as a name the agent wrote once, lately.
-_FROZEN_WEIGHT = 4.0
+# Names beyond these weigh too little to be looked for; a hint with more of them is no longer read.
+_MOST_NAMES = 120
+_NAMES_PER_HINT = 6
 NOTHING_FITS = "The details are in the archive."
 
 
 class _Sources(Struct, frozen=True, kw_only=True):
     """All that a summary is chosen from."""
 
-    history: History
+    digest: Digest
     mentions: dict[str, Mention]
     weights: dict[str, float]
     current: list[Item]
@@ -79,7 +59,11 @@ class Composition(Struct, frozen=True, kw_only=True):
 
 
 def compose(
-    request: SummaryRequest, counter: TokenCounter, reader: Reader | None = None, check: Check = go_on
+    request: SummaryRequest,
+    counter: TokenCounter,
+    reader: Reader | None = None,
+    check: Check = go_on,
+    tuning: Tuning = TUNING,
 ) -> Composition:
     """Summary and ledger for `request`, at most `request.max_tokens` by `count(render_marker(...))`.
 
@@ -88,88 +72,83 @@ def compose(
     tokens; what it raises ends the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
-    sources = _read(request, focus, reader or Reader(), check)
+    sources = _read(request, reader or Reader(), check, tuning)
     room = request.max_tokens - _cost(request, Composition(pieces=("",), ledger=ArtifactLedger()), counter)
-    ledger = fit(sources.ledger, int(room * _LEDGER_SHARE), counter)
-    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, sources.verbatim, check)
-    _write(page, sources, focus, check)
+    ledger = fit(sources.ledger, int(room * tuning.ledger_share), counter)
+    page = Page(room - counter.count(render_ledger(ledger)), sources.weights, counter, check, tuning)
+    page.cover(sources.verbatim)
+    _write(page, sources, focus, check, tuning)
     return _fitted(page, ledger, request, counter)
 
 
-def _read(request: SummaryRequest, focus: frozenset[str], reader: Reader, check: Check) -> _Sources:
-    history = read_history(request.messages, request.indices, reader, request.kept, check)
-    behind = range(history.end_index, history.end_index + len(request.tail))
-    tail = read_history(request.tail, behind, reader, check=check)
-    mentions = count_mentions(history.excerpts, tail.excerpts, check)
-    unfocused = weigh(mentions, check)
-    weights = focused(unfocused, focus)
-    carried = read_previous(request.previous)
-    for item in carried:
-        for name in item.anchors:
-            weights.setdefault(name, _FROZEN_WEIGHT)
-    ledger = collect_from(history, mentions, unfocused, check)
+def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning) -> _Sources:
+    digest = read_messages(request.messages, request.indices, reader, request.kept, check)
+    behind = range(digest.end_index, digest.end_index + len(request.tail))
+    tail = read_messages(request.tail, behind, reader, check=check)
+    mentions = count_mentions(digest.excerpts, tail.excerpts, check)
+    weights = weigh(mentions, check, tuning)
+    carried = read_previous(request.previous, tuning)
+    ledger = collect_from(digest, mentions, weights, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
     return _Sources(
-        history=history,
+        digest=digest,
         mentions=mentions,
         weights=weights,
-        current=[*plan_of(history), *state_of(history), *recent_of(history)],
-        instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), history.calls)),
+        current=[*plan_of(digest), *state_of(digest), *recent_of(digest)],
+        instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
         ledger=ledger,
-        verbatim=_verbatim(history, tail),
+        verbatim=_verbatim(digest, tail),
     )
 
 
-def _verbatim(history: History, tail: History) -> frozenset[str]:
+def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
     """The anchors of what stays in the context as it was said."""
-    requests = (*(request for request in history.requests if request.kept), *tail.requests)
-    shown = (*history.kept, *tail.excerpts)
+    requests = (*(request for request in digest.requests if request.kept), *tail.requests)
+    shown = (*digest.kept, *tail.excerpts)
     names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
     return frozenset(name for each in names for name in each)
 
 
-def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check) -> None:
+def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, tuning: Tuning) -> None:
     """Chooses what goes on the page: what was asked and where the work stands in given shares, what matches the
     focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
-    history = sources.history
+    digest = sources.digest
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
-    findings, details = (
-        list(findings_of(history, check)),
-        list(details_of(history, check)),
-    )
-    errors = list(errors_of(history, check))
-    _write_task(page, sources, check)
+    findings, details = list(findings_of(digest, check, tuning)), list(details_of(digest, check, tuning))
+    errors = list(errors_of(digest, check, tuning))
+    _write_task(page, sources, check, tuning)
     pool = [*findings, *errors, *details, *earlier]
     if focus:
-        page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * _FOCUS_SHARE))
-    page.fill(earlier, int(page.room * _CARRIED_SHARE))
-    page.fill(errors, int(page.room * _ERROR_SHARE))
-    page.fill(findings, int((page.room - page.used) * _FINDINGS_SHARE))
-    for _ in range(_FILLINGS):
-        page.fill(pool, page.room - page.used - int(page.room * _LOOKUP_SHARE))
+        page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * tuning.focus_share))
+    page.fill(earlier, int(page.room * tuning.carried_share))
+    page.fill(errors, int(page.room * tuning.section_share))
+    page.fill(findings, int((page.room - page.used) * tuning.findings_share))
+    # Once more after settling, which finds that gaps and frames took less than was set aside for them.
+    for _ in range(2):
+        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share))
         page.settle()
-    page.fill(list(hints_of(sources.weights, sources.mentions, page.covered)), page.room)
+    page.fill(list(_hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
 
-def _write_task(page: Page, sources: _Sources, check: Check) -> None:
-    room, history = page.room, sources.history
-    of = {section: [item for item in sources.carried if item.section is section] for section in _SHARES}
-    share = {section: int(room * part) for section, part in _SHARES.items()}
-    page.place(_opening(of[Section.TASK] or list(task_of(history)), share[Section.TASK]), share[Section.TASK])
-    page.place(next_of(history), share[Section.NEXT])
+def _write_task(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
+    digest, share = sources.digest, int(page.room * tuning.section_share)
+    of = {section: [item for item in sources.carried if item.section is section] for section in Section}
+    page.place(_opening(of[Section.TASK] or list(task_of(digest)), share), share)
+    page.place(next_of(digest), share)
     for section in _CURRENT:
         newest = [item for item in sources.current if item.section is section]
-        page.place(newest or of[section], share[section])
-    page.place([*list(requests_of(history))[::-1], *of[Section.REQUESTS][::-1]], share[Section.REQUESTS])
-    page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(history), check)], share[Section.CONSTRAINTS])
-    page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share[Section.INSTRUCTIONS])
+        page.place(newest or of[section], share)
+    page.place([*list(requests_of(digest))[::-1], *of[Section.REQUESTS][::-1]], share)
+    page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(digest), check)], share)
+    page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share)
 
 
 def _opening(task: Sequence[Item], share: int) -> list[Item]:
     """The task, cut to what its share of tokens can hold."""
-    limit = share * 3  # characters: under the usual four a token, so that it fits
+    # A quarter less than is usual, so that it fits.
+    limit = share * CHARACTERS_PER_TOKEN * 3 // 4
     return [replace(item, text=clip(item.text, max(limit, 40))) for item in task]
 
 
@@ -199,3 +178,14 @@ def _cost(request: SummaryRequest, composition: Composition, counter: TokenCount
         ledger=composition.ledger,
     )
     return counter.count(render_marker(block))
+
+
+def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], told: Set[str]) -> Iterator[Item]:
+    """One hint per archived message: names last seen there that the summary does not hold (`told`)."""
+    untold = sorted((name for name in mentions if name not in told), key=lambda name: (-weights[name], name))
+    by_message: dict[int, list[str]] = {}
+    for name in untold[:_MOST_NAMES]:
+        by_message.setdefault(mentions[name].last_index, []).append(name)
+    for index, names in by_message.items():
+        shown = tuple(names[:_NAMES_PER_HINT])
+        yield Item(section=Section.LOOKUP, text=", ".join(shown), index=index, anchors=shown)

@@ -7,9 +7,9 @@ from ullage.model.artifacts import FileAction, Outcome
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.digest import Digest, Excerpt, Run, Source
 from ullage.summary.reading.excerpts import CHATTER
-from ullage.summary.reading.history import Excerpt, History, Source
-from ullage.summary.reading.runs import Run
+from ullage.summary.tuning import TUNING, Tuning
 
 _CONCLUDES = re.compile(
     r"\b(?:found|fix(?:ed|es)?|because|root cause|caused?|the (?:issue|problem|bug|reason|solution)|turns out|decided"
@@ -22,38 +22,33 @@ _CONCLUDES = re.compile(
 _CODE = re.compile(
     r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} )|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |[,({;]$|^[\w.]+\(.*\)$"
 )
-# An announcement names what is looked at next; what was found there says more.
-_CHATTER_SCALE = 0.5
-# Output without a name in it comes last, but before an empty page.
-_SHOWN_VALUE = 0.01
-_SOURCE_VALUE = {Source.AGENT: 0.1, Source.THINKING: 0.03, Source.CALL: 0.1, Source.RESULT: 0.0}
 
 
-def findings_of(history: History, check: Check = go_on) -> Iterator[Item]:
-    """What the agent said, conclusions worth most."""
-    for excerpt in _last_of_each(history, {Source.AGENT, Source.THINKING}, check):
-        yield _item(excerpt, Section.FINDINGS, _conclusiveness(excerpt))
+def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
+    """What the agent said. A sentence that concludes something is worth more than its names."""
+    for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
+        yield _item(excerpt, Section.FINDINGS, _value(excerpt.text, tuning))
 
 
-def details_of(history: History, check: Check = go_on) -> Iterator[Item]:
+def details_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """What was written into files and commands, and what they showed."""
-    for excerpt in _last_of_each(history, {Source.CALL, Source.RESULT}, check):
-        yield _item(excerpt, Section.DETAILS, _SOURCE_VALUE[excerpt.source] or _SHOWN_VALUE)
+    for excerpt in _last_of_each(digest, {Source.CALL, Source.RESULT}, check):
+        yield _item(excerpt, Section.DETAILS, tuning.shown_value)
 
 
-def _last_of_each(history: History, sources: Set[Source], check: Check) -> Iterator[Excerpt]:
+def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterator[Excerpt]:
     """Excerpts from the newest back; of equal texts only the newest."""
     seen: set[str] = set()
-    for excerpt in checked(reversed(history.excerpts), check, MANY):
+    for excerpt in checked(reversed(digest.excerpts), check, MANY):
         if excerpt.source in sources and excerpt.text not in seen:
             seen.add(excerpt.text)
             yield excerpt
 
 
-def errors_of(history: History, check: Check = go_on) -> Iterator[Item]:
+def errors_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
     """Each command that failed, the last first, and what was done until it passed; a test that never did is open."""
-    runs = history.runs
-    changes = _changes(history, check)
+    runs = digest.runs
+    changes = _changes(digest, check)
     passed: dict[str, Run] = {}
     seen: set[tuple[str, str]] = set()
     for run in reversed(runs):
@@ -61,10 +56,10 @@ def errors_of(history: History, check: Check = go_on) -> Iterator[Item]:
             passed[run.command] = run
         elif run.outcome is Outcome.FAILED and run.detail and (run.command, run.detail) not in seen:
             seen.add((run.command, run.detail))
-            yield _error_item(run, passed.get(run.command), changes)
+            yield _error_item(run, passed.get(run.command), changes, tuning.error_value)
 
 
-def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) -> Item:
+def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]], value: float) -> Item:
     is_open = run.is_test and cure is None
     text = f"`{run.command}` failed: {run.detail}"
     if cure:
@@ -75,28 +70,24 @@ def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]]) 
         text=text,
         index=run.index,
         anchors=find_anchors(text),
-        value=3.0 + 2.0 * run.is_test - 1.5 * run.looks,
+        value=value,
     )
 
 
-def _changes(history: History, check: Check) -> list[tuple[int, str]]:
+def _changes(digest: Digest, check: Check) -> list[tuple[int, str]]:
     return [
         (call.index, path)
-        for call, touches in checked(zip(history.calls, history.touches, strict=True), check)
+        for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check)
         for path, action in touches
         if action is not FileAction.READ
     ]
 
 
-def _conclusiveness(excerpt: Excerpt) -> float:
-    if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text):
+def _value(text: str, tuning: Tuning) -> float:
+    """What a text is worth besides its names. Announcements and pasted code are worth no more than those."""
+    if CHATTER.match(text) or _CODE.search(text):
         return 0.0
-    cues = len(set(match.lower() for match in _CONCLUDES.findall(excerpt.text)))
-    return _SOURCE_VALUE[excerpt.source] * (1 + min(cues, 4))
-
-
-def _scale(excerpt: Excerpt) -> float:
-    return _CHATTER_SCALE if CHATTER.match(excerpt.text) or _CODE.search(excerpt.text) else 1.0
+    return tuning.said_value if _CONCLUDES.search(text) else tuning.shown_value
 
 
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
@@ -108,5 +99,4 @@ def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
         anchors=excerpt.anchors,
         group=excerpt.group,
         value=value,
-        scale=_scale(excerpt) if section is Section.FINDINGS else 1.0,
     )

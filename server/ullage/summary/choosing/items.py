@@ -44,8 +44,8 @@ HEADINGS = {
 
 class Item(Struct, frozen=True, kw_only=True):
     """One entry. `index` is the message it comes from (-1: of none), `order` its place among
-    the pieces of that message, `value` what it is worth beside its anchors, `scale` how much these count here,
-    `group` the file or command a detail was seen in."""
+    the pieces of that message, `value` what it is worth beside its anchors, `group` the file or command a detail was
+    seen in."""
 
     section: Section
     text: str
@@ -54,7 +54,6 @@ class Item(Struct, frozen=True, kw_only=True):
     anchors: tuple[str, ...] = ()
     group: str = ""
     value: float = 0.0
-    scale: float = 1.0
 
 
 # Stands between details that were not neighbours.

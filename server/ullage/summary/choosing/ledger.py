@@ -21,8 +21,8 @@ from ullage.model.message import Message
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
+from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
 from ullage.summary.reading.excerpts import clip
-from ullage.summary.reading.history import Excerpt, History, Source, read_history
 from ullage.summary.reading.reader import Reader
 from ullage.tokens.counter import TokenCounter
 
@@ -36,19 +36,19 @@ _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
     """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
-    history = read_history(messages, indices, Reader())
-    mentions = count_mentions(history.excerpts)
-    return collect_from(history, mentions, weigh(mentions))
+    digest = read_messages(messages, indices, Reader())
+    mentions = count_mentions(digest.excerpts)
+    return collect_from(digest, mentions, weigh(mentions))
 
 
 def collect_from(
-    history: History, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
+    digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
 ) -> ArtifactLedger:
-    """As `collect`, for a history that was read and weighed already."""
+    """As `collect`, for a digest that was read and weighed already."""
     return _ranked(
-        _files(history, check),
-        _commands(history),
-        _identifiers(history, mentions, weights, check),
+        _files(digest, check),
+        _commands(digest),
+        _identifiers(digest, mentions, weights, check),
     )
 
 
@@ -141,15 +141,15 @@ def _join_identifiers(old: IdentifierArtifact, new: IdentifierArtifact) -> Ident
     return replace(new, times=old.times + new.times, context=new.context or old.context)
 
 
-def _files(history: History, check: Check) -> Iterator[FileArtifact]:
-    for call, touches in checked(zip(history.calls, history.touches, strict=True), check):
+def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
+    for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check):
         for path, action in touches:
             shown = path.removeprefix("./")
             yield FileArtifact(path=shown, action=action, last_index=call.index)
 
 
-def _commands(history: History) -> Iterator[CommandArtifact]:
-    for run in history.runs:
+def _commands(digest: Digest) -> Iterator[CommandArtifact]:
+    for run in digest.runs:
         if not run.looks:
             yield CommandArtifact(
                 command=run.command,
@@ -161,16 +161,16 @@ def _commands(history: History) -> Iterator[CommandArtifact]:
 
 
 def _identifiers(
-    history: History, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check
+    digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check
 ) -> list[IdentifierArtifact]:
     spoken = (name for name, mention in mentions.items() if mention.written and not is_path(name))
     best = sorted(spoken, key=lambda name: (-weights[name], name))[:MAX_IDENTIFIERS]
-    contexts = _contexts(history.excerpts, frozenset(best), check)
+    contexts = _contexts(digest.excerpts, frozenset(best), check)
     return [
         IdentifierArtifact(
             name=name,
             context=contexts.get(name, ""),
-            times=mentions[name].said + mentions[name].called + mentions[name].seen,
+            times=mentions[name].times,
             last_index=mentions[name].last_index,
         )
         for name in best

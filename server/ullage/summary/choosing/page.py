@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import HEADINGS, Item, Section, write_group, write_item, write_section
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 
-# An anchor that stands in the summary already adds this share of its weight when it stands there once more.
-_AGAIN = 0.02
-# Characters per token, to rank candidates without counting each; what is added is counted.
-_CHARACTERS_PER_TOKEN = 3.4
-_ENTRY_COST = 3.0
 # So many candidates in a row that do not fit: the page is full.
 _PATIENCE = 60
+# What every entry takes besides its text: its mark, its index, its line break. Characters, and the same in tokens.
+_FRAME = 12
+_ENTRY = _FRAME // CHARACTERS_PER_TOKEN
 
 
 class Page:
@@ -25,8 +24,8 @@ class Page:
         room: int,
         weights: Mapping[str, float],
         counter: TokenCounter,
-        covered: Iterable[str] = (),
         check: Check = go_on,
+        tuning: Tuning = TUNING,
     ) -> None:
         self.room = room
         self.used = 0
@@ -37,7 +36,8 @@ class Page:
         self._texts: set[str] = set()
         self._groups: set[str] = set()
         self._sections: set[Section] = set()
-        self._covered = set(covered)
+        self._covered: set[str] = set()
+        self._tuning = tuning
 
     @property
     def items(self) -> Sequence[Item]:
@@ -48,6 +48,10 @@ class Page:
     def covered(self) -> set[str]:
         """Anchors that stand on the page."""
         return self._covered
+
+    def cover(self, names: Iterable[str]) -> None:
+        """Anchors that stand beside the page."""
+        self._covered.update(names)
 
     def place(self, items: Iterable[Item], share: int) -> None:
         """Adds items in the given order within `share` tokens; stops at the first that does not fit."""
@@ -63,7 +67,7 @@ class Page:
         heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check, MANY))]
         heapq.heapify(heap)
         misses = 0
-        while heap and misses < _PATIENCE and limit - self.used > _ENTRY_COST:
+        while heap and misses < _PATIENCE and limit - self.used > _ENTRY:
             self._check()
             stale, position = heapq.heappop(heap)
             now = -self._density(items[position])
@@ -88,15 +92,15 @@ class Page:
         return [write_section(section, by_section[section]) for section in sorted(by_section)]
 
     def _density(self, item: Item) -> float:
+        """Worth per character: names that stand on the page already count nothing."""
         if item.text in self._texts:
             return 0.0
-        weights, covered = self._weights, self._covered
-        anchors = sum(weights.get(name, 0.5) * (_AGAIN if name in covered else 1.0) for name in item.anchors)
-        worth = item.value + item.scale * anchors
-        cost = len(item.text) / _CHARACTERS_PER_TOKEN + _ENTRY_COST
+        weights, covered, unknown = self._weights, self._covered, self._tuning.carried_weight
+        worth = item.value + sum(weights.get(name, unknown) for name in item.anchors if name not in covered)
+        size = len(item.text) + _FRAME
         if item.group and item.group not in self._groups:
-            cost += len(item.group) / _CHARACTERS_PER_TOKEN + _ENTRY_COST
-        return worth / cost
+            size += len(item.group) + _FRAME
+        return worth / size
 
     def _add(self, item: Item, limit: int) -> bool:
         if item.text in self._texts:

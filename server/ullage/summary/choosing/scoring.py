@@ -7,14 +7,10 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock, text_and_resource
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check
+from ullage.summary.reading.digest import typed_text
 from ullage.summary.reading.excerpts import head_and_tail
-from ullage.summary.reading.history import typed_text
 from ullage.summary.reading.reader import Reader
 
-# A person's own words are few and not to be had again; what tools returned can be asked for.
-_PROMPT, _REFERRED = 3.0, 2.0
-# With as many names that the tail still uses, a result is worth half of what it can be.
-_HALF = 3
 _READ_AT_MOST = 8_000
 
 
@@ -30,12 +26,13 @@ class Judge:
         self._used = frozenset(name for message in said for name in _names(reader, message))
 
     def worth(self, group: range) -> float:
-        """From 0 (a summary says it as well) to 5."""
+        """From 0 (a summary says it as well) to 2. A user's prompt counts 1, since it cannot be had again; names that
+        the tail still uses count up to 1, half of that for the first."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
         names = (name for place in group for name in _names(self._reader, self._messages[place]))
         shared = len(self._used.intersection(names))
-        return _PROMPT * prompts + _REFERRED * shared / (shared + _HALF)
+        return prompts + shared / (shared + 1)
 
     def may_stay(self, group: range) -> bool:
         """Whether no secret is in it."""

@@ -1,14 +1,20 @@
-"""What was asked: the task, what the user forbade or insisted on, and every request."""
+"""What was asked: the task, standing instructions, what the user forbade or insisted on, and every request."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ullage.agents.calls import ToolCall
+from ullage.agents.inserted import inserted_instructions
+from ullage.model.blocks import TextBlock
+from ullage.model.instruction_files import is_instruction_file
+from ullage.model.message import Message, Role
+from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.excerpts import clip, prose
-from ullage.summary.reading.history import History
+from ullage.summary.reading.digest import Digest
+from ullage.summary.reading.excerpts import clip, head_and_tail, prose
 
 _CONSTRAINS = re.compile(
     r"\b(?:never|must(?:n't)?|do(?:es)? not|don['’]t|only|always|without|avoid|shall|required?|ensure|forbidden|cannot"
@@ -16,16 +22,17 @@ _CONSTRAINS = re.compile(
 )
 _FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
 # Shorter ones are headings.
-_SHORTEST_CONSTRAINT = 20
+_SHORTEST_SENTENCE = 20
 _FEWEST_WORDS = 4
+_INSTRUCTIONS_LIMIT = 24_000
 # Constraints of a request this short are seen where it stands.
 _SHORT_REQUEST = 300
 
 
-def task_of(history: History) -> Iterator[Item]:
+def task_of(digest: Digest) -> Iterator[Item]:
     """The first request; only its beginning when its message stays in the context."""
-    if history.requests:
-        first = history.requests[0]
+    if digest.requests:
+        first = digest.requests[0]
         opening = clip(next((line for line in first.text.splitlines() if _is_sentence(line)), first.text), 160)
         text = f"{opening} (the message stays in the context)" if first.kept else first.text
         yield _item(Section.TASK, text, first.index)
@@ -37,21 +44,52 @@ def _is_sentence(line: str) -> bool:
     return len(words) >= _FEWEST_WORDS and words[-1][-1] not in ":>"
 
 
-def constraints_of(history: History) -> Iterator[Item]:
+def constraints_of(digest: Digest) -> Iterator[Item]:
     """Sentences in which the user forbids, requires or limits something, where they are easily overread."""
-    for request in history.requests:
+    for request in digest.requests:
         if not request.kept and len(request.text) > _SHORT_REQUEST:
             for piece in prose(request.text):
-                cues = len(_CONSTRAINS.findall(piece)) + 3 * len(_FORBIDS.findall(piece))
-                if cues and len(piece) >= _SHORTEST_CONSTRAINT:
-                    yield replace(_item(Section.CONSTRAINTS, piece, request.index), value=float(cues), scale=0.2)
+                cues = len(_CONSTRAINS.findall(piece)) + len(_FORBIDS.findall(piece))
+                if cues and len(piece) >= _SHORTEST_SENTENCE:
+                    yield replace(_item(Section.CONSTRAINTS, piece, request.index), value=float(cues))
 
 
-def requests_of(history: History) -> Iterator[Item]:
+def requests_of(digest: Digest) -> Iterator[Item]:
     """Every later request, verbatim."""
-    for request in history.requests[1:]:
+    for request in digest.requests[1:]:
         if not request.kept:
             yield _item(Section.REQUESTS, request.text, request.index)
+
+
+def instructions_of(
+    messages: Sequence[Message],
+    indices: Sequence[int],
+    kept: frozenset[str],
+    calls: Sequence[ToolCall],
+) -> Iterator[Item]:
+    """Their sentences, as inserted into archived messages or as read last from their files."""
+    for message, index in zip(messages, indices, strict=True):
+        if message.role is Role.USER and message.id not in kept:
+            for block in message.content:
+                if isinstance(block, TextBlock):
+                    for text in inserted_instructions(head_and_tail(block.text, _INSTRUCTIONS_LIMIT)):
+                        yield from _instructions(text, index)
+    newest = {call.path: call for call in calls if is_instruction_file(call.path) and call.result and not call.failed}
+    for call in newest.values():
+        yield from _instructions(call.result, call.result_index)
+
+
+def _instructions(text: str, index: int) -> Iterator[Item]:
+    for order, piece in enumerate(prose(clean(head_and_tail(text, _INSTRUCTIONS_LIMIT)))):
+        if len(piece) >= _SHORTEST_SENTENCE:
+            yield Item(
+                section=Section.INSTRUCTIONS,
+                text=piece,
+                index=index,
+                order=order,
+                anchors=find_anchors(piece),
+                value=1.0,
+            )
 
 
 def _item(section: Section, text: str, index: int) -> Item:

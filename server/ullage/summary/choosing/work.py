@@ -10,8 +10,8 @@ from ullage.model.json_values import JsonObject, as_objects, as_text
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.digest import Digest, Source
 from ullage.summary.reading.excerpts import clip, lines
-from ullage.summary.reading.history import History, Source
 
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
 _ENTRY_LIMIT = 240
@@ -24,10 +24,10 @@ RECENT_FILES = 5
 _TOUCHED_LINES, _TOUCHED_LIMIT = 3, 200
 
 
-def plan_of(history: History) -> list[Item]:
+def plan_of(digest: Digest) -> list[Item]:
     """The newest list of things to do, from a to-do tool or a checklist in Markdown."""
-    index, entries = _checklist(history)
-    for call in reversed(history.calls):
+    index, entries = _checklist(digest)
+    for call in reversed(digest.calls):
         if call.index < index:
             break
         if todos := _todos(call):
@@ -36,10 +36,10 @@ def plan_of(history: History) -> list[Item]:
     return [_item(Section.PLAN, f"{status}: {text}", index) for status, text in entries]
 
 
-def state_of(history: History) -> Iterator[Item]:
+def state_of(digest: Digest) -> Iterator[Item]:
     """The last test run and the last commit."""
     tests = commits = None
-    for run in history.runs:
+    for run in digest.runs:
         if run.is_test:
             tests = run
         elif run.command.startswith("git commit"):
@@ -50,10 +50,10 @@ def state_of(history: History) -> Iterator[Item]:
             yield _item(Section.STATE, f"{what}: `{run.command}` {run.outcome.value}{detail}", run.index)
 
 
-def recent_of(history: History) -> Iterator[Item]:
+def recent_of(digest: Digest) -> Iterator[Item]:
     """The files that were changed last, each with the lines that were written into it last."""
     seen: set[str] = set()
-    for call, touches in zip(reversed(history.calls), reversed(history.touches), strict=True):
+    for call, touches in zip(reversed(digest.calls), reversed(digest.touches), strict=True):
         for path, action in touches:
             if action in (FileAction.CREATED, FileAction.MODIFIED) and path not in seen:
                 if len(seen) == RECENT_FILES:
@@ -62,9 +62,9 @@ def recent_of(history: History) -> Iterator[Item]:
                 yield _item(Section.RECENT, _touched(path, call), call.index)
 
 
-def next_of(history: History) -> Iterator[Item]:
+def next_of(digest: Digest) -> Iterator[Item]:
     """What the agent said last."""
-    said = [piece for piece in history.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
+    said = [piece for piece in digest.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
     for piece in said[-3:]:
         if piece.index == said[-1].index:
             yield _item(Section.NEXT, piece.text, piece.index)
@@ -76,10 +76,10 @@ def _touched(path: str, call: ToolCall) -> str:
     return f"{path}: `{quoted}`" if quoted else path
 
 
-def _checklist(history: History) -> tuple[int, list[tuple[str, str]]]:
+def _checklist(digest: Digest) -> tuple[int, list[tuple[str, str]]]:
     """The newest message's checklist, and that message's index (-1: there is none)."""
     index, found = -1, list[tuple[str, str]]()
-    for excerpt in reversed(history.excerpts):
+    for excerpt in reversed(digest.excerpts):
         if excerpt.index != index:
             if len(found) >= _FEWEST_ENTRIES:
                 break

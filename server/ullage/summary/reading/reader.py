@@ -6,7 +6,9 @@ be taken back.
 """
 
 import re
+from collections.abc import Callable
 from functools import partial
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -17,8 +19,15 @@ from ullage.model.artifacts import Outcome
 from ullage.redaction.clean import clean, redact
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.excerpts import RESULT_LIMIT, blocks, clip, head_and_tail, prose
-from ullage.summary.reading.remembered import ROOM, Remembered
 
+T = TypeVar("T")
+
+# Characters of text: the largest windows hold a million tokens.
+ROOM = 4_000_000
+# What an entry takes beside its text, in characters.
+_ENTRY = 200
+# A text of more than this share of the room is not worth what it would push out.
+_LARGEST = 0.125
 # An agent's inputs are its own words; it is shown more than it writes.
 CALL_LIMIT = 12_000
 _SHOWN_LIMIT, _FIRST_LIMIT, _DETAIL_LIMIT = 140, 200, 180
@@ -26,6 +35,39 @@ _SHOWN_LIMIT, _FIRST_LIMIT, _DETAIL_LIMIT = 140, 200, 180
 _COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
 _LOOKED_AT = 4000
 _SPACES = re.compile(r"\s+")
+
+
+class Remembered(Generic[T]):
+    """`read`, each text read once. Two generations of at most `room` characters each: a full one pushes out the one
+    before it, and what is asked for again moves to the younger.
+
+    Threads may share it without a lock: nothing is ever taken out of a generation, so the worst that can happen is that
+    a text is read twice.
+    """
+
+    def __init__(self, read: Callable[[str], T], room: int = ROOM) -> None:
+        self._read = read
+        self._room = room
+        self._used = 0
+        self._young: dict[str, T] = {}
+        self._old: dict[str, T] = {}
+
+    def __call__(self, text: str) -> T:
+        """What `read` says of the text."""
+        young, old = self._young, self._old
+        if text in young:
+            return young[text]
+        known = old[text] if text in old else self._read(text)
+        if len(text) <= self._room * _LARGEST:
+            self._keep(text, known)
+        return known
+
+    def _keep(self, text: str, known: T) -> None:
+        size = len(text) + _ENTRY
+        if self._used + size > self._room:
+            self._young, self._old, self._used = {}, self._young, 0
+        self._young[text] = known
+        self._used += size
 
 
 class Piece(Struct, frozen=True, kw_only=True):

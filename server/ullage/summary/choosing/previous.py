@@ -10,24 +10,36 @@ from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import FENCE, GAP_LINE, HEADINGS, Item, Section
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.excerpts import blocks, prose
+from ullage.summary.tuning import TUNING, Tuning
 
 _BY_HEADING = {heading: section for section, heading in HEADINGS.items()}
 _ENTRY = re.compile(r"- (?:#(\d+) )?(.*)")
 _GROUP = re.compile(r"- (.+) \(#(\d+)\)$")
 # Both are about the archive as it then stood.
-_SENIORITY = 0.8
 _OUTDATED = {Section.NEXT, Section.LOOKUP}
 
 
-def read_previous(block: CompactionBlock | None) -> list[Item]:
+def read_previous(block: CompactionBlock | None, tuning: Tuning = TUNING) -> list[Item]:
     """The items of an earlier marker's summary. What stands under headings we do not write (a model's or a
     person's own) is taken as findings."""
     if block is None:
         return []
     items = [item for heading, body in _sections(block.summary) for item in _items(heading, body)]
     newest = max((item.index for item in items), default=0) or 1
-    # What has been carried longest has proved itself most often, and can be learnt again least.
-    return [replace(item, scale=1 + _SENIORITY * (1 - max(item.index, 0) / newest), value=1.0) for item in items]
+    return [replace(item, value=_value(item, newest, tuning)) for item in items]
+
+
+def _value(item: Item, newest: int, tuning: Tuning) -> float:
+    """The section's value, and more for an item that was carried for long: it has proved itself most often and can be
+    learnt again least."""
+    seniority = tuning.seniority * (1 - max(item.index, 0) / newest)
+    match item.section:
+        case Section.CONSTRAINTS | Section.INSTRUCTIONS:
+            return 1.0 + seniority
+        case Section.ERRORS | Section.OPEN:
+            return tuning.error_value + seniority
+        case _:
+            return tuning.said_value + seniority
 
 
 def _sections(summary: str) -> Iterator[tuple[str, list[str]]]:

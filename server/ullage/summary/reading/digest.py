@@ -19,12 +19,12 @@ from ullage.agents.tools import (
     strings_in,
     text_of,
 )
+from ullage.model.artifacts import Outcome
 from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.reading.excerpts import GAP
 from ullage.summary.reading.reader import CALL_LIMIT, Piece, Reader
-from ullage.summary.reading.runs import Run, runs_of
 
 _REQUEST_LIMIT = 24_000
 # Shorter inputs are switches and single words.
@@ -66,7 +66,19 @@ class UserRequest(Struct, frozen=True, kw_only=True):
     kept: bool
 
 
-class History(Struct, frozen=True, kw_only=True):
+class Run(Struct, frozen=True, kw_only=True):
+    """One command: as shown, its outcome, and the line of its output that tells most. `looks` when it only shows
+    something and changes nothing."""
+
+    command: str
+    index: int
+    outcome: Outcome
+    detail: str
+    is_test: bool
+    looks: bool
+
+
+class Digest(Struct, frozen=True, kw_only=True):
     """All of a stretch: indexes are those of the transcript. `kept` are the pieces of messages that stay verbatim,
     `excerpts` those of the others; `touches` says of each of the `calls` what it does to which files."""
 
@@ -80,13 +92,13 @@ class History(Struct, frozen=True, kw_only=True):
     runs: tuple[Run, ...]
 
 
-def read_history(
+def read_messages(
     messages: Sequence[Message],
     indices: Sequence[int],
     reader: Reader,
     kept: Sequence[str] = (),
     check: Check = go_on,
-) -> History:
+) -> Digest:
     """Reads messages in one pass; texts are cleaned of secrets. Raises what `check` raises, asked at every text."""
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
@@ -94,7 +106,7 @@ def read_history(
     called = [piece for number, call in enumerate(calls) for piece in _of_call(call, number, reader, check)]
     pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
     staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
-    return History(
+    return Digest(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
         requests=tuple(_requests(messages, indices, stays, reader, check)),
@@ -102,7 +114,7 @@ def read_history(
         kept=tuple(piece for piece in pieces if piece.index in staying),
         calls=tuple(calls),
         touches=tuple(_touches(call, reader) for call in checked(calls, check)),
-        runs=tuple(runs_of(checked(calls, check), reader)),
+        runs=tuple(_runs(checked(calls, check), reader)),
     )
 
 
@@ -167,6 +179,22 @@ def _numbered(
 ) -> Iterator[Excerpt]:
     for order, piece in enumerate(pieces, start=first):
         yield Excerpt(text=piece.text, index=index, order=order, source=source, group=group, anchors=piece.anchors)
+
+
+def _runs(calls: Iterable[ToolCall], reader: Reader) -> Iterator[Run]:
+    """The shell commands among the calls, in order."""
+    for call in calls:
+        command = reader.command(call.command)
+        if command.shown:
+            outcome, detail = reader.end(call.result, call.failed)
+            yield Run(
+                command=command.shown,
+                index=call.index,
+                outcome=outcome,
+                detail=detail,
+                is_test=command.is_test,
+                looks=command.looks,
+            )
 
 
 def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:

@@ -1,0 +1,1 @@
+"""Fits the summary's weights to recorded sessions."""
