@@ -1,9 +1,11 @@
 """Options and fixtures that every test may use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Never
 
 import pytest
+
+from support.open_databases import closed_databases, watch_databases
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,6 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than a few seconds; runs with --all")
     config.addinivalue_line("markers", "editor: drives a real editor, which a rig in scripts/rigs sets up")
+    watch_databases()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -27,6 +30,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def every_database_is_closed() -> Generator[None]:
+    """Fails a test that leaves a store open."""
+    with closed_databases():
+        yield
 
 
 @pytest.fixture

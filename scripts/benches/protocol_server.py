@@ -19,6 +19,8 @@ def serve_stock() -> None:
 
 def serve_ours() -> None:
     """Serves the same method with typed params and a typed result."""
+    from contextlib import AsyncExitStack  # noqa: PLC0415
+
     from msgspec import Struct  # noqa: PLC0415
 
     from ullage.api.wire import Method  # noqa: PLC0415
@@ -44,7 +46,7 @@ def serve_ours() -> None:
         cancel_compaction=lambda _, __: None,
     )
     method = Method(name="usage", params=UsageParams, result=UsageResult, handler=usage, doc="Usage.")
-    serve_stdio(LspServer(hooks, (method,), (), "0").connection)
+    serve_stdio(LspServer(hooks, (method,), (), "0").connection, AsyncExitStack())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from benches.report import transcript_files
 from ullage.agents import transcripts
-from ullage.app.compose import build_workspace
+from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import CompactionEdit, compaction_block
@@ -99,8 +99,10 @@ async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Wor
     """Opens a session with these messages in a temporary store."""
     settings = Settings(model=MODEL, context=ContextSettings(enabled=False))
     events = tuple(MessageAppended(message=message) for message in messages)
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = build_workspace(Path(folder) / "bench.db", settings)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_workspace(Path(folder) / "bench.db", settings) as workspace,
+    ):
         transcript = ImportedTranscript(format="bench", events=events, model=MODEL)
         session = await sessions.import_transcript(workspace, transcript, "")
         yield workspace, session.id

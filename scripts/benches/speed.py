@@ -13,7 +13,7 @@ from typing import Any
 from benches import protocol, speed_fitting, speed_growth
 from benches.report import Aim, Report, at_most, median, transcript_files
 from ullage.agents import transcripts
-from ullage.app.compose import build_workspace
+from ullage.app.compose import open_workspace
 from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.events import MessageAppended, SessionCreated
@@ -117,8 +117,11 @@ def _compare(what: str, floor: float, ours: float, aim: float) -> Measured:
 async def _with_workspace(measure: Callable[..., Awaitable[Measured]], *rest: object) -> Measured:
     """Runs a measurement on a temporary store. No window is so small that anything would be compacted automatically."""
     settings = Settings(context=ContextSettings(enabled=False))
-    with tempfile.TemporaryDirectory() as folder:
-        return await measure(build_workspace(Path(folder) / "bench.db", settings), *rest)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_workspace(Path(folder) / "bench.db", settings) as workspace,
+    ):
+        return await measure(workspace, *rest)
 
 
 async def _session(workspace: Workspace, messages: int) -> Conversation:

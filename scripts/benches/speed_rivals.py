@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benches import speed_sessions
-from ullage.app.compose import build_workspace
+from ullage.app.compose import open_workspace
 from ullage.edits.counted import Stamp, count_view
 from ullage.edits.strategies.choices import TokenBudgetStrategy
 from ullage.edits.strategies.situation import Keep
@@ -37,8 +37,12 @@ _COMPACTION = "agent_framework._compaction"
 
 def append(size: int) -> Iterator[object]:
     """Runs Ullage's whole append: the message is counted, stored and published, and the new total is read."""
-    with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
-        workspace = build_workspace(Path(folder) / "bench.db", Settings(context=ContextSettings(enabled=False)))
+    settings = Settings(context=ContextSettings(enabled=False))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_workspace(Path(folder) / "bench.db", settings) as workspace,
+        asyncio.Runner() as runner,
+    ):
         session = sessions.new_session(workspace, SessionCreated(model=_MODEL))
         for start in range(0, size, 1_000):
             batch = speed_sessions.ours(start, min(start + 1_000, size))

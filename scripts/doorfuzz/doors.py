@@ -4,6 +4,7 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,8 +36,9 @@ class Door(ABC):
     disturbances: Sequence[bytes]
     opening: ClassVar[Json]
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, closing: AsyncExitStack) -> None:
         self._connection = connection
+        self._closing = closing
         self._sent: list[Json] = []
         connection.connect(self)
 
@@ -74,6 +76,11 @@ class Door(ABC):
     async def drain(self) -> None:
         """Returns at once: there is always room."""
         await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Cancels what still runs, and closes the store."""
+        await self._connection.drain(0)
+        await self._closing.aclose()
 
     async def exchange(self, body: bytes) -> list[Json]:
         """Returns the answers to a body: all that the door sends until it is idle, without notifications."""
@@ -118,8 +125,9 @@ class AcpDoor(Door):
     opening: ClassVar[Json] = {"protocolVersion": 1}
 
     def __init__(self, store: Path) -> None:
-        self._agent = make_agent(store, _NOBODY, LONGEST)
-        super().__init__(self._agent.connection)
+        closing = AsyncExitStack()
+        self._agent = make_agent(closing, store, _NOBODY, LONGEST)
+        super().__init__(self._agent.connection, closing)
 
     def framed(self, body: bytes) -> bytes:
         return self.carried(body) + b"\n"
@@ -156,8 +164,9 @@ class LspDoor(Door):
     }
 
     def __init__(self, store: Path) -> None:
-        self._server = make_language_server(store, LONGEST)
-        super().__init__(self._server.connection)
+        closing = AsyncExitStack()
+        self._server = make_language_server(closing, store, LONGEST)
+        super().__init__(self._server.connection, closing)
 
     def framed(self, body: bytes) -> bytes:
         return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

@@ -27,7 +27,14 @@ class Outcome(Struct, kw_only=True):
 
 
 async def fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object] = int) -> Outcome:
-    """Sends the frames of these numbers. `told` is called after each frame."""
+    """Sends the frames of these numbers, then closes the door. `told` is called after each frame."""
+    try:
+        return await _fuzz(door, seed, numbers, told)
+    finally:
+        await door.close()
+
+
+async def _fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object]) -> Outcome:
     await door.ask("initialize", **door.opening)
     session_id = await _talk(door)
     before = await _state(door, session_id)

@@ -1,4 +1,5 @@
 # Sourced by the other rigs: where real editors are kept, and how one is set up once.
+# For Linux alone: the rigs install programs and packages for Linux.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 # Several checkouts can share one folder, and so the downloads.

@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 from support.command_line import SAMPLE
+from support.systems import needs_signals
 
+pytestmark = needs_signals
 PATIENCE = 60
 
 

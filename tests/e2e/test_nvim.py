@@ -13,8 +13,9 @@ import pytest
 
 from benches.neovim import SAMPLE, measure, newcomer
 from support.editors import EDITORS, NEOVIMS, ROOT, SERVER, neovim, neovim_environment
+from support.systems import needs_linux
 
-pytestmark = [pytest.mark.slow, pytest.mark.editor]
+pytestmark = [pytest.mark.slow, pytest.mark.editor, needs_linux]
 
 TESTS = EDITORS / "nvim" / "tests"
 # Seconds, for a whole file of stories on a busy machine.

@@ -8,6 +8,7 @@ import pytest
 from support.agents.launch import AGENTS, Known
 from support.agents.scenario import COLUMNS, measure
 from support.agents.table import read_table, write_row
+from support.systems import needs_linux
 
 # Each try is up to three processes. CI has two cores.
 _AT_ONCE = 2
@@ -15,6 +16,7 @@ _AT_ONCE = 2
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+@needs_linux
 async def test_what_holds_for_an_agent_is_what_the_table_says(
     agent: Known, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.appender import BATCH
+from support.systems import needs_signals
 from ullage.model.events import MessageAppended, Record
 from ullage.store import open_store
 
@@ -47,6 +48,7 @@ def batches_of(log: Sequence[Record]) -> list[str]:
 
 
 @pytest.mark.slow
+@needs_signals
 def test_every_acknowledged_append_is_there_after_each_of_fifty_kills(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     moments = random.Random(20)

@@ -20,7 +20,7 @@ from ullage.model.message import Message
 # Tokens: small enough that most recordings are compacted several times.
 SMALL_WINDOW = 24_000
 CHECKERS = {"anthropic": anthropic_violations, "openai": openai_violations}
-NAMES = [str(path.relative_to(ROOT)) for path in conversation_files()]
+NAMES = [path.relative_to(ROOT).as_posix() for path in conversation_files()]
 
 
 def read(name: str) -> ImportedTranscript:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from support.systems import needs_linux
+
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds. A fresh machine first downloads VS Code, its parts and Chromium; the tests then take about four minutes.
 PATIENCE = 1200.0
 
 
 @pytest.mark.slow
+@needs_linux
 def test_the_story_the_newcomer_cancelling_restricted_folders_and_accessibility() -> None:
     story = subprocess.Popen([ROOT / "scripts" / "e2e", "vscode"], start_new_session=True)
     try:

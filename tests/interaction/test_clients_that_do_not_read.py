@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def lsp(_: Path) -> tuple[Any, Callable[[Any], bytes], Callable[[bytes], list[An
 
 
 def acp(tmp_path: Path) -> tuple[Any, Callable[[Any], bytes], Callable[[bytes], list[Any]]]:
-    connection = make_agent(tmp_path / "sessions.db", Settings(provider="nobody")).connection
+    connection = make_agent(AsyncExitStack(), tmp_path / "sessions.db", Settings(provider="nobody")).connection
     return (
         connection,
         lambda message: msgspec.json.encode(message) + b"\n",

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from support.proxy_rig import running
 from support.puppet_agent import puppet
+from support.systems import needs_unix_sockets
+
+pytestmark = needs_unix_sockets
 
 
 async def test_figures_that_come_before_the_answer_to_session_new_are_recorded_after_it(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ import pytest
 
 from support.lsp_client import RpcFailure
 from support.proxy_play import ID, Play, Step, playing
+from support.systems import needs_unix_sockets
 from ullage.proxy.state import TRANSITIONS, Event, State
+
+pytestmark = needs_unix_sockets
 
 
 async def new(play: Play) -> None:

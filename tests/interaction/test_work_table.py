@@ -90,6 +90,7 @@ class Scene:
             case Job.TURN:
                 self.prompt("Use the tool.")
                 await asyncio.wait_for(self.tool.called.wait(), PATIENCE)
+                await self.conversation.settled()
             case Job.ANSWERING:
                 self.prompt("Write on.")
             case Job.COMPACTING:
@@ -129,6 +130,8 @@ async def scene(job: Job) -> Scene:
     tool, provider = Slow(), Listening(script(*SUMMARIES, turn, "say: Done."))
     client = build_test_client(settings=IDLE, live=Live(providers=OneProvider(provider), toolbox=tool))
     made = Scene(client, await fill(client, EXCHANGES_BELOW_WARNING), tool)
+    # A look for something to clear, which the last append began, is no job of the scene.
+    await made.conversation.settled()
     await made.begin(job)
     return made
 
@@ -191,6 +194,9 @@ async def outcome(scene: Scene, job: Job, asked: Ask) -> str:
                 break
             await asyncio.sleep(0)
         if begun():
+            # What is cancelled by a close ends a few steps later.
+            for _ in range(STEPS if asked is Ask.CLOSE else 0):
+                await asyncio.sleep(0)
             cancelled = preparation is not None and preparation.task.cancelling() > 0
             return "cancel" if cancelled or not scene.work.is_running(job) else "run"
     except SessionBusy:

@@ -40,6 +40,7 @@ async def record_dialog() -> list[str]:
     await _ask(rig, session_id)
     await _compact(rig, session_id)
     await _handle(rig, session_id)
+    await rig.hang_up()
     return [json.dumps({"from": who, "message": message}, ensure_ascii=False) for who, message in rig.wire]
 
 

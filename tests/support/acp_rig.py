@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from ullage.app.acp_agent import make_agent
 from ullage.model.settings import Settings
 
 Json = dict[str, Any]
+MakeRig = Callable[[Settings], "AcpRig"]
 ALL_CAPABILITIES: Json = {"session": {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}}}
 
 
 def stored_rig(store: Path, settings: Settings | None = None) -> "AcpRig":
     """Returns a rig whose agent keeps its sessions at `store`."""
-    return AcpRig(make_agent(store, settings or Settings()))
+    closing = AsyncExitStack()
+    return AcpRig(make_agent(closing, store, settings or Settings()), closing)
 
 
 class AcpRig:
@@ -27,8 +30,9 @@ class AcpRig:
     with their sender, `client` or `agent`. The client reads only while `reads` is set. If `stops_reading_at` is
     given, reading stops at the first message that contains it."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, closing: AsyncExitStack | None = None) -> None:
         self.agent = agent
+        self._closing = closing or AsyncExitStack()
         self.connection = agent.connection
         self.sent: list[Json] = []
         self.wire: list[tuple[str, Json]] = []
@@ -74,8 +78,10 @@ class AcpRig:
         self.connection.feed(line + b"\n")
 
     async def hang_up(self) -> None:
-        """Closes the connections to providers. An open one would fail another test."""
-        await self.agent.workspace().ports.providers.close()
+        """Ends the agent as its process does: what still runs, the connections to providers, and the store."""
+        self.reads.set()
+        await self.connection.drain(PATIENCE)
+        await self._closing.aclose()
 
     def start(self, method: str, **params: Any) -> int:
         """Sends a request and returns its id."""

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from threading import Event
 from typing import Any
 
@@ -121,4 +122,4 @@ class Toy:
 
 
 if __name__ == "__main__":
-    sys.exit(serve_stdio(Toy().server().connection))
+    sys.exit(serve_stdio(Toy().server().connection, AsyncExitStack()))

@@ -23,7 +23,8 @@ LISTS = {"model/standing_instructions.py"}
 MODULES = sorted(
     path
     for path in SOURCE.rglob("*.py")
-    if path.relative_to(SOURCE).parts[0] not in {"agents", *KNOW_MODELS} and str(path.relative_to(SOURCE)) not in LISTS
+    if path.relative_to(SOURCE).parts[0] not in {"agents", *KNOW_MODELS}
+    and path.relative_to(SOURCE).as_posix() not in LISTS
 )
 
 
@@ -49,7 +50,7 @@ def words(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_no_module_outside_agents_names_an_agent(path: Path) -> None:
     assert [word for word in words(ast.parse(path.read_text())) if NAMES.search(word)] == []
 

@@ -31,7 +31,7 @@ def is_broken(link: str, document: Path) -> bool:
     return bool(anchor) and target.suffix == ".md" and anchor not in heading_anchors(target.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("document", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_to_files_and_headings(document: Path) -> None:
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert [link for link in LINK.findall(text) if is_broken(link, document)] == []

@@ -35,18 +35,18 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-@pytest.mark.parametrize("path", core_modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", core_modules(), ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_core_module_imports_nothing_impure(path: Path) -> None:
-    allowed = {"threading"} if str(path.relative_to(SOURCE)) in LOCKS else set[str]()
+    allowed = {"threading"} if path.relative_to(SOURCE).as_posix() in LOCKS else set[str]()
     assert not set(imported(path)) & (IMPURE | SDKS) - allowed
 
 
-@pytest.mark.parametrize("path", core_modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", core_modules(), ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))
     opened = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"read_bytes", "read_text"}
-    assert not opened or str(path.relative_to(SOURCE)) in READS_A_FILE
+    assert not opened or path.relative_to(SOURCE).as_posix() in READS_A_FILE
 
 
 @pytest.mark.parametrize("door", ["language_server", "acp_agent"])

@@ -49,7 +49,7 @@ def test_the_picture_shows_exactly_the_packages_there_are() -> None:
     assert RANK.keys() == packages
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_module_imports_only_packages_below_its_own(path: Path) -> None:
     own = path.relative_to(SOURCE).parts[0]
     upward = {package for package in imported_packages(path) if package != own and RANK[package] >= RANK[own]}

@@ -10,6 +10,7 @@ Cline's `<file_content path>` and `<final_file_content path>`, Claude Code's rem
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ from ullage.agents.tools import CONTENT_KEYS, Action, action_of, command_of, pat
 from ullage.model.blocks import Block, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 
+_SCHEME = "file://"
+# The beginning of an absolute path of Windows; `C:a` is relative to the drive's own folder.
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SNIPPET = "running `cat -n` on"
 _CARRIED = (
     re.compile(
@@ -95,22 +99,50 @@ def only_text(block: ToolResultBlock) -> str:
 
 
 def file_keys(paths: Iterable[str]) -> dict[str, str]:
-    """Returns a key for each path, the same key for paths that mean the same file.
+    r"""Returns a key for each path, the same key for paths that mean the same file.
 
-    `./a.py` and `a.py` have one key, as have `file:///a.py` and `/a.py`. A relative path has the key of the absolute
-    path that ends in it, if there is exactly one.
+    `./a.py` and `a.py` have one key, as have `file:///a.py` and `/a.py`, and `file:///C:/a.py` and `c:\a.py`. A
+    relative path has the key of the absolute path that ends in it, if there is exactly one. The shape of a path
+    decides, not the running system, so a transcript means the same everywhere.
     """
-    plain = {path: posixpath.normpath(path.removeprefix("file://")) for path in paths}
+    plain = {path: _normalized(path) for path in paths}
     by_name: dict[str, set[str]] = {}
     for path in plain.values():
-        if posixpath.isabs(path):
+        if _is_absolute(path):
             by_name.setdefault(posixpath.basename(path), set()).add(path)
     return {path: _absolute(key, by_name.get(posixpath.basename(key), set())) for path, key in plain.items()}
 
 
+def _normalized(path: str) -> str:
+    """The path with slashes, without `.` and `..`, with a lower-case drive letter. The rest keeps its case, because a
+    folder of Windows may tell cases apart."""
+    path = _from_uri(path)
+    if _DRIVE.match(path) or ("\\" in path and not path.startswith("/")):
+        path = path.replace("\\", "/")
+    drive, rest = (path[:2].lower(), path[2:]) if _DRIVE.match(path) else ("", path)
+    return drive + posixpath.normpath(rest)
+
+
+def _from_uri(path: str) -> str:
+    """The path that a file URI names; any other path as it is. Source: RFC 8089, whose appendix E.2 has the drives."""
+    if not path.startswith(_SCHEME):
+        return path
+    named = unquote(path.removeprefix(_SCHEME))
+    host, slash, rest = named.partition("/")
+    # `file:///C:/a`, and `file://C:/a`, which is wrong and often written.
+    for with_drive in (rest, named):
+        if _DRIVE.match(with_drive):
+            return with_drive
+    return f"{slash}{rest}" if host in ("", "localhost") else f"//{host}{slash}{rest}"
+
+
+def _is_absolute(path: str) -> bool:
+    return posixpath.isabs(path) or _DRIVE.match(path) is not None
+
+
 def _absolute(path: str, known: Collection[str]) -> str:
     ends = [absolute for absolute in known if absolute.endswith(f"/{path}")]
-    return ends[0] if len(ends) == 1 and not posixpath.isabs(path) else path
+    return ends[0] if len(ends) == 1 and not _is_absolute(path) else path
 
 
 def _results(message: Message) -> Iterator[ToolResultBlock]:
@@ -146,7 +178,7 @@ def _shown(message: Message, block: int, text: str, call: _Call | None) -> Itera
 
 
 def _mentioned(message: Message, i: int, block: Block, command: str) -> Iterator[FileRead]:
-    if isinstance(block, ResourceBlock) and block.text and block.uri.startswith("file://"):
+    if isinstance(block, ResourceBlock) and block.text and block.uri.startswith(_SCHEME):
         yield FileRead(message_id=message.id, block=i, path=block.uri, text=block.text, first=1)
     elif isinstance(block, TextBlock):
         # No `first`: the message frames the output in lines of its own, so counting from 1 would be wrong.

@@ -1,5 +1,6 @@
 """Builds the ACP agent and serves it on standard input and output."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ullage import __version__
@@ -18,20 +19,24 @@ from ullage.system.stdio import serve_stdio
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
     """Serves one client until it is done. Returns the exit status."""
     share_the_interpreter()
-    return serve_stdio(make_agent(store_path, settings).connection)
+    closing = AsyncExitStack()
+    return serve_stdio(make_agent(closing, store_path, settings).connection, closing)
 
 
-def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
-    """Builds the agent, not yet connected. Its sessions are in the same store as the Language Server's."""
+def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
+    """Builds the agent, not yet connected. Its sessions are in the same store as the Language Server's. What the agent
+    opens is closed when `closing` ends."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        workspace = build_workspace(store_path)
+        workspace = build_workspace(closing, store_path)
         workspace.bus.listen(announcer)
-        Follower(workspace).start()
+        follower = Follower(workspace)
+        follower.start()
+        closing.callback(follower.stop)
         return workspace
 
     def memory(cwd: str) -> MemoryFiles:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ullage.app.process import share_the_interpreter, warm_up
@@ -18,12 +19,17 @@ def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: S
 
     Raises `InvalidRequest` if the agent can't be started.
     """
+    closing = AsyncExitStack()
 
     def open_workspace() -> Workspace:
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        return build_workspace(store_path, settings)
+        return build_workspace(closing, store_path, settings)
+
+    async def serve() -> int:
+        async with closing:
+            store = Store(prepare=warm_up, open=open_workspace)
+            return await serve_proxy(command, store, options, 0, claim_stdout())
 
     share_the_interpreter()
-    store = Store(prepare=warm_up, open=open_workspace)
-    return asyncio.run(serve_proxy(command, store, options, 0, claim_stdout()))
+    return asyncio.run(serve())

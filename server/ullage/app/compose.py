@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,12 +41,16 @@ class RandomIds:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:10]}"
 
 
-def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
+def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: Settings | None = None) -> Workspace:
     """Opens the store at `store_path`, or in the user's data folder, and builds a workspace on it.
 
-    Raises `StoreError`.
+    When `closing` ends, the sessions end first, then the connections to providers are closed, then the store. Raises
+    `StoreError`.
     """
-    return workspace_on(open_store(store_path), settings, store_path)
+    workspace = workspace_on(closing.enter_context(open_store(store_path)), settings, store_path)
+    closing.push_async_callback(workspace.ports.providers.close)
+    closing.push_async_callback(workspace.end_all)
+    return workspace
 
 
 @contextmanager

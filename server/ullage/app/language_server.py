@@ -1,6 +1,6 @@
 """Builds the Language Server and serves it on standard input and output."""
 
-from contextlib import closing
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from ullage import __version__
@@ -23,25 +23,29 @@ def serve_language_server(store_path: Path | None, trace_path: Path | None = Non
     Returns the exit status. Raises `InvalidRequest` if the trace can't be written.
     """
     share_the_interpreter()
-    connection = make_language_server(store_path).connection
+    closing = AsyncExitStack()
+    connection = make_language_server(closing, store_path).connection
     if trace_path is None:
-        return serve_stdio(connection)
-    with closing(open_trace(trace_path, unix_milliseconds)) as trace:
-        return serve_stdio(TracedConnection(connection, trace))
+        return serve_stdio(connection, closing)
+    trace = open_trace(trace_path, unix_milliseconds)
+    closing.callback(trace.close)
+    return serve_stdio(TracedConnection(connection, trace), closing)
 
 
-def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
-    """Builds the server, not yet connected."""
+def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
+    """Builds the server, not yet connected. What the server opens is closed when `closing` ends."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
-        workspace = build_workspace(store_path)
+        workspace = build_workspace(closing, store_path)
         workspace.bus.listen(announcer)
         workspace.indexing_listeners.append(announcer)
-        Follower(workspace).start()
+        follower = Follower(workspace)
+        follower.start()
+        closing.callback(follower.stop)
         return workspace
 
     hooks = WorkspaceHooks(

@@ -9,7 +9,7 @@ hold a newer header, and SQLite is asked.
 import os
 import sqlite3
 import struct
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
@@ -94,19 +94,23 @@ def connect(path: Path) -> sqlite3.Connection:
     check_file(path)
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, _FILE_MODE))
-    connection = reconnect(path)
-    try:
-        _prepare(connection)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+    return _ready(path, _prepare)
 
 
 def reconnect(path: Path) -> sqlite3.Connection:
     """Returns one more connection to a file that `connect` opened. Any thread may use it, one at a time."""
+    return _ready(path, lambda _: None)
+
+
+def _ready(path: Path, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+    """Returns a connection that is prepared. A failure leaves none open."""
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        prepare(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -18,7 +18,7 @@ from ullage.store.log import lineage
 from ullage.store.search_index import CHUNK_BITS, index_some, read_message
 from ullage.store.search_query import Query, found_in, make_snippet, read_query
 from ullage.store.session_table import require_session
-from ullage.store.sqlite_errors import reporting
+from ullage.store.sqlite_errors import reporting, unavailable
 
 
 class Searcher:
@@ -28,6 +28,7 @@ class Searcher:
         self._path = path
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
+        self._closed = False
 
     def search(self, query: str, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
         """Implements `SessionStore.search`."""
@@ -47,6 +48,7 @@ class Searcher:
     def close(self) -> None:
         """Closes the file once the running call has ended."""
         with self._lock:
+            self._closed = True
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -54,6 +56,9 @@ class Searcher:
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
         with self._lock, reporting(self._path):
+            if self._closed:
+                # A search in another thread may still be indexing. It must not open the file again.
+                raise unavailable(self._path, "is closed")
             if self._connection is None:
                 self._connection = reconnect(self._path)
             yield self._connection

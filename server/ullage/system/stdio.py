@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 from concurrent.futures import Future
+from contextlib import AsyncExitStack
 from typing import Protocol
 
 from ullage.system.source import Source, open_source
@@ -54,11 +55,17 @@ def claim_stdout() -> int:
     return out
 
 
-def serve_stdio(connection: Connection) -> int:
-    """Serves standard input and output until the client is done. Returns the process's exit status."""
+def serve_stdio(connection: Connection, closing: AsyncExitStack) -> int:
+    """Serves standard input and output until the client is done, then ends `closing`. Returns the process's exit
+    status."""
     stdout = claim_stdout()
+
+    async def serve() -> int:
+        async with closing:
+            return await serve_descriptors(connection, 0, stdout)
+
     try:
-        return asyncio.run(serve_descriptors(connection, 0, stdout))
+        return asyncio.run(serve())
     except KeyboardInterrupt:
         return 130
 

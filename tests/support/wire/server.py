@@ -83,8 +83,9 @@ class WireServer:
                 await self._answer(exchange, received)
             else:
                 await exchange.answer(404, self.dialect.error(_NOT_FOUND))
-        except asyncio.CancelledError:
-            if exchange.hung_up.is_set():
+        except (asyncio.CancelledError, ConnectionError) as error:
+            # Whichever comes first: the end of the connection cancels this, or a write to it fails.
+            if exchange.hung_up.is_set() or isinstance(error, ConnectionError):
                 received.hung_up = perf_counter()
                 self.hung_up.set()
             raise

@@ -1,11 +1,10 @@
 """Config options: the model, the thresholds, automatic compaction."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.acp_rig import ALL_CAPABILITIES, AcpRig, stored_rig
+from support.acp_rig import ALL_CAPABILITIES, AcpRig, MakeRig
 from support.lsp_client import RpcFailure
 from ullage.model.settings import ModelSettings, Settings
 
@@ -58,8 +57,8 @@ async def test_thresholds_change_one_by_one_and_the_figures_follow(rig: AcpRig) 
     assert (told["warnAt"], told["compactAt"]) == (108_000, 135_000)
 
 
-async def test_a_threshold_that_settings_gave_is_offered_too(store: Path) -> None:
-    rig = stored_rig(store)
+async def test_a_threshold_that_settings_gave_is_offered_too(make_rig: MakeRig) -> None:
+    rig = make_rig(Settings())
     await rig.initialize(settings={"context": {"warnAt": 0.725}})
     _, options = await options_of(rig)
     assert option(options, "warn_at")["currentValue"] == "72.5"
@@ -67,8 +66,8 @@ async def test_a_threshold_that_settings_gave_is_offered_too(store: Path) -> Non
     assert rig.faults == []
 
 
-async def test_another_model_is_another_window(store: Path) -> None:
-    rig = stored_rig(store, Settings(model="gpt-4o", models={"small": ModelSettings(window=10_000)}))
+async def test_another_model_is_another_window(make_rig: MakeRig) -> None:
+    rig = make_rig(Settings(model="gpt-4o", models={"small": ModelSettings(window=10_000)}))
     await rig.initialize()
     session_id, options = await options_of(rig)
     assert [choice["value"] for choice in option(options, "model")["options"]] == ["gpt-4o", "small"]
@@ -78,8 +77,8 @@ async def test_another_model_is_another_window(store: Path) -> None:
     assert rig.faults == []
 
 
-async def test_without_any_model_there_is_none_to_choose(store: Path) -> None:
-    rig = stored_rig(store)
+async def test_without_any_model_there_is_none_to_choose(make_rig: MakeRig) -> None:
+    rig = make_rig(Settings())
     await rig.initialize()
     _, options = await options_of(rig)
     assert "model" not in [each["id"] for each in options]

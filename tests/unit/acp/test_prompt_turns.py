@@ -1,6 +1,7 @@
 """Prompt turns with a model, from the client's end: updates, requests to the client, and answers."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ class ScriptedRig(AcpRig):
         (folder / "script.txt").write_text(script)
         provider = ProviderSettings(kind="scripted", file=str(folder / "script.txt"), models=(MODEL,))
         settings = Settings(model=MODEL, providers={"script": provider})
-        super().__init__(make_agent(folder / "sessions.db", settings))
+        closing = AsyncExitStack()
+        super().__init__(make_agent(closing, folder / "sessions.db", settings), closing)
         self.project = folder / "project"
         (self.project / "src").mkdir(parents=True)
         (self.project / "src" / "login.py").write_text("def login():\n    pass\n")
@@ -52,8 +54,16 @@ Scripted = Callable[[str], ScriptedRig]
 
 
 @pytest.fixture
-def scripted(tmp_path: Path) -> Scripted:
-    return lambda script: ScriptedRig(tmp_path, script)
+async def scripted(tmp_path: Path) -> AsyncGenerator[Scripted]:
+    rigs: list[ScriptedRig] = []
+
+    def make(script: str) -> ScriptedRig:
+        rigs.append(ScriptedRig(tmp_path, script))
+        return rigs[-1]
+
+    yield make
+    for rig in rigs:
+        await rig.hang_up()
 
 
 async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(scripted: Scripted) -> None:
@@ -226,8 +236,8 @@ async def test_authenticating_is_over_once_a_model_answers(scripted: Scripted) -
     assert await rig.ask("authenticate", methodId="key") == {}
 
 
-async def test_a_full_context_warns_compacts_and_goes_on(tmp_path: Path) -> None:
-    rig = ScriptedRig(tmp_path, "say: " + "A long answer about the parser. " * 60 + "\nagain:")
+async def test_a_full_context_warns_compacts_and_goes_on(scripted: Scripted, tmp_path: Path) -> None:
+    rig = scripted("say: " + "A long answer about the parser. " * 60 + "\nagain:")
     provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": [MODEL]}
     small = {"model": MODEL, "models": {MODEL: {"window": 4_000}}, "providers": {"script": provider}}
     await rig.initialize(settings=small)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.acp_rig import ALL_CAPABILITIES, AcpRig, stored_rig
+from support.acp_rig import ALL_CAPABILITIES, AcpRig, MakeRig
 from support.lsp_client import RpcFailure
 from ullage.app.compose import open_workspace
 from ullage.model.settings import Settings
@@ -22,8 +22,8 @@ async def test_a_new_session_gets_its_commands_and_its_usage_after_the_answer(ri
     assert order == ["answer", "available_commands_update", "usage_update"]
 
 
-async def test_a_window_that_is_not_known_is_not_guessed(store: Path) -> None:
-    rig = stored_rig(store, Settings(model="nobody-knows-this"))
+async def test_a_window_that_is_not_known_is_not_guessed(make_rig: MakeRig) -> None:
+    rig = make_rig(Settings(model="nobody-knows-this"))
     await rig.initialize()
     session_id = await rig.new_session()
     await rig.say(session_id, "hello", "hi")

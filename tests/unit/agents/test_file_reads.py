@@ -151,5 +151,33 @@ def test_one_file_has_one_key_however_its_path_is_written() -> None:
     assert two["a.py"] == "a.py"
 
 
+@pytest.mark.parametrize(
+    ("paths", "key"),
+    [
+        (
+            [
+                "C:\\repo\\a.py",
+                "c:/repo/./a.py",
+                "file:///C:/repo/a.py",
+                "file:///c%3A/repo/a.py",
+                "file://C:/repo/a.py",
+            ],
+            "c:/repo/a.py",
+        ),
+        (["C:\\repo\\src\\a.py", "src\\a.py", ".\\src\\a.py", "src/a.py"], "c:/repo/src/a.py"),
+        (["C:\\a.py", "C:\\..\\a.py", "file:///C:/a.py", "a.py"], "c:/a.py"),
+        (["\\\\host\\share\\a.py", "//host/share/a.py", "file://host/share/a.py"], "//host/share/a.py"),
+        (["/my repo/a.py", "file:///my%20repo/a.py", "file://localhost/my%20repo/a.py"], "/my repo/a.py"),
+    ],
+)
+def test_paths_are_told_by_their_shape_on_every_system(paths: list[str], key: str) -> None:
+    assert file_keys(paths) == dict.fromkeys(paths, key)
+
+
+def test_what_only_looks_alike_stays_apart() -> None:
+    paths = ["C:\\a.py", "D:\\a.py", "C:\\A.py", "/a.py", "/c/a.py", "/x\\a.py", "/x/a.py", "C:a.py"]
+    assert len(set(file_keys(paths).values())) == len(paths)
+
+
 def test_a_read_is_a_value() -> None:
     assert FileRead(message_id="m", block=0, path="a", text="xyz", start=4).stop == 7

@@ -18,7 +18,7 @@ from ullage.transcript.fold import Transcript
 
 FILES = conversation_files()
 pytestmark = pytest.mark.skipif(not FILES, reason="no recorded transcripts on this machine (set ULLAGE_TRANSCRIPTS)")
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
 def messages_of(path: Path) -> list[Message]:

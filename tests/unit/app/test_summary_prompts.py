@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.systems import needs_links
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.model.errors import InvalidRequest
 
@@ -39,6 +40,7 @@ def test_what_is_no_text_or_far_too_long_is_refused(tmp_path: Path, data: bytes)
         read_summary_prompts("", str(path))
 
 
+@needs_links
 def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "id_rsa"
     secret.write_text("a private key")

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from support.lsp_client import PATIENCE, ROOT, TOY_SERVER, RpcFailure, frame, start_server
+from support.systems import needs_process_ids, needs_socket_descriptors
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "server"), str(ROOT / "tests")))}
 HANDSHAKE = frame({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}})
@@ -85,6 +86,7 @@ async def test_a_client_that_stops_reading_ends_the_server() -> None:
     process.stdin.close()
 
 
+@needs_process_ids
 async def test_the_death_of_the_client_s_process_ends_the_server() -> None:
     client_process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "import sys; sys.stdin.read()", stdin=asyncio.subprocess.PIPE
@@ -137,6 +139,7 @@ def test_no_input_at_all_is_an_orderly_end() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+@needs_socket_descriptors
 def test_input_and_output_may_be_one_socket() -> None:
     ours, theirs = socket.socketpair()
     with (

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from support.systems import needs_linux
+
+pytestmark = needs_linux
 ROOT = Path(__file__).resolve().parents[3]
 # A machine with root rights and without `luacheck`, whose apt-get records its arguments.
 _PROGRAMS = {"apt-get": 'echo "$@" >>"$CALLS"', "id": "echo 0"}

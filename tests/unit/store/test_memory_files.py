@@ -10,6 +10,7 @@ import pytest
 
 from support.canary import picture, plant
 from support.corpus import cases
+from support.systems import needs_links, needs_modes, needs_named_pipes
 from ullage.memory.paths import parse_path
 from ullage.memory.texts import TextEdit
 from ullage.model.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
@@ -54,6 +55,7 @@ def test_no_hostile_path_touches_anything_inside_or_outside(memory: MakeMemory, 
 @pytest.mark.parametrize(
     "path", ["/memories/link", "/memories/link/notes.md", "/memories/link/folder", "/memories/up/a"]
 )
+@needs_links
 def test_links_that_lie_in_the_memory_lead_nowhere(memory: MakeMemory, tmp_path: Path, path: str) -> None:
     outside = plant(tmp_path)
     files = memory(tmp_path / "base")
@@ -65,6 +67,7 @@ def test_links_that_lie_in_the_memory_lead_nowhere(memory: MakeMemory, tmp_path:
     assert picture(tmp_path) == before
 
 
+@needs_links
 def test_link_to_a_file_is_neither_read_nor_written_nor_listed(memory: MakeMemory, tmp_path: Path) -> None:
     outside = plant(tmp_path)
     files = memory(tmp_path / "base")
@@ -77,6 +80,7 @@ def test_link_to_a_file_is_neither_read_nor_written_nor_listed(memory: MakeMemor
     assert picture(outside) == before
 
 
+@needs_links
 def test_deleting_a_folder_leaves_what_links_in_it_lead_to(memory: MakeMemory, tmp_path: Path) -> None:
     outside = plant(tmp_path)
     files = memory(tmp_path / "base")
@@ -98,6 +102,7 @@ def test_edit_leaves_a_hard_link_elsewhere_as_it_was(memory: MakeMemory, tmp_pat
     assert files.look(NOTES) == "one\ntwo\n"
 
 
+@needs_named_pipes
 def test_pipe_in_the_memory_is_not_waited_for(memory: MakeMemory, tmp_path: Path) -> None:
     files = memory(tmp_path)
     os.mkfifo(tmp_path / "notes.md")
@@ -105,6 +110,7 @@ def test_pipe_in_the_memory_is_not_waited_for(memory: MakeMemory, tmp_path: Path
         files.look(NOTES)
 
 
+@needs_modes
 def test_files_and_folders_are_for_the_user_alone(memory: MakeMemory, tmp_path: Path) -> None:
     files = memory(tmp_path / "base")
     files.create(parse_path("/memories/plans/one.md"), "one\n")
@@ -239,6 +245,7 @@ def test_base_that_is_a_file_is_reported_as_such(memory: MakeMemory, tmp_path: P
         memory(tmp_path / "base").look(NOTES)
 
 
+@needs_links
 def test_each_project_and_the_user_have_their_own_memory(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.canary import picture, plant
+from support.systems import needs_links
 from ullage.memory.paths import parse_path
 from ullage.memory.texts import TextEdit
 from ullage.service.memory import run_memory
@@ -34,6 +35,7 @@ for _ in range(200_000):
     if select.select([sys.stdin], [], [], 0)[0]:
         break
 """
+pytestmark = needs_links
 ROUNDS = 150
 MakeMemory = Callable[..., FolderMemory]
 

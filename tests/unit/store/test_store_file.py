@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 
 from support.logs import conversation, fork, message, records
+from support.systems import needs_bound_permissions, needs_modes
 from ullage.model.errors import InvalidRequest, StoreTooNew, StoreUnavailable
 from ullage.store import SqliteStore, open_store
 from ullage.store.migrations import MIGRATIONS, VERSION, migrate
@@ -36,14 +37,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_new_store_is_made_with_its_folders_and_for_the_user_alone(tmp_path: Path) -> None:
+def test_a_new_store_is_made_with_its_folders(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "sessions.db"
     with open_store(path) as store:
         store.create("s", conversation("one"))
-        files = list(path.parent.iterdir())
-        assert {file.name for file in files} == {"sessions.db", "sessions.db-wal", "sessions.db-shm"}
-        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+        assert {file.name for file in path.parent.iterdir()} == {"sessions.db", "sessions.db-wal", "sessions.db-shm"}
     assert store.path == path
+
+
+@needs_modes
+def test_a_new_store_is_for_the_user_alone(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.db") as store:
+        store.create("s", conversation("one"))
+        assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
 def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
@@ -160,7 +166,7 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
         open_store(tmp_path / "file" / "s.db")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="file permissions do not bind root")
+@needs_bound_permissions
 def test_a_read_only_file_is_reported(tmp_path: Path) -> None:
     path = written_store(tmp_path / "s.db")
     path.chmod(0o400)

@@ -41,7 +41,7 @@ def compacted(messages: tuple[Message, ...], tokens: int) -> str:
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
+@pytest.mark.parametrize("path", FILES, ids=[path.relative_to(ROOT).as_posix() for path in FILES])
 def test_half_of_a_recorded_conversation_fits_its_budget(path: Path) -> None:
     messages = messages_of(path)
     half = messages[: max(len(messages) // 2, 1)]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.systems import needs_links
 from ullage.service.ports.world import ProjectFile
 from ullage.system.project_files import LocalProjectFiles
 
@@ -40,6 +41,7 @@ def test_a_long_file_is_read_up_to_the_limit(project: Path) -> None:
     assert find(project, project)[0].text == "é" * 100
 
 
+@needs_links
 def test_a_link_out_of_the_folder_is_not_followed(project: Path, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("secret")
     (project / "CLAUDE.md").symlink_to(tmp_path / "key")
@@ -51,6 +53,7 @@ def test_a_link_out_of_the_folder_is_not_followed(project: Path, tmp_path: Path)
     ]
 
 
+@needs_links
 def test_a_trusted_link_to_an_untrusted_folder_does_not_make_it_trusted(project: Path, tmp_path: Path) -> None:
     trusted = tmp_path / "trusted"
     trusted.mkdir()

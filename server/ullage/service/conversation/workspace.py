@@ -71,6 +71,11 @@ class Workspace(Environment):
             await self._open[session_id].work.close()
             self.forget(session_id)
 
+    async def end_all(self) -> None:
+        """Ends every open session."""
+        for conversation in self.conversations:
+            await self.end(conversation.id)
+
     def forget(self, session_id: str) -> None:
         """Drops a session from memory at once, without waiting."""
         conversation = self._open.pop(session_id, None)
