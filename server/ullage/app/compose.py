@@ -1,7 +1,7 @@
 """Puts a workspace together from the concrete store, catalog, clock and summariser."""
 
+import os
 import time
-import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
@@ -38,7 +38,7 @@ class RandomIds:
     """Identifiers that no other process will make, ordered by time within one."""
 
     def new(self, prefix: str) -> str:
-        return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:10]}"
+        return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
 
 
 def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:

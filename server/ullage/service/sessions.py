@@ -64,16 +64,18 @@ def load_session(workspace: Workspace, session_id: str) -> Conversation:
     return conversation
 
 
-async def append(conversation: Conversation, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
+async def append(
+    conversation: Conversation, messages: Sequence[Message], usage: Usage | None, made: Set[str] = frozenset()
+) -> tuple[str, ...]:
     """Adds messages, and the provider's usage of the request whose answer is the last assistant message among them (or,
     without one, of the session). Returns the messages' ids. A message that is there already with the same content is
     passed over, so a client that missed the result may send again. Raises `InvalidRequest` for an id with other
-    content.
+    content. Messages whose ids are in `made` are not looked up: the ids were just made, so no message has them yet.
 
     Appends of one session are taken in the order they came in, also while a large one is counted in a thread.
     """
     async with conversation.work.appending():
-        new = [message for message in messages if _is_new(conversation, message)]
+        new = [message for message in messages if message.id in made or _is_new(conversation, message)]
         events = await _counted(conversation, [MessageAppended(message=message) for message in new])
         if not conversation.transcript.title:
             events += _titled(messages)

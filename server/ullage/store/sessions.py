@@ -50,13 +50,28 @@ def insert_session(connection: sqlite3.Connection, session_id: str, records: Seq
 
 def append_records(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
     """Adds records to the log, and their facts to the session's row."""
-    facts = require_session(connection, session_id)
-    insert_records(connection, session_id, find_tail(connection, session_id), records)
+    facts, tail = _find_end(connection, session_id)
+    insert_records(connection, session_id, tail, records)
     folded = fold_facts(facts, (record.event for record in records))
     if folded != facts:
         connection.execute(
             "UPDATE sessions SET title = ?, cwd = ?, model = ? WHERE session_id = ?", (*_columns(folded), session_id)
         )
+
+
+def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionFacts, Tail]:
+    """Returns the session's facts and the last record of its log, with one query: every session has a record of its
+    own, a fork at least the one that says so. Raises `SessionNotFound`."""
+    row = connection.execute(
+        "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s JOIN records last "
+        "ON last.session_id = s.session_id WHERE s.session_id = ? AND NOT s.deleted "
+        "ORDER BY last.position DESC LIMIT 1",
+        (session_id,),
+    ).fetchone()
+    if row is None:
+        raise not_found(session_id)
+    title, cwd, model, position, messages = row
+    return SessionFacts(title=title, cwd=cwd, model=model), Tail(position=position, messages=messages)
 
 
 def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:

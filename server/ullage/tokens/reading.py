@@ -1,7 +1,7 @@
 """The figures that a tracker gives for a context."""
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from ullage.model.usage import Breakdown, UsageSource
 
@@ -28,6 +28,13 @@ def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
     If the parts exceed `used`, they share it in proportion.
     """
     fitting = min(ratio, used / counted.total) if counted.total else 0.0
-    parts = {name: int(tokens * fitting) for name, tokens in asdict(counted).items()}
-    parts["overhead"] += used - sum(parts.values())
-    return Breakdown(**parts)
+    parts = Breakdown(
+        system_prompt=int(counted.system_prompt * fitting),
+        tools=int(counted.tools * fitting),
+        memory=int(counted.memory * fitting),
+        messages=int(counted.messages * fitting),
+        tool_results=int(counted.tool_results * fitting),
+        summary=int(counted.summary * fitting),
+        overhead=int(counted.overhead * fitting),
+    )
+    return replace(parts, overhead=parts.overhead + used - parts.total)

@@ -7,14 +7,21 @@ Everything that happens to a session is recorded here. What follows from the log
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
-from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
+from ullage.model.events import (
+    AgentAttached,
+    ContextEdited,
+    EditReverted,
+    Event,
+    ModelChanged,
+    Record,
+    SessionConfigured,
+)
 from ullage.model.settings import ContextSettings, Settings, overridden
-from ullage.model.updates import Update
+from ullage.model.updates import Update, UsageMeta
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.conversation.environment import Environment
@@ -27,6 +34,8 @@ from ullage.transcript.fold import Transcript
 
 # Another process may append to the same session between our reading and writing; each try reads on first.
 _APPEND_TRIES = 8
+# Events that may change a conversation's model, settings or budget.
+_RULING = {AgentAttached, ModelChanged, SessionConfigured}
 
 
 class Guards:
@@ -60,7 +69,8 @@ class _Rules(Struct, frozen=True, kw_only=True):
 
 
 class Conversation:
-    """An open session. `edits_seen` changes with every edit made or reverted, here or by another process.
+    """An open session. `edits_seen` changes with every edit made or reverted, here or by another process. `figures` is
+    what `usage_meta` has worked out since the last change; None if it has not.
 
     `workspace.open` gives it up to date with the store; `record` and `catch_up` keep it so.
     """
@@ -80,9 +90,11 @@ class Conversation:
         self.work = Work(session_id)
         self.is_open = True
         self.edits_seen = 0
+        self.figures: UsageMeta | None = None
         self._changed = changed
         self._held: list[Event] | None = None
         self._rules: _Rules | None = None
+        self._version: int | None = None
 
     @property
     def transcript(self) -> Transcript:
@@ -135,7 +147,7 @@ class Conversation:
             try:
                 self._append(events)
             except ConcurrentAppend:
-                self.catch_up()
+                self._read_on()
                 if edits and self.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
             else:
@@ -144,6 +156,13 @@ class Conversation:
 
     def catch_up(self) -> None:
         """Takes in what other processes have appended, and publishes that as `Changed`. Raises `SessionNotFound`."""
+        # Asked before the log is read: what is written in between is another version, which is read next time.
+        version = self.workspace.ports.store.version()
+        if version != self._version:
+            self._read_on()
+            self._version = version
+
+    def _read_on(self) -> None:
         records = self.workspace.ports.store.read(self.id, self.transcript.position + 1)
         if records:
             self._take_in(records)
@@ -153,6 +172,7 @@ class Conversation:
     def take_count(self, tokens: int) -> None:
         """Takes the provider's own count of the next prompt for the size of the context, until it reports one."""
         self.projection.tracker.take_count(tokens, self.workspace.ports.clock.now())
+        self.figures = None
         self._publish(())
 
     def adapt(self) -> None:
@@ -160,6 +180,7 @@ class Conversation:
         counter = self.workspace.counter(self.model)
         if counter is not self.projection.counter:
             self.projection.use_counter(counter, self.workspace.calibration(self.model))
+        self.figures = None
         self._publish(())
 
     @contextmanager
@@ -191,8 +212,7 @@ class Conversation:
 
     def keep_calibration(self) -> None:
         """Saves what was learned about the model's counts, for other sessions."""
-        learned = msgspec.json.encode(self.projection.tracker.calibration)
-        self.workspace.ports.store.save_calibration(self.model, learned)
+        self.workspace.keep_calibration(self.model, self.projection.tracker.calibration)
 
     def emit(self, update: Update) -> None:
         """Sends an update of this session to every listener."""
@@ -201,6 +221,7 @@ class Conversation:
     def _in_force(self) -> _Rules:
         if self._rules is None or self._rules.under is not self.workspace.settings:
             self._rules = _rules_of(self.workspace, self.transcript)
+            self.figures = None
         return self._rules
 
     def _append(self, events: Sequence[Event]) -> None:
@@ -214,15 +235,19 @@ class Conversation:
         self._publish(events)
 
     def _take_in(self, records: Sequence[Record]) -> None:
-        self._rules = None
-        if any(isinstance(record.event, EditReverted) for record in records):
+        self.figures = None
+        kinds = {type(record.event) for record in records}
+        if kinds & _RULING:
+            self._rules = None
+        if EditReverted in kinds:
             # What an edit archived is back in the view once the edit is reverted: the log is read again.
             self.projection = self.workspace.load(self.id)
             self.edits_seen += 1
             return
         self.projection.apply(records)
-        self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
-        if any(isinstance(record.event, ModelChanged) for record in records):
+        if ContextEdited in kinds:
+            self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
+        if ModelChanged in kinds:
             model = self.transcript.model
             self.projection.use_counter(self.workspace.counter(model), self.workspace.calibration(model))
 

@@ -6,6 +6,7 @@ from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, Ses
 from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.policy.alarm import level
+from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Changed, Conversation
 
 # Decimals of a dollar: what is smaller is noise of the sum.
@@ -15,8 +16,15 @@ _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
-    """Everything there is to say about the size of the context."""
-    budget, projection, transcript = conversation.budget, conversation.projection, conversation.transcript
+    """Everything there is to say about the size of the context. Worked out once between two changes."""
+    budget = conversation.budget
+    if conversation.figures is None:
+        conversation.figures = _work_out(conversation, budget)
+    return conversation.figures
+
+
+def _work_out(conversation: Conversation, budget: ContextBudget | None) -> UsageMeta:
+    projection, transcript = conversation.projection, conversation.transcript
     reading, active = projection.tracker.reading, transcript.active
     return UsageMeta(
         source=reading.source,

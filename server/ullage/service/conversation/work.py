@@ -174,8 +174,11 @@ class Work:
     async def appending(self) -> AsyncGenerator[None]:
         """One append at a time: a message that takes long to count must not be overtaken by the next."""
         async with self._appends:
-            with self.during(Job.APPENDING):
+            self._running[Job.APPENDING] = asyncio.current_task()
+            try:
                 yield
+            finally:
+                self._end(Job.APPENDING)
 
     def cancel(self) -> None:
         """Cancels every job that closing would cancel, but keeps a prepared summary that is complete."""

@@ -61,7 +61,7 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     message = Message(id=ids.new("m"), role=Role.USER, content=tuple(content), timestamp=clock.now())
     _introduce(turn)
-    await append(conversation, [message], None)
+    await append(conversation, [message], None, {message.id})
     shown = "\n".join(message_lines(message))
     conversation.emit(UserMessageChunk(content=TextContent(text=shown), message_id=message.id))
     for _ in range(_MAX_REQUESTS):
@@ -159,7 +159,7 @@ async def _keep(conversation: Conversation, message_id: str, answer: PartialAnsw
     messages = [Message(id=message_id, role=Role.ASSISTANT, content=answer.content, timestamp=now)]
     if answer.stop_reason is None and any(answer.tool_uses):
         messages.append(results_message(conversation, unmade(tuple(answer.tool_uses))))
-    await append(conversation, messages, answer.usage)
+    await append(conversation, messages, answer.usage, {message.id for message in messages})
 
 
 def _publish_fragment(conversation: Conversation, message_id: str, fragment: Fragment) -> None:
