@@ -1,7 +1,7 @@
 """What one small append costs, and one compaction by hand, in CPU time and calls of the store.
 
-Each figure stands beside a floor of the same run: for an append one token count and one insert of its row in SQLite, for
-a compaction one decoding of the session's texts. With `--against SERVER_FOLDER` another checkout is measured in turns
+Each figure stands beside a floor of the same run: for an append one token count and one insert of its row, for a
+compaction one decoding of the session's texts. With `--against SERVER_FOLDER` another checkout is measured in turns
 with this one, each turn in a process of its own, so that both meet the same machine.
 """
 

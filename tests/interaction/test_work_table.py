@@ -110,9 +110,6 @@ class Scene:
 
     async def close(self) -> None:
         self.counted.set()
-        # A turn that has just begun must have come to its tool call: before that a cancellation may be lost.
-        for _ in range(STEPS):
-            await asyncio.sleep(0)
         await self.client.workspace.end(self.conversation.id)
         await asyncio.wait_for(asyncio.gather(*self.calls, return_exceptions=True), PATIENCE)
 

@@ -41,7 +41,7 @@ async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEn
     `ProviderError` if the model failed; what was said until then stays."""
     turn = Turn(conversation=conversation, provider=conversation.provider)
     async with conversation.work.turn() as wanted:
-        if not wanted:
+        if not wanted or not conversation.is_open:
             return TurnEnd.CANCELLED
         run = conversation.work.start(Job.TURN, _run(turn, content))
         try:
@@ -142,7 +142,9 @@ async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
         return
     position = turn.conversation.transcript.position
     try:
-        tokens = await asyncio.wait_for(turn.provider.count_tokens(request), _COUNT_PATIENCE)
+        # Not `wait_for`: in Python 3.11 it loses a cancellation that comes in the step in which the count is there.
+        async with asyncio.timeout(_COUNT_PATIENCE):
+            tokens = await turn.provider.count_tokens(request)
     except (ProviderError, TimeoutError) as error:
         _log.info("%s could not count the prompt: %s", turn.provider.name, error or "it took too long")
         return
