@@ -12,9 +12,10 @@ what happens to the ask while the job runs:
 
 Several jobs may run at once (a turn is also answering, a shrinking session is also compacting); a wait comes before a
 refusal, and a refusal before a cancellation. Four rules explain the cells. What a model is answering to must not change
-while it answers, so edits wait or are refused. Two compactions of one context would be paid for twice, so a second one
-is refused. Whoever asks for the context, to send it or to compact it, gets it after the automatic run that is to make
-it fit. And messages are never refused: an edit covers a range of the log that later messages do not touch.
+while it answers, so edits wait or are refused, and a turn sends its request after a compaction that has begun. Two
+compactions of one context would be paid for twice, so a second one is refused. Whoever asks for the context, to send it
+or to compact it, gets it after the automatic run that is to make it fit. And messages are never refused: an edit covers
+a range of the log that later messages do not touch.
 """
 
 import asyncio
@@ -45,7 +46,8 @@ class Job(Enum):
 
 class Ask(Enum):
     """What is asked. READ is the context as a model would be sent it; COMPACT a compaction by hand or its preview; EDIT
-    a commit, an undo or a restore; SHRINK and PREPARE come from automatic management; CLOSE ends the conversation."""
+    a commit, an undo or a restore; SHRINK and PREPARE come from automatic management; CLOSE ends the conversation;
+    ANSWER is a turn's next request to the model."""
 
     PROMPT = 0
     READ = 1
@@ -55,6 +57,7 @@ class Ask(Enum):
     SHRINK = 5
     PREPARE = 6
     CLOSE = 7
+    ANSWER = 8
 
 
 class Rule(Enum):
@@ -69,13 +72,13 @@ class Rule(Enum):
 _RUN, _WAIT, _REFUSE, _CANCEL = Rule.RUN, Rule.WAIT, Rule.REFUSE, Rule.CANCEL
 # fmt: off
 TABLE: dict[Job, tuple[Rule, ...]] = {
-    #               PROMPT READ   APPEND COMPACT  EDIT     SHRINK   PREPARE  CLOSE
-    Job.TURN:       (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _RUN,    _RUN,    _CANCEL),
-    Job.ANSWERING:  (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL),
-    Job.COMPACTING: (_RUN,  _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL),
-    Job.SHRINKING:  (_RUN,  _WAIT, _RUN,  _WAIT,   _RUN,    _REFUSE, _RUN,    _CANCEL),
-    Job.PREPARING:  (_RUN,  _RUN,  _RUN,  _RUN,    _RUN,    _RUN,    _CANCEL, _CANCEL),
-    Job.APPENDING:  (_RUN,  _RUN,  _WAIT, _RUN,    _RUN,    _RUN,    _RUN,    _RUN),
+    #               PROMPT READ   APPEND COMPACT  EDIT     SHRINK   PREPARE  CLOSE    ANSWER
+    Job.TURN:       (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _RUN,    _RUN,    _CANCEL, _RUN),
+    Job.ANSWERING:  (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL, _WAIT),
+    Job.COMPACTING: (_RUN,  _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL, _WAIT),
+    Job.SHRINKING:  (_RUN,  _WAIT, _RUN,  _WAIT,   _RUN,    _REFUSE, _RUN,    _CANCEL, _WAIT),
+    Job.PREPARING:  (_RUN,  _RUN,  _RUN,  _RUN,    _RUN,    _RUN,    _CANCEL, _CANCEL, _RUN),
+    Job.APPENDING:  (_RUN,  _RUN,  _WAIT, _RUN,    _RUN,    _RUN,    _RUN,    _RUN,    _RUN),
 }
 # fmt: on
 
@@ -106,6 +109,7 @@ class Work:
         self._prompts, self._appends = asyncio.Lock(), asyncio.Lock()
         self._places: list[_Place] = []
         self._again: dict[Ask, Callable[[], object]] = {}
+        self._waiting: list[asyncio.Future[None]] = []
 
     def is_running(self, job: Job) -> bool:
         """Whether a job of this kind runs."""
@@ -120,8 +124,11 @@ class Work:
 
     async def wait(self, ask: Ask) -> None:
         """Waits for the jobs that come before what is asked. Raises `SessionBusy` if one that then runs refuses it."""
-        while tasks := [task for job in self._jobs(ask, Rule.WAIT) if (task := self._running[job])]:
-            await asyncio.wait(tasks)
+        while any(self._jobs(ask, Rule.WAIT)):
+            # The end of a job, not of its task: the task of a compaction by hand may go on to other things.
+            ended = asyncio.get_running_loop().create_future()
+            self._waiting.append(ended)
+            await ended
         self.require(ask)
 
     def may(self, ask: Ask, again: Callable[[], object]) -> bool:
@@ -217,6 +224,10 @@ class Work:
 
     def _end(self, job: Job) -> None:
         self._running.pop(job, None)
+        for ended in self._waiting:
+            if not ended.done():
+                ended.set_result(None)
+        self._waiting.clear()
         for ask in tuple(self._again):
             if not any(self._jobs(ask, Rule.WAIT)):
                 self._again.pop(ask)()

@@ -21,7 +21,7 @@ from ullage.service.asking.request import live_request
 from ullage.service.asking.retries import stream_with_retries
 from ullage.service.compact.automatic import fit_limit
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.work import Job
+from ullage.service.conversation.work import Ask, Job
 from ullage.service.sessions import append, declare_tools
 from ullage.service.turns.provider_edits import note_cleared, with_clearing
 from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_tools
@@ -94,7 +94,7 @@ async def _answer(turn: Turn) -> PartialAnswer:
         return await _ask(turn)
     except ContextTooLong:
         conversation = turn.conversation
-        await conversation.settled()
+        await conversation.work.wait(Ask.ANSWER)
         budget, half = conversation.budget, conversation.used // 2
         fit_limit(conversation, half if budget is None else min(budget.target, half))
         return await _ask(turn)
@@ -123,12 +123,12 @@ async def _ask(turn: Turn) -> PartialAnswer:
 async def _request(turn: Turn) -> ModelRequest:
     """What is asked next, brought under the limit first."""
     conversation = turn.conversation
-    await conversation.settled()
+    await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
         return live_request(conversation)
     if conversation.projection.tracker.totals == Usage():
         await _count_first_prompt(turn, live_request(conversation))
-        await conversation.settled()
+        await conversation.work.wait(Ask.ANSWER)
     budget = conversation.budget
     if budget is not None and conversation.used > budget.usable:
         fit_limit(conversation, budget.usable)
