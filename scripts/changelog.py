@@ -11,17 +11,17 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 KINDS = ("added", "changed", "deprecated", "removed", "fixed", "security")
 NAME = re.compile(rf"[a-z0-9]+(?:-[a-z0-9]+)*\.(?P<kind>{'|'.join(KINDS)})\.md")
 VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-.]?(?:a|b|rc|dev)\.?\d+)?")
-# Where a new release goes in.
+# The line after which a new release is inserted.
 PLACE = "<!-- releases -->\n"
 
 
 def fragments(docs: Path) -> list[Path]:
-    """The fragments in the folder; every file but its README is meant to be one."""
+    """Returns the fragments in the folder. Every file except its README counts as a fragment."""
     return sorted(path for path in (docs / "changelog.d").iterdir() if path.name != "README.md")
 
 
 def faults(fragment: Path) -> list[str]:
-    """What is wrong with a fragment, in words."""
+    """Returns what is wrong with a fragment, one sentence per fault."""
     text = fragment.read_text(encoding="utf-8")
     found = (
         [] if NAME.fullmatch(fragment.name) else [f"its name is not TOPIC.KIND.md with a KIND of {', '.join(KINDS)}"]
@@ -38,7 +38,7 @@ def faults(fragment: Path) -> list[str]:
 
 
 def release(docs: Path, version: str, day: str) -> None:
-    """Writes the release and deletes its fragments. Raises `ValueError` for a fragment that is not well-formed."""
+    """Writes the release and deletes its fragments. Raises `ValueError` if a fragment is not well-formed."""
     by_kind: defaultdict[str, list[str]] = defaultdict(list)
     found = fragments(docs)
     for fragment in found:

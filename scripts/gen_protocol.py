@@ -1,7 +1,8 @@
-"""Writes what is generated from the server's structs, or with --check names every file that has drifted from them.
+"""Writes the files that are generated from the server's structs, or with --check names each file that has drifted.
 
-Each output is a path and a function that gives its whole text; a generator for another language is one more line in
-`OUTPUTS`. Examples are golden files of the tests: `./scripts/test tests/golden --update-golden` writes those.
+Each output is a path and a function that returns the file's whole text. A generator for another language is one more
+line in `OUTPUTS`. The examples are golden files of the tests: `./scripts/test tests/golden --update-golden` writes
+those.
 """
 
 import argparse
@@ -28,12 +29,12 @@ NVIM = ROOT / "editors" / "nvim" / "lua" / "ullage"
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """A document as it is committed."""
+    """Returns a document in the form in which it is committed."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def readme() -> str:
-    """The hand-written README with its tables as they are now."""
+    """Returns the hand-written README with new tables."""
     methods = methods_document()
     text = README.read_text(encoding="utf-8")
     text = with_region(text, "methods", methods_table(methods["methods"]))
@@ -44,7 +45,7 @@ def readme() -> str:
 
 
 def with_region(text: str, name: str, content: str) -> str:
-    """The text with what stands between `<!-- generated: name -->` and `<!-- end -->` replaced."""
+    """Returns the text with everything between `<!-- generated: name -->` and `<!-- end -->` replaced."""
     start, end = f"<!-- generated: {name} -->", "<!-- end -->"
     pattern = re.compile(f"({re.escape(start)}\n).*?({re.escape(end)})", re.DOTALL)
     replaced, found = pattern.subn(lambda match: match[1] + content + match[2], text)
@@ -54,7 +55,7 @@ def with_region(text: str, name: str, content: str) -> str:
 
 
 def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
-    """One row a method."""
+    """Returns a table with one row per method."""
     rows = [
         (f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`" if m["result"] else "–", m["doc"]) for m in methods
     ]
@@ -62,25 +63,25 @@ def methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
 
 
 def client_methods_table(methods: Sequence[Mapping[str, Any]]) -> str:
-    """One row a request that the server makes."""
+    """Returns a table with one row per request that the server makes."""
     rows = [(f"`{m['name']}`", f"`{m['params']}`", f"`{m['result']}`", m["doc"]) for m in methods]
     return table(("method", "params", "result", "what it asks"), rows)
 
 
 def updates_table(updates: Sequence[Mapping[str, Any]]) -> str:
-    """One row an update."""
+    """Returns a table with one row per update."""
     rows = [(f"`{update['sessionUpdate']}`", f"`{update['type']}`", update["doc"]) for update in updates]
     return table(("`sessionUpdate`", "type", "what it says"), rows)
 
 
 def errors_table(errors: Sequence[Mapping[str, Any]]) -> str:
-    """One row an error class."""
+    """Returns a table with one row per error class."""
     rows = [(str(error["code"]), f"`{error['kind']}`", error["doc"]) for error in errors]
     return table(("code", "`data.kind`", "meaning"), rows)
 
 
 def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """One row a setting."""
+    """Returns a table with one row per setting."""
     rows = [
         (f"`{name}`", f"`{json.dumps(value['default'])}`", value["description"]) for name, value in settings.items()
     ]
@@ -88,7 +89,7 @@ def settings_table(settings: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Returns a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -108,12 +109,12 @@ OUTPUTS: Mapping[Path, Callable[[], str]] = {
 
 
 def drifted() -> list[Path]:
-    """The files that are not what would be written now."""
+    """Returns the files whose content differs from what would be written now."""
     return [path for path, text in OUTPUTS.items() if not path.is_file() or path.read_text(encoding="utf-8") != text()]
 
 
 def main() -> int:
-    """The exit status: 1 if --check found drift."""
+    """Runs the script and returns its exit status: 1 if --check found drift."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file has drifted")
     check = parser.parse_args().check

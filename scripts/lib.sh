@@ -1,9 +1,9 @@
-# Sourced by the scripts beside it: prepares the checkout's .venv once, and again when pyproject.toml or the
-# pinned versions change.
+# Sourced by the other scripts: prepares the checkout's .venv once, and again when pyproject.toml or the pinned versions
+# change.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
-# A virtual environment's programs; on Windows these scripts run in Git's bash.
+# The folder of a virtual environment's programs. On Windows these scripts run in Git's bash.
 case $(uname -s) in
   MINGW* | MSYS* | CYGWIN*) bin=$venv/Scripts python=$venv/Scripts/python.exe ;;
   *) bin=$venv/bin python=$venv/bin/python ;;
@@ -12,7 +12,7 @@ cd "$root" || exit 1
 
 say() { printf '%s\n' "$*" >&2; }
 
-# ULLAGE_PYTHON names the interpreter to use, of several that are installed.
+# ULLAGE_PYTHON names the interpreter to use if several are installed.
 find_python() {
   local name
   for name in ${ULLAGE_PYTHON:+"$ULLAGE_PYTHON"} python3.14 python3.13 python3.12 python3.11 python3 python; do
@@ -25,10 +25,10 @@ find_python() {
   return 1
 }
 
-# Longest a step may take before we say that it cannot be done, seconds.
+# Seconds that a step may take before it counts as failed.
 patience=300
 
-# need WHAT COMMAND…: runs a step quietly and within bounds; its output is shown when it fails.
+# need WHAT COMMAND…: runs a step quietly and with a time limit. Its output is shown if it fails.
 need() {
   local what=$1 log status=0
   shift
@@ -43,10 +43,10 @@ need() {
   return "$status"
 }
 
-# may_apt: Debian packages may be installed. Asked for by --all, which sets it, or by hand.
+# may_apt: whether Debian packages may be installed. --all allows it, and ULLAGE_APT=1.
 may_apt() { [ "${ULLAGE_APT:-}" = 1 ]; }
 
-# need_debian WHY PACKAGE…: installs Debian packages if that was asked for and this is root; otherwise says how to.
+# need_debian WHY PACKAGE…: installs Debian packages if that is allowed and the user is root; otherwise prints how to.
 need_debian() {
   local why=$1
   shift
@@ -61,7 +61,7 @@ need_debian() {
   return 1
 }
 
-# Debian's python3 comes without ensurepip.
+# Debian's python3 has no ensurepip.
 make_venv() {
   local found
   found=$(find_python) || return 1
@@ -69,8 +69,8 @@ make_venv() {
   "$found" -m venv "$venv"
 }
 
-# prepare [group]: the package itself (editable) and the dependency group named ("dev", "bench", "lock"), each at the
-# version that scripts/lock pinned.
+# prepare [group]: installs the package itself (editable) and the named dependency group ("dev", "bench", "lock"), each
+# at the version that scripts/lock pinned.
 prepare() {
   local group=${1:-} stamp want
   stamp=$venv/.prepared-${group:-run}

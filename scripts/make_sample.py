@@ -1,13 +1,14 @@
 """Makes the conversation that `ullage demo` plays: an invented project, edited step by step as in `sample/story.txt`.
 
-`sample/login/` is the project as it begins, `sample/written/` holds the files that are added. A step of the story
-begins with a line `@ask`, `@say`, `@end` (of the assistant's turn), `@read PATH`, `@write PATH`, `@edit PATH` (what
-goes, `@with`, what comes), `@run COMMAND` or `@fail COMMAND` (its output); the lines after it are its text, exactly.
+`sample/login/` is the project at the beginning, and `sample/written/` holds the files that are added. A step of the
+story begins with a line `@ask`, `@say`, `@end` (of the assistant's turn), `@read PATH`, `@write PATH`, `@edit PATH`
+(old text, `@with`, new text), `@run COMMAND` or `@fail COMMAND` (with its output). The lines after it are the step's
+text.
 
     python scripts/make_sample.py          writes server/ullage/cli/data/sample.jsonl
     python scripts/make_sample.py --check  fails if that file is not what would be written
 
-File contents are real: what a tool call reads is what the calls before it left behind.
+File contents are real: a tool call reads what the calls before it have written.
 """
 
 import re
@@ -22,7 +23,7 @@ from ullage.model.message import Message, Role, ToolDefinition
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
 PROJECT = Path(__file__).with_name("sample")
-# 2026-01-12 09:00 UTC; a fixed time keeps the file the same however often it is made.
+# 2026-01-12 09:00 UTC. A fixed time keeps the file the same each time it is made.
 START = 1_768_208_400_000
 SECONDS_A_STEP = 25
 TITLE = "Add token refresh to the login service"
@@ -47,7 +48,7 @@ TOOLS = (
 
 
 class Recorder:
-    """Writes down a conversation, and keeps the project's files as the calls leave them."""
+    """Records a conversation, and keeps the project's files as the calls change them."""
 
     def __init__(self) -> None:
         self.files = _project_files("login")
@@ -58,7 +59,7 @@ class Recorder:
         self._add(Role.SYSTEM, TextBlock(text=SYSTEM))
 
     def tell(self, step: str) -> None:
-        """Takes down one step of the story."""
+        """Records one step of the story."""
         head, _, text = step.partition("\n")
         verb, _, about = head.partition(" ")
         match verb:
@@ -114,7 +115,7 @@ def _project_files(folder: str) -> dict[str, str]:
 
 
 def make() -> bytes:
-    """The export of the whole conversation."""
+    """Returns the export of the whole conversation."""
     recorder = Recorder()
     story = (PROJECT / "story.txt").read_text(encoding="utf-8").removesuffix("\n")
     for step in re.split(r"(?:^|\n)@(?=ask|say|end|read|write|edit|run|fail)", story)[1:]:

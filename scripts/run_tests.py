@@ -1,7 +1,7 @@
 """Runs pytest in two steps: tests that may share the machine on all processors, then the others one after another.
 
-Tests of the second step measure time, or drive real editors and agents. Only whole folders are run like this. With any
-other argument (a file, -k, --pdb, …) there is one plain run of pytest, as for debugging a test.
+Tests of the second step measure time, or drive real editors and agents. Only whole folders are run in two steps. With
+any other argument (a file, -k, --pdb, …) there is one plain run of pytest, as for debugging a test.
 """
 
 import subprocess
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 TOGETHER = ("tests/tidy", "tests/unit", "tests/properties", "tests/interaction", "tests/golden")
 ONE_BY_ONE = ("tests/e2e", "tests/editors", "tests/perf")
-# Each process collects all tests itself; more than this take longer to start than they save.
+# Each process collects all tests itself. More processes take longer to start than they save.
 MOST_PROCESSES = 8
 PARALLEL = ("-n", "auto", "--maxprocesses", str(MOST_PROCESSES), "--dist", "worksteal")
 _FLAGS = ("--all", "-q", "-v", "-vv", "-x")
@@ -18,7 +18,7 @@ _FLAGS_WITH_VALUE = ("--durations=", "--maxfail=", "--tb=")
 
 
 def plan(arguments: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The arguments of each run of pytest, in order."""
+    """Returns the arguments of each run of pytest, in order."""
     coverage = tuple(each for each in arguments if each.startswith("--cov"))
     flags = tuple(each for each in arguments if each in _FLAGS or each.startswith(_FLAGS_WITH_VALUE))
     folders = tuple(each.rstrip("/") for each in arguments if each not in (*coverage, *flags))
@@ -35,7 +35,8 @@ def plan(arguments: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the plan; the first exit status that is not 0. After a failure the other run is made as well, unless -x."""
+    """Runs the plan and returns the first exit status that is not 0. After a failure the second run is made, too,
+    unless -x."""
     statuses: list[int] = []
     for run in plan(arguments):
         command = [sys.executable, "-m", "pytest", *run]
@@ -49,5 +50,5 @@ if __name__ == "__main__":
     try:
         raise SystemExit(main(sys.argv[1:]))
     except KeyboardInterrupt:
-        # pytest got the signal as well, and has said where it was.
+        # pytest got the signal as well, and has printed where it was.
         raise SystemExit(130) from None

@@ -1,7 +1,7 @@
 """Prints the size and shape of `server/ullage`: `python scripts/structure.py [FOLDER]`.
 
-Counts files, lines, imports, modules that only one neighbour imports, and functions that take a workspace beside a
-session. Compare two checkouts by naming the other one's `server/ullage`.
+Counts files, lines, imports, modules with one importer among their siblings, and functions that take a workspace and a
+session. To compare two checkouts, name the other one's `server/ullage`.
 """
 
 import ast
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def measure(folder: Path) -> dict[str, str]:
-    """The figures by name, ready to print. Package markers of one line are no files here."""
+    """Returns the figures by name, ready to print. One-line `__init__.py` files are not counted as files."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees}
     modules = {_module(folder, path): path for path in trees}

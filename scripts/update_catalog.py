@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds `server/ullage/catalog/data/models.json` from FILE, a JSON object {name: [provider, max_input, max_output]},
-and with --prices `prices.json` beside it from litellm's model table itself.
+and with --prices also `prices.json`, from litellm's model table itself.
 
-FILE is drawn from that table (MIT; `litellm/model_prices_and_context_window_backup.json` in its wheel), too. The table
-mixes two meanings of `max_input` and fills in outputs nobody published; this script settles both. Of prices it takes
-the list price of plain requests: not of batches or priority, and of caches the shortest-lived.
+FILE is an extract of that table (MIT; `litellm/model_prices_and_context_window_backup.json` in its wheel), too. The
+table uses `max_input` in two meanings and has outputs that the providers did not publish. This script corrects both.
+Prices are the list prices of plain requests: not of batches or priority, and only for the shortest-lived caches.
 """
 
 import argparse
@@ -20,32 +20,34 @@ PRICES = DATA / "prices.json"
 
 Listed = tuple[str, int, int]
 Entry = tuple[int, int, int | None]
-# [above, input, cache read, cache write, output]: prompts of more tokens than that, and US dollars a million tokens.
+# [above, input, cache read, cache write, output]: prices in US dollars a million tokens, for prompts of more than
+# `above` tokens.
 Tier = tuple[int, float, float, float, float]
 
-# Of OpenAI's models these are listed with the whole window, of which the output is a part...
+# The table lists these OpenAI models with the whole window, which includes the output...
 _LISTED_AS_TOTAL = re.compile(
     r"(gpt-5\.[45](?!-mini|-nano)|gpt-5(\.1-codex|-pro|\.6-cyber)|chat-latest$|(gpt-)?daybreak-red)"
 )
-# ...and those with one of these figures with the input part alone (400,000 and 1,050,000 less 128,000 of output).
+# ...and models with one of these figures with the input part alone (400,000 and 1,050,000 less 128,000 of output).
 _INPUT_PARTS = {272_000, 922_000}
 _STEP = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 
 
 def settle(name: str, provider: str, max_input: int, max_output: int) -> Entry:
-    """[input, total, max output]: the longest prompt, the window for prompt and answer together, the longest answer."""
+    """Returns [input, total, max output]: the longest prompt, the window for prompt and answer together, the longest
+    answer."""
     output = None if max_output >= max_input else max_output
     if provider == "openai" and _LISTED_AS_TOTAL.match(name):
         return max_input - (output or 0), max_input, output
     if (provider == "openai" and max_input in _INPUT_PARTS) or provider == "gemini":
-        # Gemini's limits of input and output stand side by side.
+        # Gemini's limits of input and output are separate.
         return max_input, max_input + (output or 0), output
     return max_input, max_input, output
 
 
 def tiers(entry: Mapping[str, Any]) -> list[Tier]:
-    """A model's prices, none where the table has not both of input and output, or tells tiers in another way. Without a
-    price of its own, what is read from or written to a cache costs what input does."""
+    """Returns a model's prices, or none if the table lacks the price of input or output, or has tiers in another
+    form. If a cache has no price of its own, reading and writing it costs what input costs."""
     if "tiered_pricing" in entry:
         return []
     steps = sorted({0, *(int(match[1]) * 1_000 for key in entry if (match := _STEP.fullmatch(key)))})
@@ -54,7 +56,8 @@ def tiers(entry: Mapping[str, Any]) -> list[Tier]:
 
 
 def _names_its_provider(name: str, entry: Mapping[str, Any]) -> bool:
-    """Whether nobody else serves a model of that name: an open model costs what whoever serves it asks."""
+    """Whether only the provider in the entry serves the model. Several providers serve an open model, at different
+    prices."""
     return "/" in name or entry.get("litellm_provider") in ("anthropic", "openai")
 
 
@@ -72,7 +75,7 @@ def _tier(entry: Mapping[str, Any], above: int) -> Tier:
 
 
 def write(target: Path, entries: Mapping[str, object]) -> None:
-    """One line a model."""
+    """Writes the entries, one line per model."""
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
     target.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
     print(f"{len(entries)} models in {target.name}")

@@ -1,4 +1,4 @@
-"""Options and fixtures every test may use."""
+"""Options and fixtures that every test may use."""
 
 from collections.abc import Callable
 from typing import Never
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def lacking(request: pytest.FixtureRequest) -> Callable[[str], Never]:
-    """Ends a test whose tool is not there: skipped, but failed with --all, which gets every tool first."""
+    """Ends a test whose tool is missing: the test is skipped, or fails with --all, which installs every tool first."""
 
     def end(tool: str) -> Never:
         if request.config.getoption("--all"):

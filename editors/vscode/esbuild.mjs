@@ -1,4 +1,4 @@
-/** Bundles the extension, and the Context view's page where there is one. `--watch` builds again at each change. */
+/** Bundles the extension and the Context view's page. `--watch` builds again at each change. */
 import { existsSync } from 'node:fs';
 
 import * as esbuild from 'esbuild';

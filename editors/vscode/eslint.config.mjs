@@ -23,7 +23,7 @@ export default defineConfig(
     rules: {
       // The runner waits for its tests itself.
       '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['describe', 'test'] }] }],
-      // Who asks the server says what it answers, as the driver cannot know.
+      // The caller states the type of the server's answer, since the driver cannot know it.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
     },
   },

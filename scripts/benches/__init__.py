@@ -1,1 +1,1 @@
-"""Measurements of Ullage, each a module with `run(paths)` that returns a `Report`."""
+"""Measurements of Ullage. Each module has `run(paths)`, which returns a `Report`."""

@@ -1,4 +1,4 @@
-"""`./scripts/bench NAME [--json] [FILE|FOLDER…]`: runs one bench and prints a table, or one JSON object."""
+"""Runs one bench and prints a table, or one JSON object: `./scripts/bench NAME [--json] [FILE|FOLDER…]`."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from rich.table import Table
 
 from benches.report import Report
 
-# Each bench and its module; most have one of their own name.
+# Each bench and its module. Most modules have the name of their bench.
 _NAMED = ("accuracy", "speed", "quality", "load", "append", "protocol", "proxy", "editors", "live")
 BENCHES = {name: name for name in _NAMED} | {
     "search": "archive_search",

@@ -1,9 +1,10 @@
-"""How well the next prompt is predicted, on recorded conversations that carry the provider's usage.
+"""Measures how well the tracker predicts the size of the next prompt, on recorded conversations with the provider's
+usage.
 
-Before each assistant message that a report belongs to, the tracker's figure is taken as prediction of the prompt that
-the report gives. Left out: a session's first report (nothing is known of the hidden part yet) and the first one after
-an edit of the context or a change of model. Every session starts without anything learned. Figures are shares of the
-reported prompt. A last aim holds the approximate counter to the error it states.
+For each assistant message with a usage, the tracker's figure before that message is the prediction, and the usage gives
+the true size of the prompt. Two kinds of usage are left out: the first of a session, because the overhead is not known
+yet, and the first after an edit or a change of model. No session starts with a learned calibration. Errors are shares
+of the reported prompt. The last aim checks that the approximate counter keeps the error it states.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ MEDIAN_AIM, P95_AIM = 0.005, 0.03
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """One row per conversation with at least three reports; the aims are each session's worst."""
+    """Returns one row per conversation with at least three usages. The aims hold for the worst session."""
     transcripts = [(path, read(path.read_bytes(), path.name)) for path in transcript_files(paths)]
     rows = [row for path, transcript in transcripts if (row := measure(path, transcript)) is not None]
     return Report(
@@ -47,7 +48,7 @@ def run(paths: Sequence[Path]) -> Report:
 
 
 def measure(path: Path, transcript: ImportedTranscript) -> dict[str, Any] | None:
-    """One conversation's errors; None when it has too few reports."""
+    """Returns the errors of one conversation, or None if fewer than two prompts can be predicted."""
     errors = [abs(predicted - reported) / reported for predicted, reported in predictions(transcript)]
     if len(errors) < 2:
         return None
@@ -62,7 +63,7 @@ def measure(path: Path, transcript: ImportedTranscript) -> dict[str, Any] | None
 
 
 def predictions(transcript: ImportedTranscript) -> Iterator[tuple[int, int]]:
-    """(predicted, reported) tokens of each prompt but those where no report speaks of the context."""
+    """Yields (predicted, reported) tokens of each prompt for which the tracker's figure is not only an estimate."""
     counter = get_counter(transcript.model)
     session = Projection(counter, _calibration(counter))
     known: dict[str, Calibration] = {}
@@ -88,7 +89,7 @@ def predictions(transcript: ImportedTranscript) -> Iterator[tuple[int, int]]:
 
 
 def approximate_errors(transcript: ImportedTranscript) -> Iterator[float]:
-    """The approximate counter's errors against o200k over single messages of at least 20 tokens."""
+    """Yields the approximate counter's error against o200k for each message of at least 20 tokens."""
     exact, approximate = get_counter("gpt-4o"), ApproximateCounter(family_of("gpt-4o"))
     for event in transcript.events:
         if isinstance(event, MessageAppended) and (counted := exact.count_message(event.message)) >= 20:

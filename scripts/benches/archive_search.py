@@ -1,11 +1,13 @@
-"""How well the archive search finds what a question is about, beside plain FTS5 ranking of the same messages.
+"""Measures how often the archive search finds the answer to a question, compared with plain FTS5 on the same messages.
 
-Questions and their evidence are made from recorded conversations (`search_questions.py` states the rule). The messages
-before a question's cut lie in one store, those of all conversations together, and are searched twice: within the
-question's own session, and everywhere. *Plain* is an FTS5 table with a message per row, SQLite's default tokenizer and
-`bm25`, any of the question's words. A question is answered when one of the first 5, or 10, hits is evidence; MRR is the
-mean of one over the first evidence's rank. Conversations take turns in being `dev`, on which the search was tuned, and
-`held-out`, on which it was not; the aims are about the held-out ones. Times are of whole searches, index complete.
+Questions and their evidence are made from recorded conversations; `search_questions.py` states the rule. The messages
+before a question's cut, those of all conversations together, are in one store. The store is searched twice: within the
+question's own session, and everywhere. *Plain* is an FTS5 table with one message per row, SQLite's default tokenizer
+and `bm25`, and it matches any word of the question.
+
+A question is answered if one of the first 5 (or 10) hits is evidence. MRR is the mean of 1/rank of the first evidence.
+Conversations are assigned in turn to `dev`, on which the search was tuned, and to `held-out`, on which it was not
+tuned. The aims hold for `held-out`. Times are of whole searches with a complete index.
 """
 
 import re
@@ -31,7 +33,7 @@ from ullage.store.search_text import message_text
 
 HALVES = ("dev", "held-out")
 HITS = 10
-# Clearly better than plain: of the questions that plain leaves unanswered, at most this share is left.
+# Clearly better than plain: of the questions that plain leaves unanswered, at most this share may stay unanswered.
 LEFT_AIM = 0.5
 P95_AIM_MS = 50.0
 
@@ -40,7 +42,7 @@ Search = Callable[[str, str | None], Found]
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A conversation in the archive, and the questions to it."""
+    """A conversation in the archive, with the questions about it."""
 
     session_id: str
     half: str
@@ -49,7 +51,8 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """How a question fared: the rank of the first evidence from 1, None beyond the hits; `ms` the search took."""
+    """The outcome of one question: the rank of the first evidence, from 1, or None if no hit is evidence; and the
+    search's time in ms."""
 
     half: str
     where: str
@@ -60,7 +63,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """A row per half, place that was searched and search."""
+    """Returns one row for each combination of half, searched place and search."""
     asked = list(_ask(paths))
     answers = [answer for share in range(len(CUTS)) for answer in _answers_at(asked, share)]
     groups: dict[tuple[str, str, str], list[Answer]] = defaultdict(list)
@@ -82,7 +85,7 @@ def _ask(paths: Sequence[Path]) -> Iterator[Asked]:
 
 
 def _answers_at(asked: Sequence[Asked], share: int) -> Iterator[Answer]:
-    """The answers to the questions of one cut, out of an archive of what lies before it."""
+    """Yields the answers to the questions of one cut, from an archive of the messages before that cut."""
     archive = {one.session_id: one.messages[: int(len(one.messages) * CUTS[share])] for one in asked}
     with TemporaryDirectory() as folder, open_store(Path(folder) / "s.db") as store, closing(_plain(archive)) as plain:
         for session_id, messages in archive.items():

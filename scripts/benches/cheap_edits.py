@@ -1,8 +1,9 @@
-"""What each cheap rung of the ladder saves on recorded conversations, and what it costs in time.
+"""Measures what each cheap rung of the ladder saves on recorded conversations, and what planning it costs in time.
 
-Each rung is planned alone on the whole conversation, as a share of its tokens; `together` is the ladder climbed to its
-top, which a run does only as far as it needs. Settings are the defaults, the window 200,000 tokens. `lost` counts lines
-of files that repeated reads took away and no later message shows; it must be 0.
+Each rung is planned alone on the whole conversation, and its saving is a share of the conversation's tokens. `together`
+plans all rungs one after another, which a real run does only until the target is met. Settings are the defaults and the
+window is 200,000 tokens. `lost` counts lines of files that repeated reads removed and that no later message shows; it
+must be 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,14 +33,14 @@ _LEAST = 3_000
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """One row per conversation; the aim holds all of them."""
+    """Returns one row per conversation. The aim holds for all conversations."""
     rows = [row for path in transcript_files(paths) if (row := measure(path)) is not None]
     lost = sum(row["lost"] for row in rows)
     return Report(bench="edits", rows=rows, aims=[at_most("lines of files lost", lost, 0)])
 
 
 def measure(path: Path) -> dict[str, Any] | None:
-    """One conversation's savings; None when it is too short."""
+    """Returns the savings of one conversation, or None if the conversation is too short."""
     session = _open(path)
     view = session.counted_view()
     if view.used < _LEAST:
@@ -60,7 +61,7 @@ def measure(path: Path) -> dict[str, Any] | None:
 
 
 def lost_lines(view: CountedView, session: Projection) -> int:
-    """Lines that go with repeated reads and stand in no later message."""
+    """Counts the lines that are removed with repeated reads and are in no later message."""
     after = view
     for _, edit in climb((REPEATS,), view, _terms(session)):
         after = view.after(edit)
@@ -73,7 +74,7 @@ def lost_lines(view: CountedView, session: Projection) -> int:
 
 
 def _open(path: Path) -> Projection:
-    """The conversation as it was before any edit of its own."""
+    """Opens the conversation as it was before its own edits."""
     transcript = read(path.read_bytes(), path.name)
     counter = get_counter(transcript.model)
     session = Projection(counter, Calibration.prior(counter.error_share))

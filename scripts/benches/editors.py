@@ -1,4 +1,4 @@
-"""How soon the editors show what happened: an append on screen, the views' updates, and a newcomer's first figure."""
+"""Measures how soon the editors show an append and a view's update, and how soon a new user sees the first figure."""
 
 import json
 import os
@@ -13,22 +13,23 @@ from benches import neovim
 from benches.report import Aim, Report, at_most, median, percentile
 
 ROOT = Path(__file__).resolve().parents[2]
-# The oldest that the plugin runs on and the newest.
+# The oldest version that the plugin supports, and the newest.
 NEOVIMS = ("0.10", "0.12")
-# A first run downloads the editors, seconds.
+# Seconds. A first run downloads the editors.
 _PATIENCE = 1200.0
-# A person takes what follows within a tenth of a second for immediate; the issue asks it of the status bar.
+# Milliseconds. Users perceive a response within a tenth of a second as immediate.
 _ON_SCREEN_MS = 100.0
-# What an update of 10,000 messages may cost beside one of 100: noise of a loaded machine, and no more.
+# The most that an update of 10,000 messages may cost as a multiple of one of 100. The rest is noise of a loaded
+# machine.
 _SAME = 1.5
-# From the README's first command to the first figure, seconds: the issue's two minutes.
+# Seconds from the README's first command to the first figure. A new user should see it within two minutes.
 _NEWCOMER_S = 120.0
 
 _Part = tuple[list[dict[str, Any]], list[Aim]]
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Rows of milliseconds and seconds. Raises `CalledProcessError` when an editor could not be measured."""
+    """Returns rows of milliseconds and seconds. Raises `CalledProcessError` if an editor could not be measured."""
     del paths
     parts = [_vscode(), *map(_neovim, NEOVIMS)]
     rows = [row for rows, _ in parts for row in rows]
@@ -90,20 +91,20 @@ def _row(what: str, unit: str, durations: list[float]) -> dict[str, Any]:
 
 
 def _view_row(view: str, messages: int, cost: float) -> dict[str, Any]:
-    """The view's own work for one appended message; the measurement gives only its median."""
+    """Returns the row for a view's own work per appended message. The measurement gives only the median."""
     what = f"{view} of {messages:,} messages: append"
     return {"what": what, "unit": "ms", "runs": "", "p50": cost, "p90": "", "min": "", "max": ""}
 
 
 def _path(rig: str, *options: str) -> Path:
-    """The path that a script of `scripts/rigs` prints."""
+    """Returns the path that a script of `scripts/rigs` prints."""
     command = [ROOT / "scripts" / "rigs" / rig, *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=_PATIENCE)
     return Path(done.stdout.split()[-1])
 
 
 def _objects(command: Sequence[str | Path], environment: Mapping[str, str]) -> list[Any]:
-    """The JSON objects among a program's lines of output."""
+    """Runs a program and returns the JSON objects in its output, which has one object a line."""
     done = subprocess.run(
         command, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, timeout=_PATIENCE
     )

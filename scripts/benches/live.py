@@ -1,10 +1,11 @@
-"""Prompt turns with real SDKs against servers on the loopback that speak the providers' wire formats.
+"""Measures prompt turns with real SDKs against loopback servers that speak the providers' wire formats.
 
-Four questions: does a long recorded conversation, played again in a window far too small, ever send what the provider
-would refuse; does a session survive a provider that fails at random; how long does a person who cancels wait; how
-long does the first word take from the provider's socket to the client's. The servers judge each request by a checker
-that shares no code with the writers, and count by their own rules. `ULLAGE_LIVE` is a share of the full size, for
-trying it out.
+The bench answers four questions. If a long recorded conversation is replayed in a window far too small, does Ullage
+ever send a request that the provider would refuse? Does a session survive a provider that fails at random? How long
+does a user wait after cancelling? How long does the first word take from the provider's socket to the client's?
+
+The servers check each request with a checker that shares no code with the writers, and count tokens by their own rules.
+The environment variable `ULLAGE_LIVE` is a share of the full size, for a quick try.
 """
 
 import asyncio
@@ -30,16 +31,16 @@ _RECORDINGS = (
     "iso_bench_trae/gpt-5-2025-08-07__98f47f2a.trajectory.json",
 )
 _KINDS = ("anthropic", "openai", "openai_chat")
-# Tokens; a sixteenth of what these conversations were held in.
+# Tokens: a sixteenth of the window in which these conversations were held.
 _WINDOW = 16_000
 _TURNS, _STORMS = 1_000, 12
 _DOZENS = 24
-# What the accuracy bench asks for, too.
+# The same aims as in the accuracy bench.
 _MEDIAN, _P95 = 0.005, 0.03
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """All of it, one after the other."""
+    """Runs all measurements, one after the other."""
     rows, aims = asyncio.run(_measure(paths or [TRANSCRIPTS / name for name in _RECORDINGS]))
     return Report(bench="live", rows=rows, aims=aims)
 
@@ -67,13 +68,14 @@ async def _replay(path: Path, kind: str, folder: Path) -> Replayed:
 
 
 async def _storms(folder: Path) -> list[Weathered]:
-    """The turns shared out among sessions; most of their time they wait for the provider."""
+    """Runs the turns in several sessions at once, since each session mostly waits for its provider."""
     each = max(1, round(_SHARE * _TURNS / _STORMS + 0.5))
     return await asyncio.gather(*(weather(_KINDS[seed % len(_KINDS)], folder, each, seed) for seed in range(_STORMS)))
 
 
 def _errors(found: Replayed, *, edited: bool) -> list[float]:
-    """Errors of the predictions that speak of a context as it was last reported, or of one edited since."""
+    """Returns the errors of the predictions for contexts that were edited after the last usage, or for those that
+    were not."""
     return [guess.error for guess in found.guesses if (guess.source is UsageSource.ESTIMATED) is edited]
 
 

@@ -1,7 +1,8 @@
-"""What a person waits: for the first word, and for the end of a turn that is cancelled.
+"""Measures how long a user waits for the first word of an answer, and for the end of a cancelled turn.
 
-The first word and the cancelled stream go through the process that editors start; server and client share one clock,
-that of this process. Tools and summaries that last as long as asked for exist only in a workspace of this process.
+The first word and the cancelled stream go through the process that editors start. The provider's server and the client
+run in this process, so both use one clock. Tools and summaries that never end exist only in a workspace of this
+process.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ _UPDATE = "ullage/session/update"
 
 
 class Latency(Struct, frozen=True, kw_only=True):
-    """How long each time; `share` is the percentile that the aim speaks of."""
+    """The measured seconds of one case. `share` is the percentile for which the aim holds."""
 
     what: str
     seconds: list[float]
@@ -42,13 +43,13 @@ class Latency(Struct, frozen=True, kw_only=True):
 
 
 def aim(found: Latency) -> Aim:
-    """Milliseconds at the percentile, and the bound."""
+    """Returns the aim: milliseconds at the percentile, and their bound."""
     name = f"{found.what}, p{100 * found.share:.0f}, ms"
     return at_most(name, 1000 * percentile(found.seconds, found.share), 1000 * found.bound)
 
 
 async def measure(folder: Path, share: float) -> list[Latency]:
-    """All cases; `share` of the full number of times."""
+    """Measures all cases. `share` is the share of the full number of repetitions."""
     times = max(1, int(_TIMES * share))
     found: list[Latency] = []
     for kind in DIALECTS:
@@ -71,7 +72,7 @@ async def _through_the_program(folder: Path, kind: str, times: int, once: Once) 
         providers = {kind: msgspec.to_builtins(settings_of(server, 60.0))}
         store = folder / f"{once.__name__}-{kind}.db"
         async with language_server(store, {"provider": kind, "providers": providers}) as client:
-            # The first request imports the SDK, which is not what is measured.
+            # The first result is dropped: the first request imports the SDK, which is not measured here.
             return [await _anew(client, server, kind, once) for _ in range(times + 1)][1:]
 
 
@@ -115,7 +116,7 @@ def _is_word(params: Any) -> bool:
 
 
 class _Endless(NoTools):
-    """A tool that never returns."""
+    """A toolbox whose tool never returns."""
 
     def __init__(self) -> None:
         self.called = asyncio.Event()
@@ -143,7 +144,7 @@ async def _cancel_summary() -> float:
     client = build_test_client(live=play("say: Never."), summarizer=summarizer, settings=settings)
     session = await client.call("session/new", model=SMALL_MODEL)
     session_id = session["sessionId"]
-    # Nearly full: the prompt brings it over the threshold, so that the turn waits for a summary first.
+    # The context is nearly full. The prompt takes it over the threshold, so that the turn first waits for a summary.
     await client.say(session_id, *(f"word {number} " * 120 for number in range(12)))
     return await _cancel(client, session_id, summarizer.started)
 

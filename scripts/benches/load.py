@@ -1,8 +1,9 @@
-"""What a server does under load: a very long session, a very large result, a thousand appends a second, fifty sessions.
+"""Measures a server under load: a very long session, a very large result, 1,000 appends a second, and 50 sessions.
 
-Everything goes over the wire to the process that editors start. Latencies are what a client waits; memory is the
-process's (`/proc`), set against the floor of an idle server and the bytes of what it was given. That counts are right
-is checked by counting everything again from the log. `ULLAGE_LOAD` is a share of the full size, for trying it out.
+All requests go over the wire to the process that editors start. Latencies are the times that a client waits. Memory is
+that of the process (`/proc`), compared with an idle server and with the bytes of the data. The token counts are checked
+by counting everything again from the log. The environment variable `ULLAGE_LOAD` is a share of the full size, for a
+quick try.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ _SHARE = float(os.environ.get("ULLAGE_LOAD", "1"))
 
 
 def run(_paths: Sequence[Path]) -> Report:
-    """All of it, one after the other."""
+    """Runs all loads, one after the other."""
     began = time.monotonic()
     rows, aims = asyncio.run(_measure())
     load = ", ".join(f"{share:.1f}" for share in os.getloadavg())

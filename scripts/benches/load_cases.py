@@ -1,4 +1,4 @@
-"""The loads, each on a server and store of its own."""
+"""The loads. Each load has a server and a store of its own."""
 
 import asyncio
 import itertools
@@ -21,18 +21,18 @@ from ullage.tokens.registry import get_counter
 
 MODEL = "bench-model"
 LONG, RESULT_BYTES, RATE, SECONDS, SESSIONS = 100_000, 50_000_000, 1_000, 60, 50
-# A person does not notice a tenth of a second; a request that waits behind others may take it.
+# Users do not notice a tenth of a second. A request that waits for others may take that long.
 PROMPT_MS = 100.0
 TRUNCATE_MS = 50.0
-# Held memory over the floor and the data itself: decoded text, structs and counts beside the raw bytes.
+# The memory added per byte of data. Decoded text, structs and counts come on top of the raw bytes.
 MEMORY_RATIO = 6.0
-# A window that a few dozen messages fill, so that each of the fifty sessions compacts itself several times.
+# Tokens. A few dozen messages fill this window, so that each of the 50 sessions compacts several times.
 SMALL_WINDOW = 12_000
 _BATCH = 1_000
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
-    """What a load gave."""
+    """The rows and aims of one load."""
 
     rows: list[dict[str, Any]]
     aims: list[Aim]
@@ -42,7 +42,7 @@ Case = Callable[[Path, int, float], Awaitable[Loaded]]
 
 
 async def long_session(store: Path, floor: int, share: float) -> Loaded:
-    """A session of 100,000 messages: every way of using it, and opening it again."""
+    """Measures a session of 100,000 messages: every kind of request, and opening it again."""
     count = int(LONG * share)
     what = f"{count:,} messages"
     async with load_server(store) as server:
@@ -71,7 +71,7 @@ async def long_session(store: Path, floor: int, share: float) -> Loaded:
 
 
 async def large_result(store: Path, floor: int, share: float) -> Loaded:
-    """A tool result of 50 MB in one request, while another session is asked how full it is."""
+    """Measures a tool result of 50 MB in one request, while a client gets the context of another session."""
     size = int(RESULT_BYTES * share)
     lines = (f"{n:08} {n * 7919:x} GET /api/v1/items/{n % 4096} 200 {n % 977} ms\n" for n in itertools.count())
     text = "".join(itertools.islice(lines, size // 48))[:size]
@@ -96,7 +96,8 @@ async def large_result(store: Path, floor: int, share: float) -> Loaded:
 
 
 async def steady_rate(store: Path, floor: int, share: float) -> Loaded:
-    """A thousand appends a second for a minute, each sent when it is due whether or not the last was answered."""
+    """Measures 1,000 appends a second for a minute. Each is sent when it is due, even if earlier ones are not
+    answered."""
     due = int(RATE * SECONDS * share)
     async with load_server(store) as server:
         session_id = await server.new_session(MODEL)
@@ -125,7 +126,8 @@ async def steady_rate(store: Path, floor: int, share: float) -> Loaded:
 
 
 async def many_sessions(store: Path, floor: int, share: float) -> Loaded:
-    """Fifty sessions with a small window, appended to in turns by fifty clients, each compacting itself."""
+    """Measures 50 sessions with a small window. Fifty clients append in turn, and each session compacts
+    automatically."""
     count = max(2, int(SESSIONS * share))
     turns = 120
     async with load_server(store, {"models": {MODEL: {"window": SMALL_WINDOW}}}) as server:
@@ -157,7 +159,7 @@ async def many_sessions(store: Path, floor: int, share: float) -> Loaded:
 
 
 async def truncation(store: Path, _floor: int, _share: float) -> Loaded:
-    """Planning to leave out half of a hundred messages, from the session's counts on."""
+    """Measures the planning of a truncation to half of 100 messages that are counted already."""
     times: list[float] = []
     with open_workspace(store) as workspace:
         async with load_server(store) as server:
@@ -189,12 +191,12 @@ CASES: dict[str, Case] = {
 
 
 def note(text: str) -> dict[str, Any]:
-    """A row of words."""
+    """Returns a row that holds only text."""
     return {"what": text, "runs": "", "p50 ms": "", "p99 ms": "", "max ms": ""}
 
 
 def wrong_counts(store: Path) -> int:
-    """Tokens by which the sessions' figures differ from counting every message of their contexts again."""
+    """Returns the tokens by which the sessions' figures differ from a new count of all messages of their contexts."""
     wrong = 0
     with open_workspace(store, Settings(models={MODEL: ModelSettings(window=SMALL_WINDOW)})) as workspace:
         for info in workspace.ports.store.list():
@@ -232,7 +234,7 @@ async def _open(store: Path, session_id: str, what: str) -> dict[str, Any]:
 
 
 async def _poll(server: LoadedServer, session_id: str, until: "asyncio.Task[Any]") -> list[float]:
-    """How long `context/get` takes while something else goes on, asked fifty times a second."""
+    """Returns the latencies of `context/get`, requested 50 times a second until the task `until` is done."""
     server.latencies.pop("context/get", None)
     while not until.done():
         await server.ask("context/get", sessionId=session_id)
@@ -242,6 +244,7 @@ async def _poll(server: LoadedServer, session_id: str, until: "asyncio.Task[Any]
 
 
 async def _talk(server: LoadedServer, session_id: str, turns: int, lines: int) -> None:
-    """One client, which waits for each answer. Sessions differ in `lines`, so that they do not fill up in step."""
+    """Plays one client that waits for each answer. `lines` differs between sessions, so that they do not fill up in
+    step."""
     for number in range(turns):
         await server.append(session_id, text_message(number, ("user", "assistant")[number % 2], lines))

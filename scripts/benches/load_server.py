@@ -1,4 +1,4 @@
-"""A real server under load: the process that editors start, what it answers how fast, and the memory it holds."""
+"""A real server under load: the process that editors start, with the latencies of its answers and its memory."""
 
 import asyncio
 import sys
@@ -11,41 +11,41 @@ from typing import Any
 from benches.report import percentile
 from support.lsp_client import LspClient, start_server
 
-# Nothing that is measured here should take this long, seconds; what does is reported as failed.
+# Seconds. No measured request should take this long; one that does is reported as failed.
 _PATIENCE = 300.0
 
 
 class LoadedServer:
-    """One server process and a session-oriented way to ask it; `latencies` are in milliseconds, by method."""
+    """One server process and the requests about its sessions. `latencies` are in milliseconds, by method."""
 
     def __init__(self, client: LspClient) -> None:
         self._client = client
         self.latencies: dict[str, list[float]] = {}
 
     async def ask(self, method: str, **params: Any) -> Any:
-        """The result of `ullage/<method>`, its latency kept."""
+        """Requests `ullage/<method>`, keeps the latency and returns the result."""
         began = time.perf_counter()
         answer = await self._client.start(f"ullage/{method}", params)
         result = await asyncio.wait_for(answer, _PATIENCE)
         self.latencies.setdefault(method, []).append(1000 * (time.perf_counter() - began))
-        # What the server tells on its own would otherwise pile up in this process.
+        # The server's notifications would otherwise pile up in this process.
         self._client.notifications.clear()
         return result
 
     async def new_session(self, model: str) -> str:
-        """A session's id."""
+        """Starts a session and returns its id."""
         return (await self.ask("session/new", model=model))["sessionId"]
 
     async def append(self, session_id: str, *messages: dict[str, Any]) -> Any:
-        """`session/append`."""
+        """Requests `session/append`."""
         return await self.ask("session/append", sessionId=session_id, messages=list(messages))
 
     def rss(self) -> int:
-        """Bytes of memory the process holds now."""
+        """Returns the process's memory now, in bytes."""
         return self._status("VmRSS")
 
     def peak_rss(self) -> int:
-        """Bytes of memory the process held at most."""
+        """Returns the most memory that the process has held, in bytes."""
         return self._status("VmHWM")
 
     def _status(self, name: str) -> int:
@@ -55,7 +55,7 @@ class LoadedServer:
 
 @asynccontextmanager
 async def load_server(store: Path, settings: dict[str, Any] | None = None) -> AsyncGenerator[LoadedServer]:
-    """A server on a store, gone when the block ends."""
+    """Starts a server on a store. The server is stopped when the block ends."""
     command = (sys.executable, "-m", "ullage", "lsp", "--store", str(store))
     async with start_server(command) as client:
         await client.initialize(options=settings or {})
@@ -63,7 +63,7 @@ async def load_server(store: Path, settings: dict[str, Any] | None = None) -> As
 
 
 def text_message(number: int, role: str = "user", lines: int = 5) -> dict[str, Any]:
-    """About 18 tokens a line, different in each message, so that no piece is counted from the cache."""
+    """Returns a message of about 18 tokens a line. Each message differs, so that no count comes from the cache."""
     text = "\n".join(
         f"step {number}.{i}: read src/module_{(number * 31 + i) % 997}.py and note what it exports"
         for i in range(lines)
@@ -72,7 +72,7 @@ def text_message(number: int, role: str = "user", lines: int = 5) -> dict[str, A
 
 
 def latency_row(what: str, durations: Sequence[float], runs: str = "") -> dict[str, Any]:
-    """A row of the report, milliseconds."""
+    """Returns a row of the report, in milliseconds."""
     return {
         "what": what,
         "runs": runs or f"{len(durations):,}",

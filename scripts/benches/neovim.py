@@ -1,4 +1,4 @@
-"""Neovim in the editors' bench: how soon a new figure shows, what an update costs, how soon a newcomer is there."""
+"""The editors' bench for Neovim: how soon a new figure shows, what an update costs, how soon a new user is set up."""
 
 import os
 import re
@@ -16,14 +16,14 @@ PLUGINS = RIGS / "nvim-plugins" / "root" / "usr" / "share"
 SAMPLE = ROOT / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
 _PLUGIN = ROOT / "editors" / "nvim"
 _TESTS = _PLUGIN / "tests"
-# A whole file of measurements, or a package manager on a slow network, seconds.
+# Seconds, for a whole file of measurements or a package manager on a slow network.
 _PATIENCE = 300.0
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """What `measure.lua` prints: milliseconds."""
+    """The output of `measure.lua`, in milliseconds."""
 
     append_to_statusline_ms: list[float]
     update_ms: dict[str, float]
@@ -31,7 +31,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 def environment(home: Path, server: Path) -> dict[str, str]:
-    """What the plugin's Lua scripts need: an editor's own folders, a server, mini.test and lualine."""
+    """Returns the environment for the plugin's Lua scripts: folders of their own, a server, mini.test and lualine."""
     return {
         **os.environ,
         **{name: str(home / name) for name in _XDG},
@@ -43,18 +43,18 @@ def environment(home: Path, server: Path) -> dict[str, str]:
 
 
 def measure(nvim: Path, server: Path, home: Path) -> Measured:
-    """One run of `measure.lua`. Raises `CalledProcessError` when it fails."""
+    """Runs `measure.lua` once. Raises `CalledProcessError` if it fails."""
     command = [nvim, "--clean", "--headless", "-u", _TESTS / "init.lua", "-l", _TESTS / "measure.lua"]
-    # Large enough that nothing is compacted while it measures.
+    # A window large enough that nothing is compacted during the measurement.
     wanted = {**environment(home, server), "ULLAGE_WINDOW": "1000000"}
     done = subprocess.run(command, env=wanted, capture_output=True, text=True, check=True, timeout=_PATIENCE)
     return _measured(done.stdout + done.stderr)
 
 
 def newcomer(nvim: Path, pipx: Path, home: Path) -> float:
-    """Seconds from the README's first command, with nothing of ours on the machine, to the figure in the statusline.
+    """Returns the seconds from the README's first command to the figure in the statusline, on a machine without Ullage.
 
-    `pipx` is the folder that holds it. Raises `CalledProcessError` when a step fails.
+    `pipx` is the folder that holds pipx. Raises `CalledProcessError` if a step fails.
     """
     steps = _readme_blocks()
     clean = _clean_environment(home, pipx)
@@ -73,7 +73,7 @@ def _measured(printed: str) -> Measured:
 
 
 def _readme_blocks() -> dict[str, str]:
-    """The README's first block of each language."""
+    """Returns the README's first code block of each language."""
     blocks: dict[str, str] = {}
     for _, language, text in _FENCE.findall((_PLUGIN / "README.md").read_text()):
         blocks.setdefault(language, textwrap.dedent(text))
@@ -81,7 +81,8 @@ def _readme_blocks() -> dict[str, str]:
 
 
 def _clean_environment(home: Path, pipx: Path) -> dict[str, str]:
-    """This machine's, with an empty home and without a trace of Ullage; pipx puts programs into ~/.local/bin."""
+    """Returns this machine's environment with an empty home and without Ullage. pipx puts programs into
+    ~/.local/bin."""
     ours = re.compile(r"ULLAGE|XDG|VIRTUAL_ENV|PYTHON")
     kept = {name: value for name, value in os.environ.items() if not ours.match(name)}
     folders = [folder for folder in os.environ["PATH"].split(":") if not (Path(folder) / "ullage").exists()]

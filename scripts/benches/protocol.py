@@ -1,8 +1,9 @@
-"""What our plumbing costs beside stock pygls: request round trips and start-up, as ratios measured in one run.
+"""Measures the cost of Ullage's JSON-RPC code compared with stock pygls: round trips and start-up, as ratios of one
+run.
 
-Both servers run side by side and are asked in turns, so that a busy machine slows both alike. What other programs
-cause on top is noise that only ever adds, and a p99 is made of little else: each server is judged by the lower
-quartile of its turns. Bytecode is warm: one start of each goes before, and the children may write it.
+Both servers run at the same time and get requests in turn, so that a busy machine slows both equally. Other programs
+can only add time, and they make up most of a p99. So each server's figure is the lower quartile of its turns. Bytecode
+is compiled before: each server is started once, and may write its bytecode.
 """
 
 import json
@@ -18,7 +19,7 @@ from typing import Any
 from benches.report import Report, at_most
 
 SERVERS = ("stock", "ours")
-# 200 requests leave two above each turn's p99; of 40 turns ten decide, enough to repeat on two busy cores.
+# Of 200 requests two are slower than the p99 of their turn. Ten of 40 turns decide, enough to repeat on two busy cores.
 TURNS = 40
 REQUESTS = 200
 STARTS = 15
@@ -28,7 +29,7 @@ UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 
 
 class Client:
-    """A blocking client of one server, so that its own event loop is not measured."""
+    """A blocking client of one server, so that no event loop of the client is measured."""
 
     def __init__(self, command: Sequence[str]) -> None:
         environment = {key: value for key, value in os.environ.items() if key not in UNWANTED}
@@ -42,18 +43,18 @@ class Client:
         self._asked = 0
 
     def ask(self, method: str, params: Any) -> Any:
-        """The result of a request."""
+        """Sends a request and returns its result."""
         self._asked += 1
         self._send({"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params})
         return self._receive()["result"]
 
     def initialize(self) -> None:
-        """The handshake."""
+        """Makes the handshake."""
         self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
         self._send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
 
     def close(self) -> None:
-        """The end of its input ends the server."""
+        """Closes the server's input, which ends the server."""
         self._stdin.close()
         self._process.wait(10)
         self._stdout.close()
@@ -72,7 +73,7 @@ class Client:
 
 
 def run(_paths: Sequence[Path]) -> Report:
-    """Both comparisons."""
+    """Runs both comparisons."""
     for name in SERVERS:
         _start_up(name)
     rows = [*_round_trips(), _compare("start-up to initialize reply", _starts())]
@@ -99,7 +100,7 @@ def _round_trips() -> list[dict[str, Any]]:
 
 
 def _turn(client: Client) -> list[float]:
-    """Percentiles 1 to 99 of a turn's round trips, milliseconds."""
+    """Returns percentiles 1 to 99 of a turn's round trips, in milliseconds."""
     return statistics.quantiles([_time_request(client) for _ in range(REQUESTS)], n=100)
 
 
@@ -116,7 +117,8 @@ def _starts() -> list[dict[str, float]]:
 
 
 def _start_up(name: str) -> float:
-    """Milliseconds from the spawn to the answer of `initialize`; ours is the program that editors start."""
+    """Returns the milliseconds from the spawn to the answer of `initialize`. `ours` is the program that editors
+    start."""
     command = _plumbing(name) if name == "stock" else ["-m", "ullage", "lsp", "--store", os.devnull]
     began = time.perf_counter()
     client = Client(command)
@@ -127,7 +129,7 @@ def _start_up(name: str) -> float:
 
 
 def _plumbing(name: str) -> list[str]:
-    """A server with one method and nothing behind it, so that only the protocol is measured."""
+    """Returns the command of a server with one trivial method, so that only the protocol is measured."""
     return [str(Path(__file__).with_name("protocol_server.py")), name]
 
 

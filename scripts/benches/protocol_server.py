@@ -1,11 +1,11 @@
-"""The two servers that `protocol.py` compares: `stock` is pygls as its manual shows it, `ours` our plumbing."""
+"""The two servers that `protocol.py` compares: `stock` is pygls as in its manual, `ours` is Ullage's JSON-RPC code."""
 
 import sys
 from typing import Any
 
 
 def serve_stock() -> None:
-    """One method with untyped params, over pygls' own reader and writer."""
+    """Serves one method with untyped params, with pygls' own reader and writer."""
     from pygls.lsp.server import LanguageServer  # noqa: PLC0415 - each server pays for its own imports alone
 
     server = LanguageServer("stock", "0")
@@ -18,7 +18,7 @@ def serve_stock() -> None:
 
 
 def serve_ours() -> None:
-    """The same method with typed params and result."""
+    """Serves the same method with typed params and a typed result."""
     from msgspec import Struct  # noqa: PLC0415
 
     from ullage.api.table import Method  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""What the proxy costs: per message, per turn, and in memory when one side stops reading.
+"""Measures what the proxy costs: time per message and per turn, and memory when one side stops reading.
 
-An agent is asked alone and through the proxy in turns, so that a busy machine slows both alike; what other programs
-cause only ever adds, so each is judged by the lower quartile of its turns. A round trip is two messages.
+An agent gets requests in turn directly and through the proxy, so that a busy machine slows both equally. Other programs
+can only add time, so each figure is the lower quartile of its turns. A round trip is two messages.
 """
 
 import json
@@ -22,17 +22,17 @@ _AGENT = Path(__file__).with_name("proxy_agent.py")
 _ULLAGE = Path(sys.executable).with_name("ullage")
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 TURNS, MESSAGES, PROMPTS = 20, 200, 10
-# The aims: milliseconds a message, and megabytes that may be held for a side that does not read.
+# The aims: milliseconds a message, and megabytes held for a side that does not read.
 OVERHEAD_AIM, MEMORY_AIM = 1.0, 32.0
 FLOOD, FLOOD_SIZE = 20_000, 10_000
 SMALL_FLOOD, SMALL_SIZE = 30_000, 40
-# As long as nothing more is taken for so many seconds, the other side holds.
+# Seconds. If nothing more is read for this long, the other side has stopped reading.
 _STILL = 1.0
 _MEGABYTE = 1 << 20
 
 
 class Client:
-    """A blocking client, so that no event loop of its own is measured."""
+    """A blocking client, so that no event loop of the client is measured."""
 
     def __init__(self, command: Sequence[str]) -> None:
         environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
@@ -49,7 +49,7 @@ class Client:
         self._in.flush()
 
     def ask(self, method: str, params: Any) -> None:
-        """A request, and its answer; what comes before that is passed over."""
+        """Sends a request and reads up to its answer. Messages before the answer are dropped."""
         self._asked += 1
         self.send({"id": self._asked, "method": method, "params": params})
         mark = b'"id": %d,' % self._asked
@@ -57,19 +57,19 @@ class Client:
             pass
 
     def tick(self) -> None:
-        """A notification, and the chunk that comes for it."""
+        """Sends a notification and reads up to the chunk that the agent sends for it."""
         self.send({"method": "_bench/tick", "params": {}})
         while b"a few words" not in self.out.readline():
             pass
 
     def prompt(self) -> None:
-        """A turn of two chunks."""
+        """Runs a prompt turn after two chunks."""
         self.tick()
         self.tick()
         self.ask("session/prompt", {"sessionId": SESSION, "prompt": [{"type": "text", "text": "And now?"}]})
 
     def peak(self) -> float:
-        """The most memory it has taken, megabytes."""
+        """Returns the most memory that the process has held, in megabytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
@@ -134,7 +134,7 @@ def _lower_quartile(values: list[float]) -> float:
 
 
 def _flood_rate(client: Client) -> float:
-    """Chunks per second when they come as fast as they can."""
+    """Returns the chunks per second when the agent sends as fast as it can."""
     start = time.perf_counter()
     client.send({"method": "_bench/flood", "params": {"count": SMALL_FLOOD, "size": SMALL_SIZE}})
     for _ in range(SMALL_FLOOD):
@@ -143,8 +143,8 @@ def _flood_rate(client: Client) -> float:
 
 
 def _held_for_client(client: Client) -> float:
-    """Memory grown by 200 MB of answers that nobody reads; all of them are there afterwards."""
-    # What is recorded needs a tokenizer, which is loaded with the first of it.
+    """Returns the MB that memory grows by while 200 MB of answers wait unread. All answers are read afterwards."""
+    # Recording needs a tokenizer, which is loaded with the first recorded message.
     client.prompt()
     before = client.peak()
     client.send({"method": "_bench/flood", "params": {"count": FLOOD, "size": FLOOD_SIZE}})
@@ -158,8 +158,9 @@ def _held_for_client(client: Client) -> float:
 
 
 def _held_for_agent(client: Client) -> float:
-    """Memory grown by what a client can write before it has to wait for an agent that reads nothing."""
-    # What is recorded needs a tokenizer, which is loaded with the first of it.
+    """Returns the MB that memory grows by while a client writes to an agent that reads nothing, until the client
+    must wait."""
+    # Recording needs a tokenizer, which is loaded with the first recorded message.
     client.prompt()
     before = client.peak()
     client.send({"method": "_bench/sleep", "params": {}})

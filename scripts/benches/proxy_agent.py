@@ -1,7 +1,7 @@
-"""The agent behind the proxy's bench: as little as can be between what it reads and what it answers.
+"""The agent of the proxy's bench, which does as little as possible between reading a request and answering it.
 
-`_bench/tick` has it send one chunk of an answer, `_bench/flood {count, size}` so many of that size; after
-`_bench/sleep` it reads nothing any more.
+After `_bench/tick` the agent sends one chunk of an answer, after `_bench/flood {count, size}` as many chunks of that
+size. After `_bench/sleep` it stops reading.
 """
 
 import json
@@ -24,7 +24,7 @@ def answer(message: dict[str, Any]) -> bytes:
 
 
 def result(message: dict[str, Any]) -> Any:
-    """What a request is answered."""
+    """Returns the result for a request."""
     match message["method"]:
         case "initialize":
             return {"protocolVersion": 1, "agentCapabilities": {}}

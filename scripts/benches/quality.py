@@ -1,14 +1,16 @@
-"""How much of what an agent goes on to need is still in the context that Ullage leaves it. Judge-free, deterministic.
+"""Measures how much of what an agent needs later is still in the context after Ullage made room. No judge,
+deterministic.
 
-What is measured is carried-anchor recall (`quality_probe`): names that the agent itself writes after a cut, that stood
-before it and that nothing showed it again first. Cuts stand where a model would be asked, at 30, 45, 60, 75 and 90 % of
-a conversation's tokens; one counts for a budget if the head is at least three budgets large and at least five anchors
-are carried over it. Shares are taken over a conversation's cuts together, then averaged over conversations, so that
-no long one outweighs the others; `median` is the middle conversation's `grounded all`. Every second conversation is
-the `held-out` part: the engine was developed on the others.
+The measure is carried-anchor recall (`quality_probe`): names that the agent itself writes after a cut, that were in a
+message before the cut, and that no tool result or user message after the cut showed first. Cuts are at the places where
+a model would be asked, at 30, 45, 60, 75 and 90 % of a conversation's tokens. A cut counts for a budget if the head is
+at least three budgets large and at least five anchors are carried over the cut. Shares are taken over all cuts of a
+conversation, then averaged over conversations, so that no long conversation outweighs the others. `median` is the
+middle conversation's `grounded all`. Every second conversation belongs to the `held-out` part; the engine was developed
+on the others.
 
-The rows named `real compaction` take the places where the recorded agent compacted itself: its summary as the whole
-context, and everyone else at that summary's size. `drift` (`quality_drift`) compacts five times in a row.
+Rows named `real compaction` use the places where the recorded agent compacted: its summary is the whole context, and
+the contenders get a budget of that summary's size. `drift` (`quality_drift`) compacts five times in a row.
 """
 
 import asyncio
@@ -34,12 +36,12 @@ HEAD_FACTOR = 3
 FEWEST_ANCHORS = 5
 OURS, THEIRS, REAL = "ullage", "own summary", "real compaction"
 DEVELOPMENT, HELD_OUT, ALL = "development", "held-out", "all"
-# Grounded recall (all; old and mid), in percent.
+# Grounded recall in percent: of all anchors, and of old and mid ones.
 AIMS: dict[int | str, tuple[int, int]] = {4_000: (80, 60), 8_000: (88, 65), 16_000: (94, 75), REAL: (75, 62)}
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """A cut and the tokens that everyone is given there; `label` is what its rows are called."""
+    """A cut and the tokens that every contender gets there. `label` names its rows."""
 
     recorded: str
     cut: Cut
@@ -48,8 +50,9 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """One contender at one cut: the carried anchors by zone, those found, those grounded; the context's share of the
-    budget; and how many rules of providers it breaks. `budget` is in tokens, or names what set it."""
+    """One contender at one cut: carried anchors by zone, anchors found, anchors grounded, the context's share of the
+    budget, and the number of providers' rules that it breaks. `budget` is in tokens, or names the source of the
+    budget."""
 
     contender: str
     budget: int | str
@@ -62,7 +65,7 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Rows per budget and contender, Ullage's also per part; the aims hold for all conversations together."""
+    """Returns rows per budget and contender, for Ullage also per part. The aims hold for all conversations together."""
     recorded = read_recorded(paths)
     scores = [score for each in recorded for score in _scores(each)]
     names = sorted({score.recorded for score in scores})
@@ -154,7 +157,7 @@ def _mean(by_name: Iterable[Sequence[Score]], zones: Sequence[Zone], *, grounded
 
 
 def _shares(by_name: Iterable[Sequence[Score]], zones: Sequence[Zone], *, grounded: bool) -> list[float]:
-    """Percent per conversation, of those that carry anything in these zones."""
+    """Returns the recall, in percent, of each conversation with carried anchors in these zones."""
     shares: list[float] = []
     for scores in by_name:
         carried = sum(score.carried[zone] for score in scores for zone in zones)

@@ -1,14 +1,14 @@
-"""What each number of the summary's `Tuning` buys: `./scripts/bench quality --ablate [--cuts N]`.
+"""Measures what each number of the summary's `Tuning` contributes: `./scripts/bench quality --ablate [--cuts N]`.
 
-Every number is set to 0, one at a time, and all trials are fitted again. A row gives the grounded recall that is lost
-by that, in points (hundredths of all carried anchors, as in `quality`, averaged over sessions), so a positive figure
-means that the number buys something. `error` is the standard error of the mean over sessions and columns.
+Each number is set to 0, one at a time, and all trials are fitted again. A row gives the grounded recall that is lost by
+that, in points (hundredths of all carried anchors, as in `quality`, averaged over sessions). A positive figure means
+that the number helps. `error` is the standard error of the mean over sessions and columns.
 
-The fits are made by the pure core (plan, compose, finish), one try each, and not by `fit_budget`, which tries again to
-use up what is left of the budget. `--cuts` says at how many places each session is cut (default 3: about 200 trials
-on 17 long sessions, some ten seconds per number). A trial of the column `second` compacts once more what was
-compacted at an earlier cut of the same session. Nothing here has a focus, and nothing measures how well a reader finds
-the way: see server/ullage/summary/README.md.
+The fits are made by the pure core (plan, compose, finish), with one try each. `fit_budget` is not used, because it
+tries again to use up the rest of the budget. `--cuts` is the number of cuts of each session (default 3: about 200
+trials on 17 long sessions, about ten seconds per number). A trial of the column `second` compacts again what was
+compacted at an earlier cut of the same session. No trial has a focus, and the measure does not cover how readable a
+summary is: see server/ullage/summary/README.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,15 +44,15 @@ CUTS = 3
 _FIRST_CUT, _LAST_CUT = 0.4, 0.85
 HEAD_FACTOR = 3
 FEWEST_ANCHORS = 5
-# A number that buys less than this many points is not worth its place.
+# Points. A number that contributes less is not worth keeping.
 WORTH = 0.3
 SECOND = "second"
 _STAMP = Stamp(id="e", timestamp=0)
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """What is fitted: the session's name, the view before the cut, its messages' originals, the budget in tokens, the
-    label of the column, and for each anchor that is carried over the cut the words around its places."""
+    """One fit: the session's name, the view before the cut, its messages' originals, the budget in tokens, the label
+    of the column, and for each anchor that is carried over the cut the words around its places."""
 
     session: str
     label: str
@@ -63,7 +63,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 def run(paths: Sequence[Path], cuts: int = CUTS) -> Report:
-    """A row for `Tuning` as it is and one per number, and as aims that each number buys what it must."""
+    """Returns a row for the unchanged `Tuning` and one per number. The aims are that each number contributes enough."""
     reader = Reader()
     shares = [_FIRST_CUT + (_LAST_CUT - _FIRST_CUT) * i / max(cuts - 1, 1) for i in range(cuts)]
     trials = [trial for recorded in read_recorded(paths) for trial in trials_of(recorded, shares, reader)]
@@ -75,12 +75,12 @@ def run(paths: Sequence[Path], cuts: int = CUTS) -> Report:
 
 
 def recall(trials: Sequence[Trial], tuning: Tuning, reader: Reader) -> list[tuple[Trial, int]]:
-    """How many carried anchors each trial's context holds among their words."""
+    """Returns how many carried anchors are grounded in each trial's context."""
     return [(trial, _grounded(trial, fit(trial, tuning, reader))) for trial in trials]
 
 
 def fit(trial: Trial, tuning: Tuning, reader: Reader) -> CountedView:
-    """The trial's view after a compaction to its budget."""
+    """Returns the trial's view after a compaction to its budget."""
     return _compacted(trial.view, trial.originals, trial.budget, tuning, reader)
 
 
@@ -111,7 +111,7 @@ def _compacted(
 
 
 def trials_of(recorded: Recorded, shares: Sequence[float], reader: Reader) -> Iterator[Trial]:
-    """The trials of a session, cut at these shares of its tokens."""
+    """Yields the trials of a session that is cut at these shares of its tokens."""
     total = sum(recorded.tokens)
     places = sorted({place for share in shares if (place := recorded.place(share * total)) is not None})
     originals = {message.id: message for message in recorded.messages}
@@ -137,7 +137,7 @@ def trials_of(recorded: Recorded, shares: Sequence[float], reader: Reader) -> It
 
 
 def _going_on(view: CountedView, recorded: Recorded, start: int, stop: int) -> CountedView:
-    """A compacted view with the messages from `start` up to `stop` after it."""
+    """Returns a compacted view with the messages from `start` up to `stop` after it."""
     later = [Item(index, recorded.messages[index]) for index in range(start, stop)]
     return CountedView(
         items=(*view.items, *later),
@@ -160,7 +160,8 @@ Recall = Sequence[tuple[Trial, int]]
 
 
 def _shares(recall: Recall, label: str) -> dict[str, float]:
-    """Points of each session at one column: the share of the carried anchors that are grounded, in percent."""
+    """Returns the points of each session in one column: the share of the carried anchors that are grounded, in
+    percent."""
     carried: dict[str, int] = {}
     kept: dict[str, int] = {}
     for trial, found in recall:

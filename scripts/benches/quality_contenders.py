@@ -1,7 +1,7 @@
-"""The ways of fitting a conversation into a budget that the quality bench compares with, on equal counts.
+"""The ways to fit a conversation into a budget that the quality bench compares, all with the same counts.
 
-Each takes the messages of a head and their tokens and returns the context's messages; all but LangChain's are simple
-on purpose. What they give is well-formed by their own doing or it is counted as a violation.
+Each takes the messages of a head and their tokens and returns the messages of a context. All but LangChain's are simple
+on purpose. Each must return well-formed contexts by itself; a context that is not is counted as a violation.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ MASK = "[old tool result cleared]"
 
 
 def tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
-    """The newest messages that fit, one by one."""
+    """Keeps the newest messages that fit, one by one."""
     kept: list[Message] = []
     for message in reversed(messages):
         budget -= counter.count_message(message)
@@ -31,7 +31,7 @@ def tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> lis
 
 
 def first_and_tail(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
-    """System messages and the first user message, then the newest whole groups that fit."""
+    """Keeps system messages and the first user message, then the newest whole groups that fit."""
     first = _leading(messages)
     rest = messages[len(first) :]
     room = budget - sum(counter.count_message(message) for message in first)
@@ -45,7 +45,8 @@ def first_and_tail(messages: Sequence[Message], budget: int, counter: TokenCount
 
 
 def masking(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
-    """Tool results replaced by a placeholder, oldest first, until all fits; then first message and tail of that."""
+    """Replaces tool results by a placeholder, oldest first, until the context fits. If it never fits, keeps the
+    first message and the tail of the result."""
     masked = list(messages)
     used = sum(counter.count_message(message) for message in masked)
     for index, message in enumerate(masked):
@@ -57,8 +58,8 @@ def masking(messages: Sequence[Message], budget: int, counter: TokenCounter) -> 
 
 
 def langchain(messages: Sequence[Message], budget: int, counter: TokenCounter) -> list[Message]:
-    """LangChain's `trim_messages` as its documents advise, and allowed to begin at an answer: an agent's session has
-    a single prompt, and nothing would be left."""
+    """Calls LangChain's `trim_messages` as its documents advise, but lets the context begin with an answer. An
+    agent's session has a single prompt, so nothing would be left otherwise."""
     library = import_module("langchain_core.messages")
     by_id = {message.id: message for message in messages}
 
@@ -87,7 +88,7 @@ CONTENDERS: dict[str, Contender] = {
 
 
 def unpaired(messages: Sequence[Message]) -> int:
-    """Tool results whose call does not stand before them, and calls without a result: what providers refuse."""
+    """Counts tool results without an earlier call, and calls without a result. Providers refuse both."""
     open_calls: set[str] = set()
     wrong = 0
     for message in messages:
@@ -112,7 +113,8 @@ def _leading(messages: Sequence[Message]) -> list[Message]:
 
 
 def _masked(message: Message, before: Message | None) -> Message:
-    """A message without its results' contents. An agent without tool calls gets its results as user messages."""
+    """Returns a message without the contents of its results. An agent without tool calls gets results as user
+    messages."""
     if any(isinstance(block, ToolResultBlock) for block in message.content):
         placeholder = (TextBlock(text=MASK),)
         content = tuple(
@@ -126,7 +128,7 @@ def _masked(message: Message, before: Message | None) -> Message:
 
 
 def _to_langchain(library: Any, message: Message) -> Any:
-    """The kind of message is all that trimming looks at beside the count."""
+    """Converts a message. Trimming looks only at the message's kind and its count."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     if results:
         return library.ToolMessage(content="", tool_call_id=results[0].tool_use_id, id=message.id)

@@ -1,9 +1,9 @@
-"""Drift: what five compactions in a row leave of what the first one kept.
+"""Drift: how many of the anchors that the first compaction kept are left after five compactions in a row.
 
-A conversation is compacted where a model would be asked at 40, 50, 60, 70 and 80 % of its tokens, to the same budget
-each time, and goes on in between as recorded. Followed are the first cut's old anchors that the first compaction kept
-(grounded among the words of the first head), those of all conversations together, since each has few; `untouched` are
-those alone that neither the agent nor anything it was shown has named again up to the fifth cut, so that only the
+A conversation is compacted where a model would be asked at 40, 50, 60, 70 and 80 % of its tokens, each time to the same
+budget, and continues in between as recorded. The bench follows the old anchors of the first cut that the first
+compaction kept, grounded among the words of the first head. Anchors of all conversations are counted together, since
+each conversation has few. `untouched` anchors were not named again in any message before the fifth cut, so only the
 summaries can have carried them. `mid and old` follows the mid anchors, too.
 """
 
@@ -24,8 +24,8 @@ AIM = 80
 
 
 class Survival(Struct, frozen=True, kw_only=True):
-    """One conversation's anchors that were not in the first tail: kept by the first compaction, of these by the
-    fifth, and of these the ones not named in between."""
+    """The anchors of one conversation that were not in the first tail: those that the first compaction kept, those
+    that the fifth kept, and those of the first that no message between the cuts names."""
 
     budget: int
     first: tuple[Anchor, ...]
@@ -34,7 +34,7 @@ class Survival(Struct, frozen=True, kw_only=True):
 
 
 async def drift_rows(recorded: Sequence[Recorded]) -> tuple[list[dict[str, Any]], list[Aim]]:
-    """A row per budget and set of anchors, and an aim for the old ones of each budget."""
+    """Returns a row per budget and set of anchors, and an aim for the old anchors of each budget."""
     survivals = [s for budget in BUDGETS for each in recorded if (s := await _follow(each, budget)) is not None]
     rows = [
         _row(budget, zones, [survival for survival in survivals if survival.budget == budget])
@@ -90,7 +90,7 @@ async def _follow(recorded: Recorded, budget: int) -> Survival | None:
 async def _compact_in_a_row(
     recorded: Recorded, places: Sequence[int], budget: int, cut: Cut, followed: Sequence[Anchor]
 ) -> list[tuple[Anchor, ...]]:
-    """What of `followed` each compaction leaves."""
+    """Returns the anchors of `followed` that are left after each compaction."""
     left: list[tuple[Anchor, ...]] = []
     async with open_recorded(cut.messages) as (workspace, session_id):
         for start, stop in zip([places[0], *places], places, strict=False):

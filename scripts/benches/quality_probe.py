@@ -1,17 +1,18 @@
-"""Carried-anchor recall: which names that an agent goes on to write its context still holds, and with what around them.
+"""Carried-anchor recall: which names that an agent writes later are still in its context, and with which words around
+them.
 
-No judge and no model. This shares no code with the engine it measures: what an anchor is, is defined here.
+The measure needs no judge and no model. It shares no code with the engine that it measures, and defines anchors here.
 
 - An *anchor* is a path, a file name, a compound identifier (an underscore or an inner capital) or a hash.
-- It is *carried* into what an agent does after a cut if the agent itself writes it (in its text or a tool's input, not
-  in its thinking), it stood somewhere before the cut, and no tool result or user message after the cut showed it first.
-- It is *found* in a context that holds it, letter for letter, not as a part of a longer word.
-- It is *grounded* there if at least three of the words that stood around one of its places before the cut (all of
-  them, where there were fewer) also stand around one of its places in the context. The words around a place are the
-  twelve before and the twelve behind, of three letters or more, in lower case, those of the anchor itself and the
-  commonest English ones left out. The same windows hold for the transcript and for every contender's context.
-- Its *zone* is told by its last place before the cut: `recent` in a message that a tail of the budget holds whole,
-  `old` in one that a tail of four times the budget does not, `mid` between them.
+- An anchor is *carried* over a cut if the agent itself writes it after the cut (in its text or a tool's input, not in
+  its thinking), a message before the cut has it, and no tool result or user message after the cut showed it first.
+- An anchor is *found* in a context that has it letter for letter, not as a part of a longer word.
+- An anchor is *grounded* in a context if at least three of the words around one of its places before the cut (all of
+  them, if there are fewer) are also around one of its places in the context. The words around a place are the twelve
+  before and the twelve after it, of three letters or more, in lower case, without those of the anchor itself and the
+  commonest English ones. The same windows are used for the transcript and for every contender's context.
+- An anchor's *zone* depends on its last place before the cut: `recent` in a message that a tail of the budget holds
+  whole, `old` in a message that a tail of four times the budget does not hold, `mid` between them.
 """
 
 import re
@@ -48,7 +49,7 @@ _COMMON = frozenset(
 
 
 class Zone(StrEnum):
-    """How far back an anchor stood last."""
+    """How far before the cut an anchor's last place is."""
 
     RECENT = "recent"
     MID = "mid"
@@ -56,14 +57,14 @@ class Zone(StrEnum):
 
 
 class Anchor(Struct, frozen=True, kw_only=True):
-    """A carried anchor. `distance` is what the tokens from the message on that holds its last place before the cut,
-    that one included, count up to the cut."""
+    """A carried anchor. `distance` is the number of tokens from the message with its last place before the cut, that
+    message included, up to the cut."""
 
     name: str
     distance: int
 
     def zone(self, budget: int) -> Zone:
-        """Its zone for a budget of tokens."""
+        """Returns the anchor's zone for a budget in tokens."""
         if self.distance <= budget:
             return Zone.RECENT
         return Zone.OLD if self.distance > OLD_FACTOR * budget else Zone.MID
@@ -76,7 +77,7 @@ class Text:
         self.text = text
 
     def places(self, name: str) -> Iterator[int]:
-        """Where `name` stands, not as a part of a longer word."""
+        """Yields the positions of `name` where it is not a part of a longer word."""
         start = self.text.find(name)
         while start >= 0:
             stop = start + len(name)
@@ -86,11 +87,11 @@ class Text:
             start = self.text.find(name, start + 1)
 
     def holds(self, name: str) -> bool:
-        """Whether `name` stands here at all."""
+        """Whether the text has `name` anywhere."""
         return next(self.places(name), None) is not None
 
     def windows(self, name: str) -> Iterator[frozenset[str]]:
-        """The words around each place of `name`."""
+        """Yields the words around each place of `name`."""
         starts, words = self._words
         for place in self.places(name):
             first, last = bisect_left(starts, place), bisect_left(starts, place + len(name))
@@ -108,7 +109,7 @@ def _in_word(character: str) -> bool:
 
 
 class Cut(Struct, frozen=True, kw_only=True):
-    """A transcript cut in two: the `messages` before the cut, the text of the head, and what is carried over."""
+    """A transcript divided in two: the `messages` before the cut, the text of the head, and the carried anchors."""
 
     messages: tuple[Message, ...]
     head: Text
@@ -116,7 +117,7 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 
 def make_cut(messages: Sequence[Message], tokens: Sequence[int], at: int) -> Cut:
-    """The cut before message `at`; `tokens` are the messages' counts."""
+    """Returns the cut before message `at`. `tokens` are the messages' counts."""
     texts = [text_of(message) for message in messages[:at]]
     head = Text("\n".join(texts))
     ends, position = list[int](), 0
@@ -135,7 +136,8 @@ def make_cut(messages: Sequence[Message], tokens: Sequence[int], at: int) -> Cut
 
 
 def _written_first(messages: Sequence[Message]) -> Iterator[str]:
-    """The anchors that the agent writes and that nothing showed it since the cut, each once."""
+    """Yields the anchors that the agent writes before any tool result or user message after the cut shows them, each
+    once."""
     written: set[str] = set()
     shown = Text("")
     for message in messages:
@@ -150,7 +152,7 @@ def _written_first(messages: Sequence[Message]) -> Iterator[str]:
 
 
 def find_anchors(text: str) -> Iterator[str]:
-    """The anchors in a text."""
+    """Yields the anchors in a text."""
     for match in _ANCHOR.finditer(text):
         path, file, digest, identifier = match.groups()
         if path:
@@ -162,19 +164,19 @@ def find_anchors(text: str) -> Iterator[str]:
 
 
 def found_in(context: Text, anchor: Anchor) -> bool:
-    """Whether a context holds the anchor."""
+    """Whether a context has the anchor."""
     return context.holds(anchor.name)
 
 
 def grounded_in(context: Text, anchor: Anchor, head: Text) -> bool:
-    """Whether the anchor stands in a context among words that stood around it before the cut."""
+    """Whether a context has the anchor among words that were around it before the cut."""
     here = set(context.windows(anchor.name))
     there = set(head.windows(anchor.name))
     return any(len(window & known) >= min(WORDS_SHARED, len(known)) for known in there for window in here)
 
 
 def text_of(message: Message) -> str:
-    """All that a message says to a model, a line per part."""
+    """Returns all text of a message that a model is sent, one line per part."""
     return "\n".join(part for block in message.content for part in _block_texts(block))
 
 
@@ -211,5 +213,5 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def context_text(messages: Sequence[Message]) -> Text:
-    """A context as one text, markers rendered as a model is sent them."""
+    """Returns a context as one text, with markers rendered as a model is sent them."""
     return Text("\n".join(render_marker(block) if (block := m.compaction) else text_of(m) for m in messages))

@@ -1,4 +1,4 @@
-"""Conversations as the quality bench replays them: Ullage fits them offline, no model, no window, nothing learned."""
+"""Conversations as the quality bench replays them. Ullage fits them offline, without model, window or calibration."""
 
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
@@ -24,22 +24,22 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.tokens.registry import get_counter
 from ullage.transcript.cut_points import cut_points
 
-# All transcripts are counted by one exact tokenizer, whatever model they are of, so that budgets mean the same.
+# One exact tokenizer counts all transcripts, whatever their model, so that a budget means the same for each.
 MODEL = "gpt-4o"
 COUNTER = get_counter(MODEL)
 _BEFORE_CALLS = ("assistant",)
 
 
 class RealCompaction(Struct, frozen=True, kw_only=True):
-    """What the recorded agent itself compacted: before message `at`, into `block`."""
+    """A compaction that the recorded agent itself made: the messages before `at` were replaced by `block`."""
 
     at: int
     block: CompactionBlock
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A recorded conversation, the format of the agent that recorded it, its messages' tokens, and the compactions its
-    agent made."""
+    """A recorded conversation, the format of its agent's transcript, its messages' tokens, and the compactions that
+    its agent made."""
 
     name: str
     format: str
@@ -48,7 +48,8 @@ class Recorded(Struct, frozen=True, kw_only=True):
     compactions: tuple[RealCompaction, ...]
 
     def place(self, tokens: float) -> int | None:
-        """The first place behind that many tokens where a model would be asked: legal to cut, an answer follows."""
+        """Returns the first place after that many tokens where a model would be asked: a cut is legal, and an answer
+        follows. Returns None if there is no such place."""
         legal = set(cut_points(self.messages))
         size = 0
         for index, counted in enumerate(self.tokens):
@@ -59,7 +60,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 
 class Fitted(Struct, frozen=True, kw_only=True):
-    """A context that Ullage produced: its messages, its size, and the rules of providers that it breaks."""
+    """A context that Ullage produced: its messages, its size, and the providers' rules that it breaks."""
 
     messages: tuple[Message, ...]
     used: int
@@ -67,7 +68,7 @@ class Fitted(Struct, frozen=True, kw_only=True):
 
 
 def read_recorded(paths: Sequence[Path]) -> list[Recorded]:
-    """All conversations in the files and folders given."""
+    """Reads all conversations in the given files and folders."""
     return [_recorded(path) for path in transcript_files(paths)]
 
 
@@ -95,7 +96,7 @@ def _compactions(transcript: ImportedTranscript) -> list[RealCompaction]:
 
 @asynccontextmanager
 async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Workspace, str]]:
-    """A session with these messages in a throw-away store."""
+    """Opens a session with these messages in a temporary store."""
     settings = Settings(model=MODEL, context=ContextSettings(enabled=False))
     events = tuple(MessageAppended(message=message) for message in messages)
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +107,8 @@ async def open_recorded(messages: Sequence[Message]) -> AsyncGenerator[tuple[Wor
 
 
 async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
-    """The session brought to at most `budget` tokens; what cannot be is counted as it then is."""
+    """Brings the session to at most `budget` tokens. If it cannot be brought so far, returns the context as it then
+    is."""
     with suppress(CannotFit):
         await fit_budget(workspace.open(session_id), budget)
     conversation = workspace.open(session_id)
@@ -119,6 +121,6 @@ async def fit(workspace: Workspace, session_id: str, budget: int) -> Fitted:
 
 
 async def fit_once(messages: Sequence[Message], budget: int) -> Fitted:
-    """A conversation brought to at most `budget` tokens in one go."""
+    """Brings a conversation to at most `budget` tokens in one call."""
     async with open_recorded(messages) as (workspace, session_id):
         return await fit(workspace, session_id, budget)

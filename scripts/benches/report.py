@@ -1,4 +1,4 @@
-"""What a bench gives: rows of figures, and aims that are met or missed. Figures are measured in that run."""
+"""The result of a bench: rows of figures, and aims that are met or missed. All figures are measured in the same run."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
-# Where recorded transcripts lie when none are named (tests/support/transcripts.py looks there too).
+# Where recorded transcripts are if none are named (tests/support/transcripts.py looks there, too).
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 _PROTOCOL_LOGS = {"acp_logs", "lsp_logs"}
 _NOT_DATA = {".md", ""}
 
 
 class Aim(Struct, frozen=True, kw_only=True):
-    """A figure and the bound it is held to."""
+    """A figure and its bound."""
 
     what: str
     value: float
@@ -31,28 +31,28 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def at_most(what: str, value: float, bound: float) -> Aim:
-    """An aim that a larger value misses."""
+    """Returns an aim that a larger value misses."""
     return Aim(what=what, value=round(value, 4), aim=f"<= {bound:g}", met=value <= bound)
 
 
 def at_least(what: str, value: float, bound: float) -> Aim:
-    """An aim that a smaller value misses."""
+    """Returns an aim that a smaller value misses."""
     return Aim(what=what, value=round(value, 4), aim=f">= {bound:g}", met=value >= bound)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which that share of the values lies (nearest rank)."""
+    """Returns the value below which this share of the values is (nearest rank)."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def median(values: Iterable[float]) -> float:
-    """The median; 0 without values."""
+    """Returns the median, or 0 if there are no values."""
     return statistics.median(list(values) or [0.0])
 
 
 def transcript_files(paths: Sequence[Path]) -> list[Path]:
-    """The files named, and all conversations in the folders named; the recorded ones when nothing is named."""
+    """Returns the named files and all conversations in the named folders, or the recorded ones if nothing is named."""
     found: list[Path] = []
     for path in paths or [TRANSCRIPTS]:
         found += sorted(file for file in path.rglob("*") if _is_conversation(file)) if path.is_dir() else [path]

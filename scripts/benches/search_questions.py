@@ -1,14 +1,14 @@
-"""Questions about the past of a recorded conversation, made by rule, and the messages that answer them.
+"""Makes questions about the past of a recorded conversation by rule, with the messages that answer each question.
 
-A conversation is cut. What the agent or the user writes after the cut (tool results are not theirs) is looked through
-for anchors (`ullage.summary.reading.anchors`: paths, identifiers, hashes) that at most `MAX_EVIDENCE` messages before
-the cut hold, at its first mention after the cut. Those messages are the evidence. The question is made of the words
-that stand around the anchor where it is mentioned *after* the cut, so they are another sentence's than the evidence's,
-inside a frame of words that say nothing. Each anchor gives one question, its kind going round:
+A conversation is cut. What the agent or the user writes after the cut (tool results are neither's) is searched for
+anchors (`ullage.summary.reading.anchors`: paths, identifiers, hashes). An anchor is used at its first mention after the
+cut if one to `MAX_EVIDENCE` messages before the cut have it. Those messages are the evidence. The question consists of
+words around that mention, so the words come from another sentence than the evidence, in a frame of words without
+meaning. Each anchor gives one question, and the kinds take turns:
 
-- `named` holds the anchor as it stands;
-- `spoken` holds the anchor's parts as words, as a person says a name;
-- `described` holds neither the anchor nor its parts, and is asked only if two of its words stand in the evidence.
+- `named` has the anchor itself;
+- `spoken` has the anchor's parts as words, as users say a name;
+- `described` has neither the anchor nor its parts, and is asked only if two of its words are in the evidence.
 """
 
 import re
@@ -26,9 +26,9 @@ from ullage.summary.reading.anchors import find_anchors
 
 KINDS = ("named", "spoken", "described")
 MAX_EVIDENCE = 3
-# Where conversations are cut, as shares of their messages, and the shortest one that is asked about.
+# Where conversations are cut, as shares of their messages, and the fewest messages of a conversation that is used.
 CUTS, MIN_MESSAGES = (0.4, 0.6, 0.8), 20
-# Questions of one cut at most, evenly spread, so that no long conversation outweighs the others.
+# The most questions per cut, evenly spread, so that no long conversation outweighs the others.
 MOST_QUESTIONS = 40
 _AROUND_CHARS, _WORDS = 120, 3
 _FRAMES = (
@@ -49,7 +49,7 @@ _EMPTY_WORDS = frozenset(_EMPTY.split())
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A question to the messages before `cut`; any of the messages `evidence` (by index) answers it."""
+    """A question about the messages before `cut`. Each of the messages `evidence` (by index) answers the question."""
 
     text: str
     kind: str
@@ -58,12 +58,12 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def conversation(transcript: ImportedTranscript) -> list[Message]:
-    """The messages of a transcript."""
+    """Returns the messages of a transcript."""
     return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
 
 
 def make_questions(messages: Sequence[Message]) -> list[Question]:
-    """The questions of one conversation; none for a short one."""
+    """Returns the questions of one conversation; no questions if the conversation is short."""
     if len(messages) < MIN_MESSAGES:
         return []
     texts = [message_text(message) for message in messages]
@@ -71,7 +71,7 @@ def make_questions(messages: Sequence[Message]) -> list[Question]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Words that mean something, in lower case."""
+    """Yields the words that are not stop words, in lower case."""
     for match in _WORD.finditer(text):
         word = match[0].lower()
         if word not in _EMPTY_WORDS:
@@ -95,7 +95,7 @@ def _ask(messages: Sequence[Message], texts: Sequence[str], cut: int) -> list[Qu
 
 
 def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """Every anchor the agent or the user writes, at its first mention, with the text around it."""
+    """Yields each anchor that the agent or the user writes, at its first mention, with the text around it."""
     seen: set[str] = set()
     for message in messages:
         text = _written(message)
@@ -107,16 +107,16 @@ def _mentions(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 
 def _written(message: Message) -> str:
-    """What the agent or the user wrote: texts and the inputs of tools, not what tools gave."""
+    """Returns what the agent or the user wrote: texts and the inputs of tools, without tool results."""
     own = tuple(block for block in message.content if isinstance(block, TextBlock | ToolUseBlock))
     return message_text(Message(id=message.id, role=message.role, content=own))
 
 
 def _around(anchor: str, mention: str, spread: Counter[str]) -> list[str]:
-    """The rarest words around the anchor that are not its own parts, in the order they stand."""
+    """Returns the rarest words around the anchor that are not its own parts, in their order in the text."""
     parts = {part.lower() for part in _PART.findall(anchor)}
     words = [word for word in dict.fromkeys(words_of(mention.replace(anchor, " "))) if word not in parts]
-    # The window may begin or end inside a word.
+    # The first and last word are left out: the mention may begin or end inside a word.
     rarest = sorted(words[1:-1], key=lambda word: (spread[word] or len(spread), word))[:_WORDS]
     return [word for word in words if word in rarest]
 

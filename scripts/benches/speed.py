@@ -1,5 +1,5 @@
-"""What a session's length and a compaction cost, as ratios to a floor measured in the same run; and what they cost with
-other programs on the same sessions (`speed_rivals`)."""
+"""Measures what a session's length and a compaction cost, as ratios to a floor measured in the same run, and
+compares Ullage with other programs on the same sessions (`speed_rivals`)."""
 
 import asyncio
 import gc
@@ -38,7 +38,8 @@ Measured = tuple[dict[str, Any], Aim]
 
 
 def run(paths: Sequence[Path]) -> Report:
-    """Appends to a short and a long session, offline compaction of the largest transcript, the protocol's cost."""
+    """Measures appends to a short and a long session, offline compaction of the largest transcript, and the
+    protocol's cost."""
     transcripts = [_read(path) for path in transcript_files(paths)]
     measured = [
         asyncio.run(_with_workspace(measure_appends)),
@@ -53,7 +54,8 @@ def run(paths: Sequence[Path]) -> Report:
 
 
 async def measure_appends(workspace: Workspace) -> Measured:
-    """The median append, the new total known, in turns to both sessions, so that both meet the same machine."""
+    """Returns the median time of an append with its new total, in turn for both sessions, so that load slows both
+    equally."""
     short, long = await _session(workspace, SHORT), await _session(workspace, LONG)
     gc.collect()
     times: dict[str, list[float]] = {short.id: [], long.id: []}
@@ -69,7 +71,7 @@ async def measure_appends(workspace: Workspace) -> Measured:
 
 
 async def measure_compaction(workspace: Workspace, transcript: ImportedTranscript) -> Measured:
-    """A whole offline compaction, stored and told, against tokenising the same text once without any cache."""
+    """Compares a whole offline compaction, stored and published, with tokenizing the same text once without a cache."""
     session = await sessions.import_transcript(workspace, transcript, "")
     encoding = load_encoding("o200k_base")
     floors: list[float] = []
@@ -113,7 +115,7 @@ def _compare(what: str, floor: float, ours: float, aim: float) -> Measured:
 
 
 async def _with_workspace(measure: Callable[..., Awaitable[Measured]], *rest: object) -> Measured:
-    """Runs a measurement on a throw-away store, no model's window known small enough to interfere."""
+    """Runs a measurement on a temporary store. No window is so small that anything would be compacted automatically."""
     settings = Settings(context=ContextSettings(enabled=False))
     with tempfile.TemporaryDirectory() as folder:
         return await measure(build_workspace(Path(folder) / "bench.db", settings), *rest)
@@ -128,7 +130,7 @@ async def _session(workspace: Workspace, messages: int) -> Conversation:
 
 
 def _message(id_: str) -> Message:
-    """About 90 tokens, different in each message, so that no piece is counted from the cache."""
+    """Returns a message of about 90 tokens. Each message differs, so that no count comes from the cache."""
     lines = [f"step {id_}.{i}: read src/module_{hash((id_, i)) % 997}.py and note what it exports" for i in range(5)]
     return Message(id=id_, role=Role.USER, content=(TextBlock(text="\n".join(lines)),), timestamp=1)
 

@@ -1,7 +1,8 @@
-"""Fitting a session of 160,000 tokens to a quarter, against the cheapest that anyone does: first message and tail.
+"""Measures fitting a session of 160,000 tokens to a quarter, compared with the cheapest way: first message and tail.
 
-The session is the longest of the recorded ones, cut to size. The floor has its counts beforehand, as Ullage has. What
-a summary costs depends on whether its history was read before, as it is after a preview, an earlier try or a cancel.
+The session is the longest of the recorded ones, cut to size. The floor gets its counts beforehand, as Ullage does. The
+cost of a summary depends on whether its messages were read before, as they are after a preview, an earlier try or a
+cancelled compaction.
 """
 
 import asyncio
@@ -34,7 +35,8 @@ _MODEL = "gpt-4o"
 
 
 def run(transcripts: Sequence[ImportedTranscript]) -> Report:
-    """Whole messages go; a compaction with its offline summary, its history read for the first time and again."""
+    """Measures dropping whole messages, and compacting with an offline summary of messages read for the first time
+    and again."""
     messages = _session_messages(transcripts)
     workspace, session = _open(messages)
     view = session.projection.counted_view()
@@ -57,7 +59,7 @@ def run(transcripts: Sequence[ImportedTranscript]) -> Report:
 
 
 def first_and_tail(view: CountedView, budget: int) -> list[Message]:
-    """The first message and as many whole groups from the end as fit: the floor."""
+    """Returns the floor's context: the first message and as many whole groups from the end as fit."""
     messages, tokens = view.messages, view.tokens
     left, start = budget - view.fixed - tokens[0], len(messages)
     for group in reversed(groups(messages)[1:]):
@@ -69,7 +71,7 @@ def first_and_tail(view: CountedView, budget: int) -> list[Message]:
 
 
 def _compact(messages: Sequence[Message], budget: int, reader: Reader) -> float:
-    """Seconds of one `fit_budget` of a fresh session that is counted already, read with `reader`."""
+    """Returns the seconds of one `fit_budget` on a fresh session that is counted already, read with `reader`."""
     workspace, session = _open(messages)
     workspace.reader = reader
     began = time.perf_counter()
@@ -88,7 +90,7 @@ def _open(messages: Sequence[Message]) -> tuple[Workspace, Conversation]:
 
 
 def _session_messages(transcripts: Sequence[ImportedTranscript]) -> list[Message]:
-    """The first 160,000 tokens of the longest transcript; made-up messages where none is that long."""
+    """Returns the first 160,000 tokens of the longest transcript, or made-up messages if no transcript is so long."""
     for transcript in sorted(transcripts, key=lambda each: len(each.events), reverse=True):
         events = (event for event in transcript.events if isinstance(event, MessageAppended))
         messages = _cut([event.message for event in events])

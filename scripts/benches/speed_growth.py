@@ -1,5 +1,6 @@
-"""How the cost of one more message, and of fitting half of a session, grows from 100 to 50,000 messages: Ullage beside
-others on the same sessions. A program that takes longer than the limit is stopped, and nothing is guessed for it."""
+"""Measures how the cost of one more message, and of fitting a session to half, grows from 100 to 50,000 messages,
+for Ullage and other programs on the same sessions. A program that exceeds the limit is stopped, and no figure is
+guessed."""
 
 import gc
 import time
@@ -12,12 +13,12 @@ from benches.report import Aim, Report, at_least, at_most
 from benches.speed_rivals import APPENDING, FITTING, LANGCHAIN, Work
 
 SIZES = (100, 1_000, 10_000, 50_000)
-# Where the aims are stated, messages.
+# The number of messages for which the aims are stated.
 STATED = 10_000
 LIMIT = 20.0
-# Building a session, and a program's own counts of it, is not timed; it must end all the same.
+# Seconds. Building a session, and a program's own counts of it, is not timed but must end.
 _PREPARING = 120.0
-# Once this much time is spent no further run is begun; the fastest counts, since noise only ever adds.
+# Seconds. After this much time no further run is started. The fastest run counts, since noise can only add time.
 _ENOUGH = 1.5
 _RUNS = 30
 LITELLM_AIM, LANGCHAIN_AIM, FLAT_AIM = 100.0, 50.0, 2.0
@@ -26,7 +27,7 @@ Costs = dict[str, dict[int, float | None]]
 
 
 def run() -> Report:
-    """Rows of milliseconds, `over 20 s` where a program was stopped."""
+    """Returns rows of milliseconds, with `over 20 s` where a program was stopped."""
     appending, fitting = _measure(APPENDING), _measure(FITTING)
     rows = [*_rows("one more message", appending), *_rows("fit half", fitting)]
     return Report(bench="speed growth", rows=rows, aims=[*_aims(appending), *_fitting_aims(fitting)])
@@ -37,7 +38,7 @@ def _measure(works: Mapping[str, Work]) -> Costs:
 
 
 def seconds(work: Work, size: int) -> float | None:
-    """The fastest of several runs, in a process of its own; None if one takes longer than the limit."""
+    """Returns the fastest of several runs, in a process of its own, or None if a run exceeds the limit."""
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_time, args=(work, size, theirs))
     process.start()
@@ -57,7 +58,7 @@ def _time(work: Work, size: int, to: Connection) -> None:
     next(runs)
     gc.collect()
     to.send("ready")
-    # The first run loads what is loaded on first use; with a session it would take too long for, nothing else is run.
+    # The first run loads what is loaded on first use. If it exceeds the limit, no other run is made.
     next(runs)
     times: list[float] = []
     while len(times) < _RUNS and sum(times) < _ENOUGH:

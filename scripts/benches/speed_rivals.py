@@ -1,9 +1,9 @@
-"""What is measured beside Ullage, each as its own documents say to use it. Imported where used: they come with the
-`bench` dependency group, and their imports take seconds.
+"""The programs that Ullage is compared with, each used as its own documents say. Each is imported where it is used:
+they belong to the `bench` dependency group, and importing them takes seconds.
 
-None of them fetches anything: litellm reads its cost map and its o200k vocabulary from its own package
-(`LITELLM_LOCAL_MODEL_COST_MAP`), LangChain counts approximately, agent-framework by a tokenizer object that holds
-Ullage's packed o200k, without any cache.
+No program fetches anything from the network. litellm reads its cost map and its o200k vocabulary from its own package
+(`LITELLM_LOCAL_MODEL_COST_MAP`). LangChain counts approximately. agent-framework counts with a tokenizer object that
+holds Ullage's packed o200k, without a cache.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ from ullage.tokens.calibration import Calibration
 from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import load_encoding
 
-# Work on a session of so many messages, once for each time it is asked: what is timed. What comes before is not.
+# Work on a session of so many messages. What runs before the first `yield` is setup; then each step is one timed run.
 Work = Callable[[int], Iterator[object]]
 _MODEL = "gpt-4o"
-# Its documents import the experimental part from here.
+# agent-framework's documents import the experimental part from this module.
 _COMPACTION = "agent_framework._compaction"
 
 
 def append(size: int) -> Iterator[object]:
-    """Ullage's whole append: counted, stored, told to listeners, the new total known."""
+    """Runs Ullage's whole append: the message is counted, stored and published, and the new total is read."""
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         workspace = build_workspace(Path(folder) / "bench.db", Settings(context=ContextSettings(enabled=False)))
         session = sessions.new_session(workspace, SessionCreated(model=_MODEL))
@@ -52,7 +52,7 @@ def append(size: int) -> Iterator[object]:
 
 
 def keep_total(size: int) -> Iterator[object]:
-    """An open session takes one more message in, without a store: like for like with those that store nothing."""
+    """Adds a message to an open session without a store, for a fair comparison with programs that store nothing."""
     counter = get_counter(_MODEL)
     session = Projection(counter, Calibration.prior(counter.error_share))
     session.apply(_records(session, 0, size))
@@ -73,7 +73,7 @@ def _records(session: Projection, start: int, stop: int) -> list[Record]:
 
 
 def litellm_counter(size: int) -> Iterator[object]:
-    """`litellm.token_counter` over the whole session, as its router and budget checks call it."""
+    """Runs `litellm.token_counter` over the whole session, as litellm's router and budget checks call it."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     litellm = import_module("litellm")
 
@@ -86,7 +86,7 @@ def litellm_counter(size: int) -> Iterator[object]:
 
 
 def langchain_counter(size: int) -> Iterator[object]:
-    """LangChain's `count_tokens_approximately` over the whole session, as its middleware calls it each turn."""
+    """Runs LangChain's `count_tokens_approximately` over the whole session, as its middleware calls it each turn."""
     langchain = import_module("langchain_core.messages.utils")
     messages = _for_langchain(0, size)
     while True:
@@ -97,7 +97,7 @@ def langchain_counter(size: int) -> Iterator[object]:
 
 
 def agent_framework_append(size: int) -> Iterator[object]:
-    """agent-framework's incremental append, and its sum of the messages' counts."""
+    """Runs agent-framework's incremental append, and its sum of the messages' counts."""
     library = import_module(_COMPACTION)
     messages, tokenizer = _for_agent_framework(0, size), _Tokenizer()
     _annotate(messages, tokenizer)
@@ -110,7 +110,7 @@ def agent_framework_append(size: int) -> Iterator[object]:
 
 
 def drop_to_half(size: int) -> Iterator[object]:
-    """Ullage's token budget on a view with its counts."""
+    """Plans Ullage's token budget on a view with its counts."""
     counter = get_counter(_MODEL)
     messages = speed_sessions.ours(0, size)
     view = count_view(messages, counter)
@@ -122,7 +122,7 @@ def drop_to_half(size: int) -> Iterator[object]:
 
 
 def langchain_trim(size: int) -> Iterator[object]:
-    """LangChain's `trim_messages` to half, by its approximate count."""
+    """Runs LangChain's `trim_messages` to half, with its approximate count."""
     langchain = import_module("langchain_core.messages.utils")
     messages = _for_langchain(0, size)
     count = langchain.count_tokens_approximately
@@ -133,7 +133,8 @@ def langchain_trim(size: int) -> Iterator[object]:
 
 
 def agent_framework_truncation(size: int) -> Iterator[object]:
-    """agent-framework's `TruncationStrategy` to half; what it counted before is kept, what it excluded is not."""
+    """Runs agent-framework's `TruncationStrategy` to half. Its earlier counts are kept, its earlier exclusions are
+    not."""
     library = import_module(_COMPACTION)
     messages, tokenizer = _for_agent_framework(0, size), _Tokenizer()
     _annotate(messages, tokenizer)
@@ -166,7 +167,7 @@ def _annotate(messages: list[Any], tokenizer: "_Tokenizer") -> None:
 
 
 class _Tokenizer:
-    """agent-framework's `TokenizerProtocol`."""
+    """A tokenizer that implements agent-framework's `TokenizerProtocol`."""
 
     def __init__(self) -> None:
         self._encoding = load_encoding("o200k_base")
@@ -176,7 +177,7 @@ class _Tokenizer:
 
 
 LANGCHAIN = "LangChain count_tokens_approximately"
-# Who, and how; Ullage comes first.
+# Each program and its work. Ullage comes first.
 APPENDING: dict[str, Work] = {
     "Ullage: counted, the new total known": keep_total,
     "Ullage: append, stored and told too": append,

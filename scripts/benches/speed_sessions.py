@@ -1,4 +1,4 @@
-"""The sessions that all programs are measured on, so many messages of about 90 tokens, and each program's own form."""
+"""The sessions on which all programs are measured: messages of about 90 tokens, in the form that each program takes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ LINES = 5
 
 
 def texts(start: int, stop: int) -> list[str]:
-    """The texts of the messages with these numbers, each different, so that no piece is counted from a cache."""
+    """Returns the texts of the messages with these numbers. Each text differs, so that no count comes from a cache."""
     return [
         "\n".join(
             f"step {number}.{line}: read src/module_{(number * 31 + line) % 997}.py and note what it exports"
@@ -20,7 +20,7 @@ def texts(start: int, stop: int) -> list[str]:
 
 
 def ours(start: int, stop: int) -> list[Message]:
-    """Ullage's messages."""
+    """Returns the messages in Ullage's form."""
     return [
         Message(id=f"m{start + i}", role=role(start + i), content=(TextBlock(text=text),), timestamp=1)
         for i, text in enumerate(texts(start, stop))
@@ -28,10 +28,10 @@ def ours(start: int, stop: int) -> list[Message]:
 
 
 def as_dicts(start: int, stop: int) -> list[dict[str, Any]]:
-    """Messages as OpenAI's API and litellm take them."""
+    """Returns the messages in the form of OpenAI's API, which litellm takes as well."""
     return [{"role": role(start + i).value, "content": text} for i, text in enumerate(texts(start, stop))]
 
 
 def role(number: int) -> Role:
-    """Speakers take turns."""
+    """Returns the role of a message: user and assistant in turn."""
     return Role.ASSISTANT if number % 2 else Role.USER

@@ -1,1 +1,1 @@
-"""Malformed, truncated, oversized, deeply nested, wrong-typed and out-of-order frames at both doors."""
+"""Sends malformed, truncated, oversized, deeply nested, wrong-typed and out-of-order frames to both doors."""

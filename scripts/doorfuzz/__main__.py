@@ -1,6 +1,7 @@
-"""`./scripts/fuzz`: a hundred thousand wrong frames at each door, and a table of what came back.
+"""Sends 100,000 wrong frames to each door and prints a table of the answers: `./scripts/fuzz`.
 
-Exit status 1 if any got what it was not owed; the frames named can be sent again with the same seed and `--only`.
+Exit status 1 if a frame got a wrong answer. The frames are named in the output; the same seed and `--only` send one
+again.
 """
 
 import argparse
@@ -26,7 +27,7 @@ def main() -> int:
     parser.add_argument("--door", choices=list(DOORS), help="one door alone")
     parser.add_argument("--only", type=int, help="the one frame of that number")
     given = parser.parse_args()
-    # Every frame is wrong, and the log would say so every time.
+    # Every frame is wrong, and each would be logged.
     logging.disable(logging.WARNING)
     numbers = range(given.frames) if given.only is None else range(given.only, given.only + 1)
     faults = 0

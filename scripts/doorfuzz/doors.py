@@ -1,4 +1,4 @@
-"""The two doors in process, on a store of their own: bodies in, messages out."""
+"""The two doors in this process, each on a store of its own: a caller passes bodies in and gets messages out."""
 
 import asyncio
 import random
@@ -16,17 +16,18 @@ from ullage.model.settings import Settings
 from ullage.system.stdio import Connection
 
 Json = dict[str, Any]
-# The longest body that the doors take here: small, so that many can be too long.
+# Bytes: the longest body that the doors accept here. The limit is small, so that many bodies can exceed it.
 LONGEST = 1 << 20
-# Turns of the event loop within which a door must have answered, if nothing is left running in it.
+# Turns of the event loop within which a door must have answered, if no work is left in the door.
 _TURNS = 20
 _SECONDS = 20.0
-# A window is known, and whatever keys the machine has, no model is ever asked.
+# The window is known, and no model is ever asked, whatever keys the machine has.
 _NOBODY = Settings(model="claude-sonnet-4-5", provider="nobody")
 
 
 class Door(ABC):
-    """One door, and what it has sent since it was last asked. It is its connection's writer."""
+    """One door, with the messages that it has sent since the last exchange. The object is the writer of its
+    connection."""
 
     name: str
     prefix: str
@@ -41,33 +42,33 @@ class Door(ABC):
 
     @abstractmethod
     def framed(self, body: bytes) -> bytes:
-        """A body as it stands on the wire."""
+        """Returns the bytes that carry a body on the wire."""
 
     @abstractmethod
     def carried(self, body: bytes) -> bytes:
-        """The body as it arrives."""
+        """Returns the body as it arrives at the door."""
 
     @abstractmethod
     def bodies(self, data: bytes) -> list[bytes]:
-        """The bodies of what the door has sent."""
+        """Returns the bodies in the bytes that the door has sent."""
 
     @abstractmethod
     def unfinished(self) -> int:
-        """How much the door keeps of what has not ended."""
+        """Returns the number of requests and frames that are not finished."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still serves."""
+        """Whether the door still serves."""
         return not self._connection.stopped.done()
 
     def write(self, data: bytes) -> None:
-        """Takes what the door sends. Raises for what is no message."""
+        """Takes the bytes that the door sends. Raises an error if they are not messages."""
         for body in self.bodies(data):
             self._sent.append(msgspec.json.decode(body))
 
     @property
     def has_room(self) -> bool:
-        """Everything is taken at once."""
+        """Whether the writer can take more: always."""
         return True
 
     async def drain(self) -> None:
@@ -75,11 +76,11 @@ class Door(ABC):
         await asyncio.sleep(0)
 
     async def exchange(self, body: bytes) -> list[Json]:
-        """The answers to a body: what the door sends until it is at rest, without its own notifications."""
+        """Returns the answers to a body: all that the door sends until it is idle, without notifications."""
         return await self._exchange(self.framed(body))
 
     async def disturb(self, rng: random.Random) -> None:
-        """Sends what breaks the framing, and takes whatever is said to that."""
+        """Sends bytes that break the framing, and drops the answers."""
         await self._exchange(b"".join(rng.choices(self.disturbances, k=rng.randrange(1, 4))))
 
     async def _exchange(self, data: bytes) -> list[Json]:
@@ -93,7 +94,7 @@ class Door(ABC):
         return [message for message in sent if "method" not in message]
 
     async def ask(self, method: str, **params: Any) -> Any:
-        """The result of a sound request. Raises `AssertionError` for anything else."""
+        """Returns the result of a valid request. Raises `AssertionError` if the door answers anything else."""
         message = {"jsonrpc": "2.0", "id": "sound", "method": method, "params": params}
         answers = await self.exchange(msgspec.json.encode(message))
         assert [answer["id"] for answer in answers] == ["sound"], answers
@@ -102,7 +103,7 @@ class Door(ABC):
 
 
 class AcpDoor(Door):
-    """`ullage acp`."""
+    """The door of `ullage acp`."""
 
     name, prefix, methods = "acp", "_ullage/", ACP_METHODS
     disturbances = (
@@ -136,7 +137,7 @@ class AcpDoor(Door):
 
 
 class LspDoor(Door):
-    """`ullage lsp`."""
+    """The door of `ullage lsp`."""
 
     name, prefix, methods = "lsp", "ullage/", LSP_METHODS
     disturbances = (

@@ -1,4 +1,4 @@
-"""Random frames, most of them wrong in some way. The same seed and number give the same frame again."""
+"""Random frames, most of them wrong in some way. The same seed and number always give the same frame."""
 
 import json
 import random
@@ -10,8 +10,8 @@ from msgspec import Struct
 from ullage.api.methods import METHODS
 
 Json = dict[str, Any]
-# What a door may be asked by either protocol's own methods. Those that end the connection by design are left out, and
-# those that delete are asked of made-up sessions only.
+# The protocols' own methods that a door may be asked. Methods that end the connection by design are left out. Methods
+# that delete are asked of made-up sessions only.
 ACP_METHODS = (
     "initialize",
     "authenticate",
@@ -85,22 +85,22 @@ _FIELDS = (
 _TEXTS = ("", "x", "/context", "/compact", "s_none", "\ud83d", "\u0000", "é" * 50, "../../etc/passwd", "-1", "1e999")
 _BLOCKS = ("text", "image", "resource", "resource_link", "audio", "context_compaction", "nonsense")
 _NUMBERS = (0, 1, -1, 7, 10**6, 2**63, -(2**70), 0.5, -1.5, 1e300, 1.0)
-# Of values that are made at random.
+# The depth of random values.
 _DEPTH = 3
 # Deeper than any decoder's recursion limit.
 _DEEP = 50_000
 
 
 class Frame(Struct, frozen=True):
-    """A message's body, and the kind of harm in it."""
+    """The body of a message, and the kind of fault in it."""
 
     body: bytes
     kind: str
 
 
 class FrameMaker:
-    """Makes frames for the door whose own methods are `methods` and whose prefix is `prefix`. Many messages name the
-    session `session_id`, which may be changed; bodies over `longest` bytes are too long for the door."""
+    """Makes frames for the door whose own methods are `methods` with the prefix `prefix`. Many messages name the
+    session `session_id`, which may be changed. The door refuses bodies over `longest` bytes."""
 
     def __init__(self, seed: int, methods: Sequence[str], prefix: str, session_id: str, longest: int) -> None:
         self._seed = seed
@@ -124,14 +124,14 @@ class FrameMaker:
         )
 
     def make(self, number: int) -> Frame:
-        """The frame of that number."""
+        """Returns the frame of that number."""
         rng = random.Random(f"{self._seed}/{number}")
-        # Large ones take long to make and to read; a few say as much as many.
+        # Large frames take long to make and to read, so there are few.
         kind = self.oversized if rng.random() < 0.002 else rng.choice(self._kinds)
         return Frame(kind(rng), kind.__name__)
 
     def sound(self, rng: random.Random) -> Json:
-        """A message as a client might send it, its params of random shape."""
+        """Returns a message as a client might send it, with params of random shape."""
         message: Json = {"jsonrpc": "2.0", "method": rng.choice(self._methods), "params": self._params(rng)}
         if rng.random() < 0.8:
             message["id"] = rng.choice([rng.randrange(10_000), f"r{rng.randrange(10_000)}"])
@@ -141,7 +141,8 @@ class FrameMaker:
         return _encode(self.sound(rng))
 
     def out_of_order(self, rng: random.Random) -> bytes:
-        """Answers to nothing, cancellations of nothing, work on sessions that are not there."""
+        """Returns a body without context: an answer or a cancellation without a request, work on a session that does
+        not exist."""
         reply = {"jsonrpc": "2.0", "id": rng.choice([1, "1", None]), "result": self._value(rng)}
         error = {"jsonrpc": "2.0", "id": rng.choice([1, "1", None]), "error": self._value(rng)}
         cancel = {"jsonrpc": "2.0", "method": rng.choice(["$/cancel_request", "$/cancelRequest"]), "params": {"id": 7}}
@@ -224,5 +225,5 @@ class FrameMaker:
 
 
 def _encode(value: Any) -> bytes:
-    # Plain ASCII: half surrogate pairs go out as escapes, as JavaScript sends them.
+    # Plain ASCII: half surrogate pairs are escaped, as JavaScript sends them.
     return json.dumps(value).encode()

@@ -1,7 +1,7 @@
-"""What a door owes for a body, found out with Python's own JSON reader, so by other code than the door's.
+"""Decides which answers to a body are right. Bodies are read with Python's own JSON reader, not with the door's.
 
-Where the two readers may differ with right on both sides (numbers beyond a double, text that is not UTF-8 in a part
-that nobody reads), several answers are right.
+In some cases both readers are right although they differ: for numbers beyond a double, and for text that is not UTF-8
+in a part that the door skips. Then several answers are right.
 """
 
 import json
@@ -12,14 +12,14 @@ from msgspec import Struct
 from ullage.api.codes import CODES
 
 PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
-# LSP's "not initialized" shares its number with ACP's "not found". An internal error is never right.
+# LSP's "not initialized" has the same number as ACP's "not found". An internal error is never right.
 REFUSALS = frozenset({PARSE, REQUEST, METHOD, PARAMS, -32800, -32000, -32001, -32002, *CODES.values()})
 
 
 class Owed(Struct, frozen=True):
-    """`ids` of which one is answered once (None for an error about nothing that could be read); `codes` that an error
-    may have; `result` and `silence` say whether there may be one, or no
-    answer. Without ids there is no answer at all."""
+    """The right answers to a body. One of `ids` is answered once; None is the id of an error if no id could be read.
+    An error must have one of `codes`. `result` and `silence` say whether a result, or no answer, is right, too.
+    Without ids there must be no answer."""
 
     ids: tuple[Any, ...] = ()
     codes: frozenset[int] = frozenset()
@@ -33,9 +33,9 @@ TOO_LONG = Owed((None,), frozenset({REQUEST}))
 
 
 def owed(body: bytes) -> Owed:
-    """What must come back for a body."""
+    """Returns the right answers to a body."""
     if not body.strip():
-        # Nothing on a line is nothing; nothing in a frame of its own is no JSON.
+        # An empty line is no message at the ACP door; an empty frame is invalid JSON at the LSP door.
         return Owed((None,), frozenset({PARSE}), silence=True)
     try:
         message = json.loads(body.decode(), parse_constant=_refuse)
@@ -54,7 +54,7 @@ def _for_object(message: dict[str, Any]) -> Owed:
     whole = isinstance(request_id, int) and not isinstance(request_id, bool)
     known = request_id if whole or isinstance(request_id, str) else None
     if isinstance(request_id, float) or (whole and not -(2**63) <= int(request_id) < 2**64):
-        # 1.0 is a whole number, and numbers beyond 64 bits are each reader's own affair.
+        # A reader may take 1.0 for a whole number, and may read or refuse numbers beyond 64 bits.
         return Owed((request_id, None), REFUSALS, result=True)
     is_envelope = message.get("jsonrpc") == "2.0" and ("id" not in message or known is not None or request_id is None)
     if not is_envelope or not isinstance(method, str | None) or (method is None and not _is_reply(message)):
@@ -69,7 +69,8 @@ def _is_reply(message: dict[str, Any]) -> bool:
 
 
 def _for_no_json(body: bytes) -> Owed:
-    """A part that nobody reads may be passed over; then the rest counts."""
+    """Returns the right answers to a body that is not JSON. A door may skip invalid UTF-8 in a part that it does not
+    decode."""
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -78,7 +79,8 @@ def _for_no_json(body: bytes) -> Owed:
 
 
 def _mended(request_id: Any) -> Any:
-    """An id with half an emoji, which no UTF-8 can hold, comes back with a replacement."""
+    """Returns the id as an answer has it. UTF-8 cannot hold half a surrogate pair, so a replacement character comes
+    back."""
     if not isinstance(request_id, str):
         return request_id
     return request_id.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

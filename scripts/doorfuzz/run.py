@@ -1,4 +1,4 @@
-"""Frames by the thousand at one door: each gets the answer it is owed, and a session made before is as it was."""
+"""Sends thousands of frames to one door. Each must get a right answer, and an earlier session must stay as it was."""
 
 import random
 from collections import Counter
@@ -11,23 +11,23 @@ from doorfuzz.doors import LONGEST, Door
 from doorfuzz.frames import Frame, FrameMaker
 from doorfuzz.oracle import TOO_LONG, Owed, owed
 
-# As often as this come broken framing, and then sound requests; from then on another session is worked on, since the
-# last may be closed, deleted or configured out of use.
+# After this many frames, broken framing and then valid requests are sent. The next frames name a new session, since the
+# last one may be closed, deleted or configured out of use.
 _PROBE_EVERY = 100
-# Faults that are told; the first say what is wrong.
+# The most faults that are listed. The run ends after them.
 _MOST_FAULTS = 20
 _TALK = [("user", "Fix src/login.py"), ("assistant", "I read src/login.py and fixed it."), ("user", "Thanks")]
 
 
 class Outcome(Struct, kw_only=True):
-    """Frames by kind and what came back (`nothing`, `result`, an error's code), and what was wrong."""
+    """The count of answers by kind of frame (`nothing`, `result`, or an error's code), and the faults."""
 
     answers: Counter[tuple[str, str]]
     faults: list[str]
 
 
 async def fuzz(door: Door, seed: int, numbers: range, told: Callable[[], object] = int) -> Outcome:
-    """Sends the frames of these numbers; `told` is called after each."""
+    """Sends the frames of these numbers. `told` is called after each frame."""
     await door.ask("initialize", **door.opening)
     session_id = await _talk(door)
     before = await _state(door, session_id)
@@ -59,7 +59,7 @@ async def _talk(door: Door) -> str:
 
 
 async def _state(door: Door, session_id: str) -> Any:
-    """All there is to know of a session that no frame names."""
+    """Returns the whole state of a session that no frame names."""
     messages = await door.ask(f"{door.prefix}context/messages", sessionId=session_id, scope="transcript")
     usage = await door.ask(f"{door.prefix}context/get", sessionId=session_id)
     return messages["entries"], messages["total"], usage["used"]

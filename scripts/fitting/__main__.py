@@ -1,9 +1,9 @@
-"""`./scripts/fit_weights [--check] [FILE|FOLDER…]`: fits the weights of `ullage.summary.tuning` and says how well.
+"""Fits the weights of `ullage.summary.tuning`: `./scripts/fit_weights [--check] [FILE|FOLDER…]`.
 
-Reads the recorded sessions in the data sets named in `DATA_SETS` (or those in the files and folders given) and prints
-each session's name and hash. Every session weighs the same. The quality of the fit is measured on sessions, and on
-agents, that the fit has not seen. The coefficients of a fit of all sessions, rounded to `STEP`, are written into
-`tuning.py`; with `--check` nothing is written, and the exit code is 1 if the tree holds others.
+Reads the recorded sessions in the data sets of `DATA_SETS` (or those in the given files and folders) and prints each
+session's name and hash. Every session has the same weight. The quality of the fit is measured on sessions, and on
+agents, that were not used for the fit. The coefficients of a fit of all sessions, rounded to `STEP`, are written into
+`tuning.py`. With `--check` nothing is written, and the exit code is 1 if the file has other coefficients.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def rows_of(sessions: Iterable[Session]) -> list[Row]:
-    """The examples, each session weighing 1."""
+    """Returns the examples. Each session has the weight 1."""
     rows: list[Row] = []
     for session in sessions:
         total = sum(session.seen.values())
@@ -73,7 +73,7 @@ def rows_of(sessions: Iterable[Session]) -> list[Row]:
 
 
 def held_out(sessions: Sequence[Session], part: Callable[[Session], object]) -> Quality:
-    """The quality of predictions for each part of the sessions by a fit of all others."""
+    """Returns the quality of predictions for each part of the sessions by a fit of all others."""
     predicted: list[tuple[float, float, float]] = []
     for held in {part(session) for session in sessions}:
         coefficients = fit(rows_of(session for session in sessions if part(session) != held))
@@ -82,7 +82,7 @@ def held_out(sessions: Sequence[Session], part: Callable[[Session], object]) -> 
 
 
 def quality(coefficients: Sequence[float], sessions: Sequence[Session]) -> Quality:
-    """The quality of predictions by these coefficients."""
+    """Returns the quality of predictions by these coefficients."""
     return judge(_predicted(coefficients, sessions))
 
 
@@ -91,7 +91,7 @@ def _predicted(coefficients: Sequence[float], sessions: Iterable[Session]) -> li
 
 
 def write(path: Path, values: Mapping[str, str]) -> None:
-    """Puts the coefficients into the fields of `Tuning`."""
+    """Writes the coefficients into the fields of `Tuning`."""
     text = path.read_text()
     for name, value in values.items():
         text, found = re.subn(rf"^(    {name}: float = )\S+$", rf"\g<1>{value}", text, flags=re.MULTILINE)

@@ -1,9 +1,9 @@
-"""Examples: names that stand before a cut of a recorded session, and whether the agent writes them again after it.
+"""Examples: names before a cut of a recorded session, and whether the agent writes them again after the cut.
 
-Cuts stand at every tenth of a session's characters. An example is an anchor (`ullage.summary.reading.anchors`) that
-stands before the cut, and not in the `TAIL` before it, which a context keeps anyway. Its features are those of the
-weights (`ullage.summary.choosing.weights`). Its outcome is whether the agent writes the anchor after the cut, in its
-text or in a tool call, before a tool result or a user message shows it. Thinking neither writes nor shows.
+There is a cut at every tenth of a session's characters. An example is an anchor (`ullage.summary.reading.anchors`) that
+is in the messages before the cut, but not in the `TAIL` before it, which a context keeps anyway. Its features are those
+of the weights (`ullage.summary.choosing.weights`). The outcome is whether the agent writes the anchor after the cut, in
+its text or in a tool call, before a tool result or a user message shows the anchor. Thinking counts as neither.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from ullage.summary.reading.reader import Reader
 CUTS = tuple(tenth / 10 for tenth in range(1, 10))
 # In thousands of tokens: the smallest budget of the quality bench.
 TAIL = 4
-# Sessions weigh the same, so those with fewer examples would be mostly noise.
+# All sessions have the same weight, so those with fewer examples would be mostly noise.
 FEWEST_EXAMPLES = 50
 # Features are rounded to this, so that equal examples are counted together and a fit takes seconds.
 _GRAIN = 0.1
@@ -43,7 +43,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 def read_sessions(files: Iterable[Path]) -> Iterator[Session]:
-    """The sessions that are long enough; files that no reader takes are left out."""
+    """Yields the sessions that are long enough. Files that no reader reads are left out."""
     for path in files:
         try:
             recorded = read_recorded([path])[0]
@@ -65,7 +65,7 @@ def _count(messages: Sequence[Message]) -> tuple[Counter[Features], Counter[Feat
 
 
 def examples_of(messages: Sequence[Message]) -> Iterator[tuple[Features, bool]]:
-    """Features and outcome of each anchor at each cut."""
+    """Yields features and outcome of each anchor at each cut."""
     digest = read_messages(messages, range(len(messages)), Reader())
     for place in _places(messages):
         before = [excerpt for excerpt in digest.excerpts if excerpt.index < place]
@@ -92,7 +92,7 @@ def _rounded(mention: Mention) -> Features:
 
 
 def _carried(digest: Digest, place: int) -> set[str]:
-    """The anchors that the agent writes from the cut on before they are shown."""
+    """Returns the anchors that the agent writes after the cut before they are shown."""
     carried: set[str] = set()
     shown: set[str] = set()
     for is_written, names in _told(digest, place):
@@ -104,7 +104,7 @@ def _carried(digest: Digest, place: int) -> set[str]:
 
 
 def _told(digest: Digest, place: int) -> Iterator[tuple[bool, set[str]]]:
-    """Whether the agent writes them, and the names, in the order of the messages from the cut on."""
+    """Yields names in the order of the messages after the cut, each set with whether the agent writes it."""
     requests = [(request.index, False, set(find_anchors(request.text))) for request in digest.requests]
     pieces = [(excerpt.index, _writes(excerpt), set(excerpt.anchors)) for excerpt in digest.excerpts if _tells(excerpt)]
     for index, is_written, names in sorted([*requests, *pieces], key=lambda told: told[0]):

@@ -1,4 +1,4 @@
-"""Logistic regression of counted examples by Newton's method, and how good its predictions are. Plain Python.
+"""Logistic regression of counted examples by Newton's method, and the quality of its predictions, in plain Python.
 
 Rows are `(features, weight, share)`: `weight` of all examples with these features, `share` of them positive.
 """
@@ -11,15 +11,15 @@ from msgspec import Struct
 Row = tuple[tuple[float, ...], float, float]
 _ROUNDS = 30
 _CLOSE = 1e-9
-# A touch of ridge (in units of weight) keeps a feature that no example shows at 0 instead of undetermined.
+# A small ridge (in units of weight) keeps the coefficient of a feature without examples at 0 instead of undetermined.
 _RIDGE = 1e-6
 _BINS = 10
 
 
 class Quality(Struct, frozen=True, kw_only=True):
-    """How good predictions are: `loss` is the mean log loss (nats), `constant` that of the mean rate alone, `auc` the
-    chance that a positive example is ranked before a negative one, `calibration` the mean distance between predicted
-    and observed rate over ten groups of equal weight, relative to the mean rate."""
+    """The quality of predictions: `loss` is the mean log loss (nats), `constant` that of the mean rate alone, `auc`
+    the chance that a positive example is ranked before a negative one, `calibration` the mean distance between
+    predicted and observed rate over ten groups of equal weight, relative to the mean rate."""
 
     loss: float
     constant: float
@@ -28,13 +28,13 @@ class Quality(Struct, frozen=True, kw_only=True):
 
 
 def predict(coefficients: Sequence[float], features: Sequence[float]) -> float:
-    """The probability; the first coefficient is the constant."""
+    """Returns the probability. The first coefficient is the constant."""
     logit = coefficients[0] + sum(c * x for c, x in zip(coefficients[1:], features, strict=True))
     return 1 / (1 + math.exp(-logit))
 
 
 def fit(rows: Sequence[Row]) -> list[float]:
-    """The coefficients of largest likelihood, the constant first."""
+    """Returns the coefficients of largest likelihood, the constant first."""
     size = len(rows[0][0]) + 1
     coefficients = [0.0] * size
     total = sum(weight for _, weight, _ in rows)
@@ -60,7 +60,7 @@ def fit(rows: Sequence[Row]) -> list[float]:
 
 
 def _solve(matrix: Sequence[Sequence[float]], vector: Sequence[float]) -> list[float]:
-    """Gaussian elimination with the largest pivot."""
+    """Solves the equations by Gaussian elimination with the largest pivot."""
     rows = [[*row, value] for row, value in zip(matrix, vector, strict=True)]
     size = len(rows)
     for i in range(size):
@@ -74,7 +74,7 @@ def _solve(matrix: Sequence[Sequence[float]], vector: Sequence[float]) -> list[f
 
 
 def judge(predicted: Sequence[tuple[float, float, float]]) -> Quality:
-    """The quality of predictions: `(probability, weight, share of positives)` each."""
+    """Returns the quality of predictions, each `(probability, weight, share of positives)`."""
     total = sum(weight for _, weight, _ in predicted)
     rate = sum(weight * share for _, weight, share in predicted) / total
     loss = sum(weight * _log_loss(p, share) for p, weight, share in predicted) / total
@@ -89,7 +89,7 @@ def _log_loss(p: float, share: float) -> float:
 
 
 def _auc(predicted: Sequence[tuple[float, float, float]]) -> float:
-    """The share of pairs of a positive and a negative in the right order; ties count half."""
+    """Returns the share of pairs of a positive and a negative in the right order. Ties count half."""
     by_score: dict[float, tuple[float, float]] = {}
     for p, weight, share in predicted:
         positive, negative = by_score.get(p, (0.0, 0.0))

@@ -1,1 +1,1 @@
-"""Generators for languages that are not Python, each a module with functions that give a file's whole text."""
+"""Generators for languages other than Python. Each module has functions that return a file's whole text."""

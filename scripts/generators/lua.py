@@ -1,4 +1,5 @@
-"""For Neovim: `types.gen.lua`, LuaCATS classes that are never run, and `generated.lua`, a module of values."""
+"""Generates for Neovim: `types.gen.lua`, LuaCATS classes that are never run, and `generated.lua`, a module of
+values."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,12 +30,12 @@ _PLAIN: Mapping[type[kinds.Type], str] = {
 
 
 def types() -> str:
-    """Every type on the wire. A JSON null is nil up to Neovim 0.10, `vim.NIL` after it."""
+    """Returns every type on the wire. A JSON null is nil up to Neovim 0.10, and `vim.NIL` in later versions."""
     return "\n".join((f"---@meta _\n{_HEAD}", *map(_declaration, wire.declarations())))
 
 
 def values() -> str:
-    """Method names, error codes, the settings' defaults (nested, as they are sent) and their schema (flat)."""
+    """Returns method names, error codes, the settings' defaults (nested, as they are sent) and their schema (flat)."""
     names = (*(method.name for method in (*METHODS, *CLIENT_METHODS)), UPDATE)
     methods = {constant(name): PREFIXES["lsp"] + name for name in names}
     return "\n".join(
@@ -42,9 +43,9 @@ def values() -> str:
             f"{_HEAD}\nlocal M = {{}}\n",
             f"--- Names of the methods.\nM.methods = {_table(methods)}\n",
             f"--- The code of every error by its `data.kind`.\nM.errors = {_table(_codes())}\n",
-            "--- What each setting is when nobody sets it; one that is not named here is unset.\n"
+            "--- The settings' defaults. A setting that is not in the table is unset.\n"
             f"---@type ullage.Settings\nM.defaults = {_table(to_builtins(Settings()))}\n",
-            "--- What is allowed in each setting, as JSON Schema.\n"
+            "--- The JSON Schema of each setting.\n"
             f"---@type table<string, table>\nM.settings = {_table(settings_schema()['properties'])}\n",
             "return M\n",
         )
@@ -105,7 +106,8 @@ def _inline(kind: kinds.StructType) -> str:
 
 
 def _table(entries: Mapping[str, Any], indent: str = "") -> str:
-    """A table constructor as stylua formats it. Nulls are left out: Lua knows them as what is not there."""
+    """Returns a table constructor as stylua formats it. Nulls are left out, because a nil in a Lua table is a
+    missing key."""
     if not entries:
         return "vim.empty_dict()"
     inner = indent + "  "
@@ -126,7 +128,7 @@ def _key(name: str) -> str:
 
 
 def _string(text: str) -> str:
-    """In single quotes unless that needs more escapes, as `stylua.toml` has it."""
+    """Returns the text in single quotes, unless that needs more escapes; `stylua.toml` asks for the same."""
     quoted = json.dumps(text, ensure_ascii=False)
     return quoted if "'" in text else "'" + quoted[1:-1].replace('\\"', '"') + "'"
 

@@ -1,4 +1,4 @@
-"""What is generated in `editors/vscode/package.json` and its lock file: `contributes.configuration` and the version."""
+"""Generates parts of `editors/vscode/package.json` and its lock file: `contributes.configuration` and the version."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from typing import Any, cast
 from ullage.api.schema import settings_schema
 
 _SPACE = "ullage."
-# What the server never hears of. What names a program to run is restricted, too.
+# Settings of the extension that the server does not get. Settings that name a program to run are restricted, too.
 _CLIENT: Mapping[str, Mapping[str, Any]] = {
     "server.path": {
         "markdownDescription": "The `ullage` program to run. Empty: `ULLAGE_SERVER`, then `ullage` of the active "
@@ -37,7 +37,7 @@ _CLIENT: Mapping[str, Mapping[str, Any]] = {
 
 
 def with_settings(manifest: Path) -> str:
-    """The manifest's text with the settings as they are now."""
+    """Returns the manifest's text with the current settings."""
     text = manifest.read_text(encoding="utf-8")
     start, end, margin = _region(text, manifest)
     region = indent(json.dumps(configuration(), indent=2, ensure_ascii=False), margin).lstrip()
@@ -45,8 +45,8 @@ def with_settings(manifest: Path) -> str:
 
 
 def with_version(text: str, version: str, places: int = 1) -> str:
-    """A manifest's text with this version in its first `places` fields called so: those of the package itself. Raises
-    `SystemExit` if there are fewer."""
+    """Returns a manifest's text with this version in the first `places` fields `version`, those of the package
+    itself. Raises `SystemExit` if there are fewer."""
     replaced, found = re.subn(r'^( *"version": *)"[^"]*"', rf'\g<1>"{version}"', text, count=places, flags=re.MULTILINE)
     if found != places:
         raise SystemExit(f"the extension's manifest needs {places} versions; it has {found}")
@@ -54,20 +54,20 @@ def with_version(text: str, version: str, places: int = 1) -> str:
 
 
 def configuration() -> Mapping[str, Any]:
-    """`contributes.configuration`: the server's settings in their order, then the client's own."""
+    """Returns `contributes.configuration`: the server's settings in their order, then the extension's own."""
     server = {name: _scoped(_plain(value)) for name, value in settings_schema()["properties"].items()}
     ordered = enumerate({**server, **_CLIENT}.items())
     return {"title": "Ullage", "properties": {_SPACE + name: {**value, "order": at} for at, (name, value) in ordered}}
 
 
 def _scoped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """With where it may be set; what is restricted also stands in the manifest's `restrictedConfigurations`."""
+    """Adds the scope in which the setting may be set. A restricted setting is also in `restrictedConfigurations`."""
     plain = {key: value for key, value in schema.items() if key != "restricted"}
     return {**plain, "scope": "machine-overridable" if schema.get("restricted") else "window"}
 
 
 def _region(text: str, manifest: Path) -> tuple[int, int, str]:
-    """Where the value of `contributes.configuration` starts and ends, and the margin it stands at."""
+    """Returns the start and end of the value of `contributes.configuration`, and the indentation of its line."""
     found = list(re.finditer(r'^( *)"configuration": *(?=\{)', text, re.MULTILINE))
     if len(found) != 1:
         raise SystemExit(f'{manifest} needs one line "configuration": {{}} in "contributes"; it has {len(found)}')
@@ -77,7 +77,7 @@ def _region(text: str, manifest: Path) -> tuple[int, int, str]:
 
 
 def _plain(schema: Any) -> Any:
-    """Without the names of structs, which are nothing to users."""
+    """Removes the names of structs, which mean nothing to users."""
     if not isinstance(schema, dict):
         return schema
     return {key: _plain(value) for key, value in cast("dict[str, Any]", schema).items() if key != "title"}

@@ -1,6 +1,6 @@
-"""Names of methods as the languages spell them."""
+"""Spells the names of methods for each language."""
 
 
 def constant(method: str) -> str:
-    """`session/append` as `SessionAppend`, `session/request_permission` as `SessionRequestPermission`."""
+    """Spells `session/append` as `SessionAppend` and `session/request_permission` as `SessionRequestPermission`."""
     return "".join(part.capitalize() for part in method.replace("_", "/").split("/"))

@@ -15,18 +15,18 @@ _CLASSES = {
     "w": frozenset(char for char in _TOKEN if char.isalnum() or char == "_"),
     "d": frozenset("0123456789"),
 }
-# How a rule ends: with what may follow the secret.
+# The end of a rule: the characters that may follow the secret.
 _END = re.compile(r"\(\?:(?:\[\\x60'\"\\s;\]|\[\^[^\]]*\]).*\)$")
 _COUNT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _FLAGS = re.compile(r"\(\?(-?)i\)")
 _GROUP = re.compile(r"\((?:\?(?:(?P<flags>-?i)?:|P<\w+>))?")
-# Longest run that a rule without an upper limit stands for.
+# The longest run for a rule without an upper limit.
 _UNLIMITED = 400
 _MOST_SEQUENCES = 64
-# A prefix of fewer characters is met by chance.
+# A shorter prefix occurs by chance.
 _SHORTEST_PREFIX = 4
 _SHORTEST_REST = 10
-# Where a rule lets one of so few characters follow a prefix, each makes a prefix of its own.
+# If a rule has a choice of at most so many characters after a prefix, each of them makes a prefix of its own.
 _MOST_CHOICES = 4
 
 
@@ -53,7 +53,7 @@ _Sequence = tuple[_Piece, ...]
 
 
 def shapes_of(rule: str) -> list[Shape]:
-    """The shapes of a rule, one for each prefix. Raises `NoShape`."""
+    """Returns the shapes of a rule, one for each prefix. Raises `NoShape`."""
     reader = _Reader(_END.sub("", rule).replace("[[:alnum:]]", "[A-Za-z0-9]"))
     sequences = reader.alternatives()
     if reader.at < len(reader.text):
@@ -65,7 +65,8 @@ def shapes_of(rule: str) -> list[Shape]:
 
 
 def merged(shapes: Iterable[Shape]) -> list[Shape]:
-    """One shape for each prefix: all alphabets of its shapes together, their lowest and their highest length."""
+    """Returns one shape for each prefix, with the alphabets of its shapes together, their lowest and their highest
+    length."""
     found: dict[str, Shape] = {}
     for one in shapes:
         other = found.get(one.prefix, one)
@@ -85,7 +86,7 @@ def _shapes(sequence: _Sequence) -> list[Shape]:
     if shortest < _SHORTEST_REST:
         return []
     alphabet = "".join(sorted(frozenset[str]().union(*(piece.chars for piece in rest))))
-    # A separator in it makes a prefix rarer than its length alone.
+    # A separator makes a prefix rarer than its length alone.
     long_enough = [prefix for prefix in prefixes if len(prefix) >= _SHORTEST_PREFIX - (not prefix.isalnum())]
     return [Shape(prefix, alphabet, shortest, longest) for prefix in long_enough]
 
@@ -99,7 +100,7 @@ class _Reader:
         self.ignores_case = False
 
     def alternatives(self) -> list[_Sequence]:
-        """All sequences up to the end of the group."""
+        """Returns all sequences up to the end of the group."""
         outer, found = self.ignores_case, self._sequences()
         while self._take("|"):
             self.ignores_case = outer

@@ -1,4 +1,5 @@
-"""`editors/vscode/src/protocol.gen.ts`: every type on the wire, the methods as typed constants, the error codes."""
+"""Generates `editors/vscode/src/protocol.gen.ts`: every type on the wire, methods as typed constants, and error
+codes."""
 
 import json
 import textwrap
@@ -44,7 +45,7 @@ export interface NotificationMethod<P> {
 
 
 def typescript() -> str:
-    """The whole file."""
+    """Returns the whole file."""
     methods = (*map(_method, METHODS), *map(_client_method, CLIENT_METHODS))
     parts = [_HEAD, *map(_declaration, wire.declarations()), *methods, _update(), _errors()]
     return "\n".join(parts)

@@ -1,8 +1,8 @@
-"""The wire as declarations that belong to no language; the generators beside this module put them in theirs.
+"""The types on the wire as declarations that belong to no language. The generators in this folder write them in theirs.
 
-A member is optional where it may be missing: what a client sends may leave out anything that has a default, what the
-server sends leaves out defaults only of `omit_defaults` structs and what is `UNSET`. Where a missing member stands for
-null, null itself is never sent, so it is no part of the type.
+A member is optional if it may be missing. Clients may leave out every member with a default. The server leaves out
+members that are `UNSET`, and defaults of `omit_defaults` structs. If a missing member means null, null itself is never
+sent, so it is no part of the type.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from ullage.model.settings import Settings
 from ullage.model.strategies import StrategySettings
 from ullage.model.updates import Update
 
-# A union's own name is lost on its way through typing.
+# `typing` does not keep the name of a union.
 UNIONS: dict[str, Any] = {
     "Block": Block,
     "ResultPart": ResultPart,
@@ -31,7 +31,7 @@ UNIONS: dict[str, Any] = {
 
 
 class Member(Struct, frozen=True, kw_only=True):
-    """A field: `default` is what a missing one stands for, as JSON, or UNSET."""
+    """A field. `default` is the JSON value that a missing member means, or UNSET."""
 
     name: str
     type: kinds.Type
@@ -41,7 +41,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
 
 class Interface(Struct, frozen=True, kw_only=True):
-    """An object."""
+    """An object with members."""
 
     name: str
     doc: str
@@ -49,7 +49,7 @@ class Interface(Struct, frozen=True, kw_only=True):
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """One of several words."""
+    """One of several strings."""
 
     name: str
     doc: str
@@ -57,7 +57,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 class Union(Struct, frozen=True, kw_only=True):
-    """One of several interfaces, told apart by their tag."""
+    """One of several interfaces, distinguished by their tag."""
 
     name: str
     of: tuple[str, ...]
@@ -67,7 +67,7 @@ Declaration = Interface | Choice | Union
 
 
 def declarations() -> tuple[Declaration, ...]:
-    """Everything that has a name on the wire, by name."""
+    """Returns every type on the wire that has a name, sorted by name."""
     sent = {kind.cls for kind in _named(_sent_by_clients())}
     found: list[Declaration] = [
         _choice(kind) if isinstance(kind, kinds.EnumType) else _interface(kind, kind.cls in sent)
@@ -78,7 +78,7 @@ def declarations() -> tuple[Declaration, ...]:
 
 
 def members(kind: kinds.StructType, *, sent: bool = False) -> tuple[Member, ...]:
-    """A struct's fields, its tag first. `sent`: clients send it."""
+    """Returns a struct's fields, its tag first. `sent` says whether clients send the struct."""
     given = tuple(_member(field, _omits_defaults(kind), sent) for field in kind.fields)
     if kind.tag_field is None:
         return given
@@ -86,17 +86,17 @@ def members(kind: kinds.StructType, *, sent: bool = False) -> tuple[Member, ...]
 
 
 def has_telling_default(member: Member) -> bool:
-    """Whether what a missing member stands for needs saying: it is a value, and not an empty one."""
+    """Whether documentation should state the default: it is a boolean, a number or a string that is not empty."""
     return member.optional and isinstance(member.default, bool | int | float | str) and member.default != ""
 
 
 def is_anonymous(kind: kinds.StructType) -> bool:
-    """Whether the struct is written out in place: an instance of a generic one has no name of its own."""
+    """Whether the struct is written out in place, because an instance of a generic struct has no name of its own."""
     return get_origin(kind.cls) is not None
 
 
 def alternatives(union: kinds.UnionType) -> tuple[kinds.Type | str, ...]:
-    """What a union is made of; its structs are one name if together they have one."""
+    """Returns the members of a union. If its structs together have a name, the name replaces them."""
     structs = frozenset(kind.cls for kind in union.types if isinstance(kind, kinds.StructType))
     for name, known in UNIONS.items():
         if structs == frozenset(get_args(known)):
@@ -110,7 +110,7 @@ def _sent_by_clients() -> tuple[type, ...]:
 
 
 def _named(types: Iterable[type]) -> Iterator[kinds.StructType | kinds.EnumType]:
-    """Each struct and enum that the types lead to, once."""
+    """Yields each struct and enum that is reachable from the types, once."""
     seen = set[type]()
     waiting = list(kinds.multi_type_info(types))
     while waiting:
@@ -161,7 +161,7 @@ def _member(field: kinds.Field, omits_defaults: bool, sent: bool) -> Member:
 
 
 def _default(field: kinds.Field) -> Any:
-    """The default as JSON, if there is one."""
+    """Returns the default as JSON, or UNSET if there is none."""
     if field.default_factory is not NODEFAULT:
         return msgspec.to_builtins(field.default_factory())
     return UNSET if field.default is NODEFAULT else msgspec.to_builtins(field.default)

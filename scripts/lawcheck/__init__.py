@@ -1,1 +1,1 @@
-"""The laws of shrinking, held against every edit on random histories. `./scripts/laws` runs it."""
+"""Checks the laws of edits for every kind of edit on random histories. `./scripts/laws` runs it."""

@@ -1,6 +1,6 @@
-"""`./scripts/laws`: a hundred thousand random histories, every way of shrinking them, a table of what became of them.
+"""Checks every kind of edit on 100,000 random histories and prints a table of the results: `./scripts/laws`.
 
-Exit status 1 if any law was broken; the histories named can be looked at again with the same seed and `--only`.
+Exit status 1 if a law was broken. The histories are named in the output; the same seed and `--only` run one again.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Every way of shrinking, each as a case: how it is planned, and how small it must be able to get."""
+"""Every way of making room as a case: how it is planned, and how small it must be able to make a context."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,8 +25,8 @@ from ullage.service.plan.ladder import CHEAP, LAST_RESORT, TRUNCATIONS, Rung, cl
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """A way of shrinking. With a `floor` the limit must be kept wherever it is not below it; with `promises` by any
-    edit that is made at all. The others may stop above the limit."""
+    """A way of making room. If a case has a `floor`, it must meet every limit that is not below the floor. If it
+    `promises`, each edit that it makes must meet the limit. Other cases may stop before the limit is met."""
 
     name: str
     plan: Callable[[Situation], Sequence[Edit]]
@@ -43,7 +43,7 @@ def _rung(rung: Rung) -> Case:
 
 
 def _chain(*strategies: StrategySettings) -> Case:
-    """Strategies one after the other; they stop above the limit only where nothing more may go."""
+    """Returns a case that applies strategies one after the other until no more messages may be dropped."""
     return Case(
         name=", then ".join(map(_named, strategies)),
         plan=partial(_truncate, strategies),

@@ -1,5 +1,5 @@
-"""The whole way through the service: a session in memory brought down to a budget by the offline summary and, where
-that is not enough, the last rungs."""
+"""The whole way through the service: fits a session in memory into a budget with the offline summary and, if that is
+not enough, with the last rungs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from ullage.service.compact.to_budget import fit_budget
 
 
 def fit(situation: Situation) -> Sequence[Edit]:
-    """The edits that `fit_budget` records; none where it says that it cannot."""
+    """Returns the edits that `fit_budget` records, or none if it raises that the context cannot fit."""
     return asyncio.run(_fit(situation))
 
 
 async def _fit(situation: Situation) -> Sequence[Edit]:
-    # What comes on top of the messages is known to the situation only.
+    # Only the situation knows the tokens that are added to the messages.
     budget = situation.limit - situation.view.fixed
     workspace = build_test_workspace(FixedClock(), CountingIds())
     session = workspace.adopt("s", [SessionCreated(model=LARGE_MODEL), *situation.events])

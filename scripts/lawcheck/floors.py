@@ -1,5 +1,5 @@
-"""How small a context can be made at most: worked out here from the rules alone, so that the edits can be judged by it.
-What is above its floor and did not reach its limit, broke the law."""
+"""Computes how small a context can be made, from the rules alone, so that edits can be judged by the result. If a
+context is above its floor and over its limit, a law is broken."""
 
 from collections.abc import Collection
 
@@ -19,17 +19,18 @@ from ullage.model.message import Message, Role
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import kept, leading
 
-# The notice that stands where messages were left out, in the longest wording, and its message's frame.
+# Tokens: the notice for dropped messages in its longest wording, and the frame of its message.
 NOTICE = 40
 
 
 def of_whole_groups(situation: Situation) -> int:
-    """With every group gone that may go: what leads, what is pinned, the last group, a notice."""
+    """Returns the size after every group that may be dropped is dropped: leading and pinned messages, last group,
+    notice."""
     return _sum(situation, _staying(situation), empty=False) + NOTICE
 
 
 def of_everything_cut(situation: Situation) -> int:
-    """With every group gone that may go, and nothing left in the blocks that stay."""
+    """Returns the size after every group that may be dropped is dropped, and the remaining blocks are emptied."""
     return _sum(situation, _staying(situation), empty=True) + NOTICE
 
 
@@ -50,7 +51,7 @@ def _staying(situation: Situation) -> frozenset[str]:
 
 
 def emptied(message: Message) -> Message:
-    """The message with nothing in its blocks but what ties them to others."""
+    """Returns the message with nothing in its blocks but the ids that connect them with others."""
     return replace(message, content=tuple(_empty(block) for block in message.content))
 
 

@@ -1,4 +1,4 @@
-"""The laws themselves: what is wrong with a case's edits in a situation, judged from the outside."""
+"""The laws themselves: judges a case's edits in a situation from outside, without the code that planned them."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -18,7 +18,7 @@ from ullage.transcript.fold import fold
 
 
 class Verdict(StrEnum):
-    """What became of a case in a situation. All below `UNDECIDED` break a law."""
+    """The result of a case in a situation. All verdicts except those in `LAWFUL` break a law."""
 
     EDITED = "edited"
     NOTHING = "nothing to do"
@@ -37,7 +37,7 @@ LAWFUL = frozenset({Verdict.EDITED, Verdict.NOTHING, Verdict.CANNOT_FIT})
 
 
 def judge(situation: Situation, case: Case) -> set[Verdict]:
-    """One lawful verdict, or all that are broken."""
+    """Returns one lawful verdict, or all laws that are broken."""
     edits = case.plan(situation)
     after = situation.view
     for edit in edits:
@@ -84,14 +84,14 @@ def _invalid(before: Sequence[Message], after: Sequence[Message]) -> Iterator[Ve
     ):
         if check(messages):
             yield verdict
-    # A request needs a message; what had one must keep one.
+    # A request needs a message, so an edit must not remove the last one.
     if write_anthropic(before).messages and not write_anthropic(after).messages:
         yield Verdict.ANTHROPIC
 
 
 def undo_is_exact(situation: Situation, edits: Sequence[Edit], after: CountedView) -> bool:
-    """Whether the log shows the edits' view, and once they are taken back, last first or first first, what it showed
-    before; with a message more that came meanwhile."""
+    """Whether the folded log has the edits' view, and has the earlier view again after all edits are undone,
+    although another message was appended in between."""
     more = append(user("afterwards", "And now?"))
     edited = [*situation.events, *(ContextEdited(edit=edit) for edit in edits)]
     taken_back = [EditReverted(edit_id=edit.id) for edit in reversed(edits)]
@@ -112,7 +112,8 @@ def _parted(before: Sequence[Message], after: Sequence[Message]) -> bool:
 
 
 def _pairs(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """The messages of each tool use and its result: the first one behind it, as providers pair them."""
+    """Yields the ids of the messages with a tool use and with its result: the first result after it, as providers
+    pair them."""
     open_uses: dict[str, str] = {}
     for message in messages:
         for block in message.content:

@@ -1,4 +1,4 @@
-"""Many situations, each case in each of them, counted; on several processes."""
+"""Runs each case in many situations on several processes, and counts the verdicts."""
 
 import traceback
 from collections import Counter
@@ -13,15 +13,15 @@ from lawcheck.laws import LAWFUL, Verdict, judge
 from lawcheck.situation import random_situation
 from ullage.model.errors import UllageError
 
-# Small enough to keep two processes busy to the end, large enough that handing it over costs nothing.
+# Histories per batch: small enough to keep two processes busy to the end, large enough that the handover costs nothing.
 _BATCH = 250
 _REMEMBERED = 20
-# What a mistake in an edit raises; it is counted, and the run goes on.
+# The errors that a mistake in an edit raises. They are counted, and the run continues.
 FAULTS = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, UllageError, ValueError)
 
 
 class Tally(Struct, kw_only=True):
-    """How often each case had each verdict, and the first histories that broke a law, with what they broke."""
+    """How often each case had each verdict, and the first histories that broke a law, with the broken laws."""
 
     verdicts: Counter[tuple[str, Verdict]]
     broken: list[str]
@@ -29,18 +29,18 @@ class Tally(Struct, kw_only=True):
 
     @property
     def is_lawful(self) -> bool:
-        """Whether nothing was broken."""
+        """Whether no law was broken."""
         return not self.broken
 
     def add(self, other: "Tally") -> None:
-        """Takes in another part of the run."""
+        """Adds the counts of another part of the run."""
         self.verdicts += other.verdicts
         self.broken = (self.broken + other.broken)[:_REMEMBERED]
         self.histories += other.histories
 
 
 def run(seed: int, start: int, histories: int) -> Tally:
-    """The histories `start` to `start + histories` of a seed."""
+    """Runs the histories `start` to `start + histories` of a seed."""
     tally = Tally(verdicts=Counter(), broken=[])
     for number in range(start, start + histories):
         situation = random_situation(seed, number)
@@ -57,7 +57,7 @@ def run(seed: int, start: int, histories: int) -> Tally:
 
 
 def run_all(seed: int, histories: int, jobs: int) -> Iterator[Tally]:
-    """Parts of the whole run, as they are done."""
+    """Yields the parts of the whole run as they finish."""
     with get_context("spawn").Pool(jobs) as pool:
         starts = range(0, histories, _BATCH)
         yield from pool.imap_unordered(partial(_batch, seed, histories), starts)

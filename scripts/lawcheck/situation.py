@@ -1,4 +1,4 @@
-"""A random session to shrink: its log, its view with counts, and how far it is to be brought down."""
+"""A random session to make room in: its log, its view with counts, and the size to reach."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from ullage.tokens.registry import get_counter
 from ullage.transcript.fold import Transcript, fold
 
 COUNTER = get_counter("gpt-4o")
-# Histories are short, so that the default of an older result's limit would never be met.
+# Random histories are so short that the default limit of an older result would never be met.
 RESULT_TOKENS = 60
 _SUMMARIES = (
     Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test"),
@@ -34,7 +34,7 @@ _SUMMARIES = (
 
 
 class Situation(Struct, frozen=True, kw_only=True):
-    """What a case is given. `messages` are all that were ever appended, `limit` is in tokens of the whole context."""
+    """The input of a case. `messages` are all messages of the history. `limit` is in tokens of the whole context."""
 
     events: tuple[Event, ...]
     transcript: Transcript
@@ -46,7 +46,7 @@ class Situation(Struct, frozen=True, kw_only=True):
 
     @property
     def terms(self) -> Terms:
-        """The terms on which rungs make room, stamps numbered anew."""
+        """Returns the terms on which rungs make room, with stamps numbered from 1."""
         numbers = count(1)
         return Terms(
             limit=self.limit,
@@ -59,7 +59,7 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 def random_situation(seed: int, number: int) -> Situation:
-    """The situation of that number: a history with pins and, in half of them, edits along the way."""
+    """Returns the situation of that number: a history with pins and, in half of the situations, with earlier edits."""
     rng = random.Random(f"{seed}:{number}")
     messages = random_history(rng)
     pinned = random_pins(rng, messages)
@@ -75,21 +75,22 @@ def random_situation(seed: int, number: int) -> Situation:
 
 
 def count_view(transcript: Transcript, fixed: int) -> CountedView:
-    """The view with its counts by a real counter."""
+    """Returns the view with the counts of a real counter."""
     items = tuple(transcript.items)
     tokens = [COUNTER.count_message(item.message) for item in items]
     return CountedView(items=items, tokens=tokens, fixed=fixed, measure=COUNTER.count_message)
 
 
 def plan_with_summary(situation: Situation, stamp: Stamp) -> tuple[Edit, ...]:
-    """A compaction to the limit, with the summary there is; none where that is longer than it may be."""
+    """Plans a compaction to the limit with the situation's summary. Returns no edit if that summary is longer than
+    allowed."""
     view, transcript = situation.view, situation.transcript
     limits = CompactionLimits(target=situation.limit, keep_tail=situation.limit // 2)
     plan = plan_compaction(view, limits, transcript.pinned, transcript.first_user_id)
     if plan is None:
         return ()
     edit = finish_compaction(plan, view, stamp, situation.summary, transcript.compactions + 1)
-    # Who writes the summary keeps to the room that the plan gives.
+    # A real summarizer keeps its summary within the tokens that the plan gives.
     return (edit,) if view.measure(edit.marker) <= plan.summary_tokens else ()
 
 
@@ -111,7 +112,7 @@ def _assess(
 
 
 def _stops(rng: random.Random, messages: Sequence[Message]) -> list[int]:
-    """Where earlier edits were made: anywhere, in the middle of a tool loop too."""
+    """Returns the places of earlier edits: anywhere, also in the middle of a tool loop."""
     many = rng.choice((0, 0, 1, 2))
     return sorted(rng.sample(range(1, len(messages)), min(many, len(messages) - 1))) if len(messages) > 1 else []
 

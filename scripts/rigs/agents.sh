@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Real ACP agents for the proxy's tests, from npm, each in a folder of its own: ./scripts/rigs/agents.sh [AGENT…] (all of
-# them by default). Prints a line "AGENT<TAB>PROGRAM" for each that is there, and says which could not be had.
+# Installs real ACP agents for the proxy's tests from npm, each in its own folder: ./scripts/rigs/agents.sh [AGENT…] (by
+# default all). Prints a line "AGENT<TAB>PROGRAM" for each installed agent, and says which could not be installed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 home=$rigs/agents
 
-# Pinned, since the table in the documentation names what was measured.
+# Pinned, because the table in the documents names the measured versions.
 package_of() {
   case $1 in
     claude-agent-acp) echo @agentclientprotocol/claude-agent-acp@0.100.0 ;;
@@ -23,7 +23,7 @@ install_agent() {
   need "npm: $2" npm install --no-audit --no-fund "$2"
 }
 
-# The agents want a newer Node.js than some systems have.
+# The agents need a newer Node.js than some systems have.
 PATH=$("$root/scripts/rigs/node.sh"):$PATH
 [ $# -gt 0 ] || set -- claude-agent-acp codex-acp opencode gemini qwen
 missing=()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds editors/vscode/ullage.vsix and the tests' own extension with the Node.js on PATH, after installing what that takes.
+# Builds editors/vscode/ullage.vsix and the tests' own extension with the Node.js on PATH, after installing what the
+# build needs.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root/editors/vscode"

@@ -1,18 +1,18 @@
-# Sourced by the rigs beside it: where real editors are kept, and how one is set up once.
+# Sourced by the other rigs: where real editors are kept, and how one is set up once.
 
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-# One folder for several checkouts spares them the download.
+# Several checkouts can share one folder, and so the downloads.
 rigs=${ULLAGE_RIGS:-$root/.rigs}
 
-# need_apt COMMAND PACKAGE…: `need_debian`, unless the command is there already.
+# need_apt COMMAND PACKAGE…: `need_debian`, unless the command exists already.
 need_apt() {
   local command=$1
   shift
   command -v "$command" >/dev/null || need_debian "There is no $command" "$@"
 }
 
-# once STAMP WANT COMMAND…: runs the command unless it has succeeded before for the same WANT.
-# The lock lets checkouts and test processes that share the folder take turns.
+# once STAMP WANT COMMAND…: runs the command unless it has succeeded before for the same WANT. By a lock, checkouts and
+# test processes that share the folder take turns.
 once() {
   local stamp=$1 want=$2
   shift 2
@@ -25,7 +25,7 @@ once() {
   ) 9>"$stamp.lock"
 }
 
-# node_modules: what the extension is built and checked with, from its lock file.
+# node_modules: installs the packages that build and check the extension, from its lock file.
 node_modules() {
   once "$root/editors/vscode/node_modules/.ready" "$(sha256sum <"$root/editors/vscode/package-lock.json")" \
     need "npm: the extension's tools" npm --prefix "$root/editors/vscode" ci --no-audit --no-fund

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Node.js for the editor tests, from npm's own `node` package, and a current npm beside it: the same on every machine,
-# whatever the system has. Prints the folder to put first on PATH. Does nothing the second time.
+# Installs Node.js for the editor tests from npm's own `node` package, and a current npm: the same on every machine,
+# independent of the system. Prints the folder to put first on PATH. Does nothing the second time.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# 24 is what the rig's VS Code runs on.
+# The rig's VS Code runs on Node.js 24.
 packages=(node@24 npm@11)
 home=$rigs/node
 
@@ -13,7 +13,7 @@ install_node() {
   need_apt npm nodejs npm || return 1
   cd "$home"
   echo '{"private": true}' >package.json
-  # The system's npm may be old: it installs npm and Node, and is not used again. Node's binary comes by an install script.
+  # The system's npm may be old. It only installs npm and Node. Node's binary comes by an install script.
   need "npm: ${packages[*]}" npm install --no-audit --no-fund "${packages[@]}"
 }
 

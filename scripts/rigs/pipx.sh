@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# pipx, with which a newcomer installs the server: prints the folder that holds it. Does nothing the second time.
+# Installs pipx, with which a new user installs the server, and prints the folder that holds it. Does nothing the second
+# time.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 home=$rigs/pipx

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Formats the Neovim plugin's Lua, or with --check names the files that are not formatted: with stylua if it is on
-# PATH, else with npm's build of it, which --get installs first. Status 3: there is none.
+# Formats the Neovim plugin's Lua, or with --check names the files that are not formatted. Uses stylua on PATH, or npm's
+# build of it, which --get installs first. Status 3: neither is installed.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 package=@johnnymorganz/stylua@2.5.2

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# A real VS Code for the tests: code-server (VS Code's workbench, its extension host on Node.js) and Debian's Chromium
-# to show it in. Prints, as shell assignments, ULLAGE_CODE_SERVER (its entry script), ULLAGE_CHROMIUM and PATH with the
-# Node.js that runs it. Does nothing the second time.
+# Installs a real VS Code for the tests: code-server (VS Code's workbench, with its extension host on Node.js) and
+# Debian's Chromium to show it. Prints as shell assignments ULLAGE_CODE_SERVER (its entry script), ULLAGE_CHROMIUM and
+# PATH with the Node.js that runs it. Does nothing the second time.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# 4.139.1 is VS Code 1.139.1.
+# code-server 4.139.1 is VS Code 1.139.1.
 package=code-server@4.139.1
 home=$rigs/vscode
 server=$home/node_modules/code-server
 node=$("$root/scripts/rigs/node.sh")
 export PATH=$node:$PATH
 
-# npm's install scripts of code-server compile a dozen native modules, some of which need headers Debian has not
-# installed. None is needed to run it, so they are skipped and the links one of them makes are made here. The log files
-# of the extension host are the exception: spdlog is built where a compiler is at hand.
+# npm's install scripts of code-server compile a dozen native modules, some of which need headers that Debian has not
+# installed. Code-server runs without these modules, so the scripts are skipped, and the links that one of them makes
+# are made here. The log files of the extension host are the exception: spdlog is built if there is a compiler.
 install_code_server() {
   say "Setting up VS Code in $home (about 500 MB, once)"
   cd "$home"

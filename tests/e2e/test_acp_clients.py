@@ -1,4 +1,5 @@
-"""Real clients at the real program's ACP door: acpx, and the Python SDK's; and the Language Server beside them."""
+"""Real clients at the ACP door of the real program: acpx, and the Python SDK's client, with the Language Server
+alongside."""
 
 import os
 import subprocess
@@ -42,7 +43,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
-    """The agent as an editor starts it, with a model that plays the script."""
+    """Returns the command by which an editor starts the agent, with a model that plays the script."""
     (tmp_path / "script.txt").write_text(SCRIPT + "---\nsay: Anything else?\n" * 6)
     provider = {"kind": "scripted", "file": str(tmp_path / "script.txt"), "models": [MODEL]}
     settings = {"model": MODEL, "providers": {"script": provider}, "summary": {"writer": "offline"}}
@@ -52,7 +53,7 @@ def command(tmp_path: Path) -> list[str]:
 
 
 class Person:
-    """What the SDK's client calls: keeps every update, and permits all."""
+    """The user's side of the SDK's client. It keeps every update and permits every tool call."""
 
     def __init__(self) -> None:
         self.updates: list[Any] = []
@@ -77,7 +78,7 @@ class Person:
         return schema.ReadTextFileResponse(content="def login(): not saved yet\n")
 
     def text(self) -> str:
-        """What the agent has said."""
+        """The text of the agent's answers so far."""
         chunks = [update for update in self.updates if isinstance(update, schema.AgentMessageChunk)]
         return "".join(chunk.content.text for chunk in chunks if isinstance(chunk.content, schema.TextContentBlock))
 
@@ -86,8 +87,8 @@ class Person:
 async def connected(
     command: list[str], person: Person, session: schema.ClientSessionCapabilities | None = None
 ) -> AsyncGenerator[ClientSideConnection]:
-    """The SDK's client, which shows of a session what it says, with the agent behind it initialised."""
-    # The SDK's protocol has methods that no client needs which does not offer them.
+    """Starts the agent with the SDK's client, which offers the given session capabilities, and makes the handshake."""
+    # The SDK's protocol has methods that a client needs only if it offers them.
     client: Any = person
     async with acp.spawn_agent_process(client, *command, env=dict(os.environ)) as (connection, _):
         files = schema.FileSystemCapabilities(read_text_file=True)
@@ -161,7 +162,7 @@ async def test_what_was_said_here_is_there_for_the_language_server_a_moment_late
         assert [entry["sessionId"] for entry in listed["sessions"]] == [session_id]
         assert (await editor.request("ullage/context/get", {"sessionId": session_id}))["used"] == 1420
         await ask(connection, session_id, "And now?")
-        # Nobody asked the Language Server: it saw that the session has grown.
+        # The Language Server got no request: it saw by itself that the session has grown.
         await editor.wait_for("ullage/session/update", lambda params: _messages(params["update"]) == 6)
         page = await editor.request("ullage/context/messages", {"sessionId": session_id, "scope": "transcript"})
         texts = [block.get("text") for entry in page["entries"] for block in entry["message"]["content"]]
@@ -189,7 +190,7 @@ def test_acpx_prompts_permits_and_shows_the_answer(
 
 
 def _acpx(command: list[str], project: Path, home: Path, prompt: str) -> str:
-    """What acpx prints of the whole wire for one prompt."""
+    """Returns all messages of the wire that acpx prints for one prompt."""
     environment = {**os.environ, "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)}
     given = [str(ACPX), "--agent", " ".join(command), "--approve-all", "--format", "json", "exec", prompt]
     done = subprocess.run(

@@ -30,7 +30,7 @@ async def rig_for(server: WireServer, folder: Path) -> AsyncGenerator[AcpRig]:
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
-async def test_the_model_reads_a_file_that_the_person_permits_and_answers(kind: str, tmp_path: Path) -> None:
+async def test_the_model_reads_a_file_that_the_user_permits_and_answers(kind: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The cask holds ninety litres.")
     read = Reply(parts=(Say("Let me see."), Call("call_1", "read_file", '{"path": "notes.txt"}')))
     server = WireServer(DIALECTS[kind](), replies(read, say("Ninety litres.")))

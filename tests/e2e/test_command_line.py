@@ -1,4 +1,4 @@
-"""The command line as programs and people use it, through the real process."""
+"""The command line as programs and users use it, run as a real process."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from support.provider_rules import anthropic_violations, openai_violations
 
 KEYS = {"messages", "used", "size", "source", "edits", "compaction"}
 RULES = {"anthropic": anthropic_violations, "openai": openai_violations}
-# Port 9 is for discarding, and nobody listens there.
+# Port 9 is the discard port. No program listens there.
 NOWHERE = "http://127.0.0.1:9"
 NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}
 
@@ -150,7 +150,7 @@ def test_session_is_imported_listed_compacted_searched_and_exported(store: Path,
     assert anthropic_violations(request["messages"]) == []
 
 
-def test_people_get_lines_instead_of_json(store: Path, transcript: Path) -> None:
+def test_a_terminal_gets_lines_instead_of_json(store: Path, transcript: Path) -> None:
     assert "No sessions yet" in ullage("sessions", "--store", store).out
     imported = ullage("import", transcript, "--store", store)
     assert "6 messages, openai-messages" in imported.out
@@ -209,7 +209,7 @@ def test_doctor_finds_nothing_wrong_where_no_key_is_set(store: Path) -> None:
     assert "set ANTHROPIC_API_KEY" in ran.out
 
 
-def test_doctor_says_which_provider_does_not_answer_and_tells_no_key(store: Path) -> None:
+def test_doctor_says_which_provider_does_not_answer_and_shows_no_key(store: Path) -> None:
     nowhere = {"ANTHROPIC_API_KEY": "very-secret", "ANTHROPIC_BASE_URL": NOWHERE}
     ran = ullage("doctor", "--store", store, "--json", env={**NO_KEYS, **nowhere})
     assert ran.status == 1

@@ -1,4 +1,4 @@
-"""The demo: the real server over stdio, from the first message to the last undo."""
+"""The demo with the real server over stdio, from the first message to the last undo."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What happens when nobody reads on, or somebody presses Ctrl-C."""
+"""What a program does when its output is closed, or the user presses Ctrl-C."""
 
 import signal
 import subprocess
@@ -24,7 +24,7 @@ def test_interrupt_ends_the_demo_and_its_server_quietly() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        # The first line tells that the server runs and the conversation has begun.
+        # The first line shows that the server runs and the conversation has begun.
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         process.stdout.read()

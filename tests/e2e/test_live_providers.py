@@ -47,7 +47,7 @@ async def test_a_session_survives_a_provider_that_fails_at_random(kind: str, tmp
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
-async def test_the_program_reads_a_file_for_the_model_and_tells_its_answer(kind: str, tmp_path: Path) -> None:
+async def test_the_program_reads_a_file_for_the_model_and_sends_its_answer(kind: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The cask holds ninety litres.")
     read = Reply(parts=(Say("Let me see."), Call("call_1", "read_file", '{"path": "notes.txt"}')))
     server = WireServer(DIALECTS[kind](), replies(read, say("Ninety litres.")))

@@ -1,4 +1,4 @@
-"""Real Neovim, 0.10 and 0.12, with the real server: the plugin's story, a newcomer's first minutes, and a terminal."""
+"""Real Neovim, 0.10 and 0.12, with the real server: the plugin's story, a new user's first minutes, and a terminal."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ from support.editors import EDITORS, NEOVIMS, ROOT, SERVER, neovim, neovim_envir
 pytestmark = [pytest.mark.slow, pytest.mark.editor]
 
 TESTS = EDITORS / "nvim" / "tests"
-# A whole file of stories on a busy machine, seconds.
+# Seconds, for a whole file of stories on a busy machine.
 PATIENCE = 300.0
 TERMINAL_PATIENCE = 20.0
 
@@ -54,7 +54,7 @@ def test_a_newcomer_sees_a_figure_within_two_minutes_of_the_readmes_first_comman
 
 
 class Pane:
-    """A terminal of its own, as a person sees it."""
+    """A terminal of the test's own, as a user sees it."""
 
     def __init__(self, socket: Path) -> None:
         self._tmux = ["tmux", "-S", str(socket), "-f", "/dev/null"]
@@ -92,7 +92,7 @@ def pane(nvim: Path, tmp_path: Path, lacking: Callable[[str], Never]) -> Iterato
     pane.stop()
 
 
-def test_a_person_imports_looks_compacts_and_undoes(pane: Pane) -> None:
+def test_a_user_imports_looks_compacts_and_undoes(pane: Pane) -> None:
     pane.type(f":Ullage import {SAMPLE}", "Enter")
     pane.wait(lambda text: "ctx ~61% 38K/63K" in text)
     pane.type(":Ullage context", "Enter")

@@ -1,6 +1,6 @@
-"""A Language Server client that knows nothing of Ullage: commands, progress and messages are all it needs.
+"""A Language Server client that knows nothing of Ullage needs only commands, progress and messages.
 
-pytest-lsp plays the client, with the capabilities that Neovim announces.
+pytest-lsp plays the client, with the capabilities that Neovim has.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def shown(client: LanguageClient) -> list[str]:
     return [message.message for message in client.messages]
 
 
-async def test_every_command_is_announced(client: LanguageClient) -> None:
+async def test_every_command_is_in_the_capabilities(client: LanguageClient) -> None:
     assert client.capabilities
     result = await run(client, "ullage.sessions")
     assert result["sessions"] == []
@@ -83,7 +83,7 @@ async def test_a_command_shows_its_progress_and_ends_it(client: LanguageClient, 
 async def test_cancelling_the_progress_of_a_compaction_leaves_the_context_as_it_was(
     client: LanguageClient, tmp_path: Path
 ) -> None:
-    # Three million tokens: composing their summary takes long enough to be cancelled.
+    # Three million tokens: their summary takes long enough to be cancelled.
     await run(client, "ullage.import", str(write_conversation(tmp_path / "talk.json", 5000)))
     await run(client, "ullage.context")
     untyped: Any = client

@@ -1,4 +1,4 @@
-"""Prompt turns with the real program: a script plays the model, the client answers for the person."""
+"""Prompt turns with the real program. A script plays the model, and the client answers permission requests."""
 
 from pathlib import Path
 from typing import Any

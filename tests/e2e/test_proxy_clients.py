@@ -1,4 +1,4 @@
-"""Real clients in front of the real proxy: acpx, and the Python SDK's; and the Language Server beside them."""
+"""Real clients before the real proxy: acpx, and the Python SDK's client, with the Language Server alongside."""
 
 import json
 import os
@@ -22,8 +22,8 @@ SECONDS = 60
 
 
 def proxied(folder: Path, *options: str) -> list[str]:
-    """The proxy in front of the toy agent, as an editor starts it. The shell reads what acpx is given, so the agent's
-    abilities are in a file."""
+    """Returns the command by which an editor starts the proxy with the toy agent. The shell reads the command that
+    acpx is given, so the agent's abilities are in a file."""
     abilities = {"usage": True, "window": 8_000, "load": True, "state": str(folder)}
     (folder / "toy").write_text(json.dumps(abilities))
     agent = [sys.executable, str(TOY), f"@{folder / 'toy'}"]
@@ -31,7 +31,7 @@ def proxied(folder: Path, *options: str) -> list[str]:
 
 
 class Person:
-    """What the SDK's client calls: keeps every update."""
+    """The user's side of the SDK's client. It keeps every update."""
 
     def __init__(self) -> None:
         self.updates: list[Any] = []
@@ -48,7 +48,7 @@ async def test_what_the_sdk_s_client_says_through_the_proxy_is_in_the_language_s
     tmp_path: Path,
 ) -> None:
     person = Person()
-    # The SDK's protocol has methods that no client needs which does not offer them.
+    # The SDK's protocol has methods that a client needs only if it offers them.
     client: Any = person
     async with (
         acp.spawn_agent_process(client, *proxied(tmp_path), env=dict(os.environ)) as (connection, _),
@@ -84,7 +84,7 @@ def test_acpx_prompts_through_the_proxy(tmp_path: Path, lacking: Callable[[str],
 
 
 def _acpx(home: Path, prompt: str) -> str:
-    """What acpx prints of the whole wire for one prompt."""
+    """Returns all messages of the wire that acpx prints for one prompt."""
     environment = {**os.environ, "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)}
     given = [str(ACPX), "--agent", " ".join(proxied(home)), "--format", "json", "exec", prompt]
     done = subprocess.run(given, cwd=home, env=environment, capture_output=True, text=True, timeout=SECONDS, check=True)

@@ -1,4 +1,4 @@
-"""Real agents behind the real proxy, against a provider on the loopback: what holds for each is what the table says."""
+"""Real agents with the real proxy and a provider on the loopback. Each must do what the table in the documents says."""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +9,7 @@ from support.agents.launch import AGENTS, Known
 from support.agents.scenario import COLUMNS, measure
 from support.agents.table import read_table, write_row
 
-# Each try is a process or three; so many at once as CI has cores.
+# Each try is up to three processes. CI has two cores.
 _AT_ONCE = 2
 
 
@@ -19,7 +19,7 @@ async def test_what_holds_for_an_agent_is_what_the_table_says(
     agent: Known, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if not agent.program.exists():
-        # Large, and others' to publish: a machine that cannot get one tests the rest.
+        # Agents are large, and published by others. A machine that cannot get one tests the others.
         pytest.skip(f"{agent.name} is not installed; scripts/rigs/agents.sh gets it")
     room = asyncio.Semaphore(_AT_ONCE)
 

@@ -1,4 +1,4 @@
-"""A real session between a real client and a real agent, recorded by others, played again through the proxy."""
+"""A recorded session between a real client and a real agent, replayed through the proxy."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ _FRAME = re.compile(r"AcpTransport - (OUT|IN): (.*)$")
 
 
 def read_trace(path: Path) -> Trace:
-    """The frames of a log, without the logger's words."""
+    """Returns the frames of a log, without the logger's own text."""
     found = [match for line in path.read_text("utf-8").splitlines() if (match := _FRAME.search(line))]
     return [("<" if match[1] == "OUT" else ">", f"{match[2]}\n".encode()) for match in found]
 

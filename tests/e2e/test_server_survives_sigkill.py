@@ -1,4 +1,4 @@
-"""Killed at any moment while appends are under way, the server has kept every message it acknowledged."""
+"""A server that is killed during appends has kept every message that it acknowledged."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ SEED = 20_261_121
 
 
 async def append_until_killed(client: LspClient, session_id: str, round_: int, acknowledgements: int) -> set[str]:
-    """Sends a burst without waiting, kills the server after some answers; the ids it had acknowledged by then."""
+    """Sends a burst of appends, kills the server after some answers, and returns the acknowledged ids."""
     acknowledged: set[str] = set()
     enough = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What a store acknowledged is there after kill -9, and processes that append at once lose nothing."""
+"""A store keeps everything it acknowledged after kill -9, and processes that append at the same time lose nothing."""
 
 import random
 import signal
@@ -15,7 +15,7 @@ from ullage.store import open_store
 
 TESTS = Path(__file__).resolve().parents[1]
 KILLS = 50
-# No appender that is alive takes this long, seconds.
+# Seconds. No appender that runs takes this long.
 PATIENCE = 60
 
 
@@ -25,19 +25,20 @@ def start_appender(path: Path, name: str, count: str = "") -> subprocess.Popen[s
 
 
 def kill_after(child: subprocess.Popen[str], lines: int) -> list[str]:
-    """Kills the child while it does what follows so many lines; gives all batches it acknowledged."""
+    """Kills the child after it has written so many lines. Returns all batches that the child acknowledged."""
     assert child.stdout is not None
     with child.stdout as stdout:
         said = [stdout.readline().strip() for _ in range(lines)]
         child.send_signal(signal.SIGKILL)
-        # Not `communicate`, which would pass over the lines that `readline` has buffered already.
+        # `communicate` would skip the lines that `readline` has buffered already.
         said += stdout.read().split()
     assert child.wait(PATIENCE) == -signal.SIGKILL
     return [line for line in said if line != "starting"]
 
 
 def batches_of(log: Sequence[Record]) -> list[str]:
-    """The names of the batches in a log, each of which must be whole; positions must have neither gap nor double."""
+    """Returns the names of the batches in a log. Each batch must be whole, and positions must have no gap and no
+    duplicate."""
     assert [record.position for record in log] == list(range(len(log)))
     ids = [record.event.message.id for record in log if isinstance(record.event, MessageAppended)]
     names = list(dict.fromkeys(message_id.split("/")[0] for message_id in ids))
@@ -56,7 +57,8 @@ def test_every_acknowledged_append_is_there_after_each_of_fifty_kills(tmp_path: 
             stored = batches_of(store.read("s")) if store.list() else []
         unacknowledged = set(stored) - set(acknowledged)
         assert [name for name in stored if name not in unacknowledged] == acknowledged
-        # At most the append each child was killed in may be there without having been acknowledged.
+        # For each child the log may hold one append that was not acknowledged: the one during which the child was
+        # killed.
         assert len({name.split("-")[0] for name in unacknowledged}) == len(unacknowledged)
     assert len(acknowledged) > KILLS
 

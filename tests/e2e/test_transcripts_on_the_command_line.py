@@ -1,4 +1,4 @@
-"""Every recorded conversation: read, and compacted into a budget, request-ready for both providers."""
+"""Every recorded conversation can be read and compacted to a budget, ready for a request of both providers."""
 
 from pathlib import Path
 from typing import Any

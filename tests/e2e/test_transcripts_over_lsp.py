@@ -1,4 +1,4 @@
-"""Every recorded conversation, handed in message by message over stdio, ends as a context its model accepts."""
+"""Every recorded conversation, appended message by message over stdio, ends as a context that its model accepts."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ullage.model.blocks import Block
 from ullage.model.events import Event, MessageAppended, ToolsDeclared, UsageReported
 from ullage.model.message import Message
 
-# Small enough that most recordings are compacted several times on the way.
+# Tokens: small enough that most recordings are compacted several times.
 SMALL_WINDOW = 24_000
 CHECKERS = {"anthropic": anthropic_violations, "openai": openai_violations}
 NAMES = [str(path.relative_to(ROOT)) for path in conversation_files()]
@@ -41,7 +41,7 @@ def append_params(session_id: str, event: Event) -> Json | None:
 
 
 async def play(client: LspClient, transcript: ImportedTranscript, *, with_usage: bool) -> str:
-    """Appends every message, waiting for each answer; the session's id."""
+    """Appends every message, waits for each answer, and returns the session's id."""
     session = await client.request("ullage/session/new", {"model": transcript.model})
     for event in transcript.events:
         params = append_params(session["sessionId"], event)
@@ -51,7 +51,7 @@ async def play(client: LspClient, transcript: ImportedTranscript, *, with_usage:
 
 
 async def assert_ready_to_send(client: LspClient, session_id: str) -> Json:
-    """The context keeps both providers' rules and its model's window; its figures."""
+    """Checks that the context keeps both providers' rules and its model's window. Returns the context's figures."""
     for provider, violations in CHECKERS.items():
         params = {"sessionId": session_id, "provider": provider}
         answer = await client.request("ullage/context/messages", params)
@@ -62,7 +62,7 @@ async def assert_ready_to_send(client: LspClient, session_id: str) -> Json:
 
 
 async def everything(client: LspClient, session_id: str) -> list[tuple[str, tuple[Block, ...]]]:
-    """Id and content of every message ever appended, as the server tells it."""
+    """Returns id and content of every message of the transcript, as the server lists them."""
     params = {"sessionId": session_id, "scope": "transcript"}
     answer = await client.request("ullage/context/messages", params)
     messages = [msgspec.convert(entry["message"], Message) for entry in answer["entries"] if not entry.get("inserted")]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# A fresh machine downloads VS Code, its parts and Chromium first; the tests take about four minutes, seconds.
+# Seconds. A fresh machine first downloads VS Code, its parts and Chromium; the tests then take about four minutes.
 PATIENCE = 1200.0
 
 

@@ -1,4 +1,4 @@
-"""Nothing needs POSIX: without its modules and calls, as on Windows, every module imports and the core runs."""
+"""Ullage runs without POSIX: without its modules and calls, as on Windows, every module imports and the core works."""
 
 import json
 import os
@@ -14,8 +14,8 @@ PATIENCE = 120.0
 
 
 def run_bare(*arguments: object, given: bytes = b"") -> bytes:
-    """What a part of Ullage prints without POSIX. Raises if it fails."""
-    # Coverage's own start in a child needs what is taken away.
+    """Returns the output of a part of Ullage without POSIX. Raises if the part fails."""
+    # Coverage's own start in a child process needs what is removed here.
     env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     paths = os.pathsep.join(map(str, (ROOT / "tests", ROOT / "server")))
     done = subprocess.run(

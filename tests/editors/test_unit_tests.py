@@ -13,7 +13,7 @@ from support.editors import EDITORS, NEOVIMS, SERVER, has_neovim_plugins, neovim
 
 VITEST = EDITORS / "vscode" / "node_modules" / ".bin" / "vitest"
 LUA = EDITORS / "nvim" / "tests"
-# They take seconds; a machine that is busy with all other tests takes longer.
+# The tests take a few seconds, and longer on a machine that is busy with all other tests.
 SECONDS = 120
 
 

@@ -1,4 +1,4 @@
-"""The examples as the code makes them now, and as they are committed."""
+"""The examples that the code makes now, and the committed ones."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A dialog at the ACP door is what was committed, line by line, and every line of the agent's is ACP's.
+"""A dialog at the ACP door equals the committed one line by line, and each line of the agent is valid ACP.
 
 `./scripts/test tests/golden --update-golden` writes `protocol/acp.jsonl` again.
 """

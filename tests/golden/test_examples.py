@@ -1,4 +1,4 @@
-"""Every message has a committed example: the right shape, the same both ways, and what the code makes today.
+"""Every message has a committed example that has the right shape, round-trips, and equals what the code makes today.
 
 `./scripts/test tests/golden --update-golden` writes `protocol/examples/` again.
 """
@@ -21,7 +21,7 @@ from ullage.model.updates import CompactionStatus, Update
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
 DEFINITIONS = schema_document()["$defs"]
-# The root fields that ACP v1 (schema 1.25.0) gives each update. Own fields belong in `_meta`.
+# The root fields that ACP v1 (schema 1.25.0) gives each update. Ullage's own fields belong in `_meta`.
 ACP_FIELDS = {
     "usage_update": {"used", "size", "cost"},
     "compaction_update": {"compactionId", "status", "summary", "error"},
@@ -47,7 +47,7 @@ ACP_FIELDS = {
 
 
 def faults(schema: dict[str, Any], value: Any) -> list[str]:
-    """What JSON Schema has against a value."""
+    """Returns the faults that JSON Schema finds in a value."""
     validator: Any = Draft202012Validator(schema)
     return [error.message for error in validator.iter_errors(value)]
 
@@ -101,7 +101,7 @@ def test_every_notice_has_an_example(committed: Mapping[str, Any]) -> None:
 
 
 def test_every_error_that_is_raised_has_an_example_with_its_code(committed: Mapping[str, Any]) -> None:
-    # What the command line and the embeddable classes refuse by themselves never goes over the wire.
+    # Errors that the command line and the embeddable classes raise by themselves never go over the wire.
     served = [path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in ("cli", "embed")]
     source = "\n".join(path.read_text() for path in served)
     codes = {kind.__name__: code for kind, code in CODES.items()}

@@ -1,4 +1,4 @@
-"""The generated TypeScript agrees with every message on the wire: none has too little, none too much."""
+"""The generated TypeScript types fit every message on the wire, without a missing or an unknown member."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ def _compiler(lacking: Callable[[str], Never]) -> None:
 
 
 def assignments(messages: Iterable[tuple[str, Any]]) -> str:
-    """Each message as a constant of its type; literals may have no members that their type lacks."""
+    """Returns each message as a constant of its type. TypeScript refuses members in a literal that its type lacks."""
     return IMPORT + "".join(
         f"export const example{number}: protocol.{kind} = {json.dumps(message)};\n"
         for number, (kind, message) in enumerate(messages)

@@ -1,4 +1,4 @@
-"""Sessions that an agent behind the proxy keeps: its window counts, and nothing here edits what it holds."""
+"""Sessions that an agent behind the proxy holds: the agent's window counts, and Ullage makes no edit in them."""
 
 import pytest
 
@@ -9,19 +9,19 @@ from ullage.model.events import AgentAttached
 
 
 def attach(client: TestClient, session_id: str, window: int | None) -> None:
-    """An agent says that it keeps the session from here on."""
+    """Marks the session as one that an agent holds from now on."""
     told = AgentAttached(agent="toy", session_id="a-1", window=window)
     client.workspace.open(session_id).record(told)
 
 
-async def test_the_window_that_the_agent_tells_counts_before_the_catalogs() -> None:
+async def test_the_window_from_the_agent_counts_before_the_catalogs() -> None:
     client = build_test_client()
     session_id = await start(client)
     attach(client, session_id, 50_000)
     assert (await client.call("context/get", sessionId=session_id))["size"] == 50_000
 
 
-async def test_an_agent_that_tells_no_window_leaves_the_catalogs() -> None:
+async def test_without_a_window_from_the_agent_the_catalogs_counts() -> None:
     client = build_test_client()
     session_id = await start(client)
     attach(client, session_id, None)
@@ -49,7 +49,7 @@ async def test_a_fork_of_an_agents_session_is_ours_to_shrink() -> None:
 
 
 @pytest.mark.parametrize("method", ["context/compact", "context/undo"])
-async def test_an_agents_context_is_not_edited_behind_its_back(method: str) -> None:
+async def test_an_agents_context_is_not_edited_without_the_agent(method: str) -> None:
     client = build_test_client()
     session_id = await fill(client)
     attach(client, session_id, None)

@@ -1,10 +1,10 @@
-"""Appends that come in while others are under way."""
+"""Appends that arrive while others are still running."""
 
 import asyncio
 
 from support.workspace import LARGE_MODEL, build_test_client
 
-# Enough to be counted in a thread, which lets the event loop take what comes next.
+# Large enough to be counted in a thread, so that the event loop can run the next request.
 HUGE = "a line of output that is long enough\n" * 8_000
 
 

@@ -1,4 +1,4 @@
-"""What a compaction brings back from disk, and what it keeps to itself."""
+"""What a compaction brings back from disk, and what it leaves out."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ async def test_contents_come_back_where_asked_for_and_trusted_as_far_as_they_fit
     session_id = await fill_in(client, FOLDER)
     compacted = await client.call("context/compact", sessionId=session_id)
     marker = await marker_of(client, session_id)
-    # The second is too large for what is left, so it is only named.
+    # The second file is too large for the remaining room, so only its name is given.
     assert marker["brought_back"] == [{"path": "AGENTS.md", "text": FILES["AGENTS.md"]}, {"path": "CLAUDE.md"}]
     assert "## AGENTS.md\nRun the tests after every change." in await sent(client, session_id)
     assert compacted["contextSizeAfter"] <= compacted["contextSizeBefore"] // 2
@@ -78,7 +78,7 @@ async def test_a_session_without_a_folder_or_with_bringing_back_off_gets_nothing
         assert "brought_back" not in await marker_of(client, session_id)
 
 
-async def test_an_automatic_compaction_brings_back_within_its_target_and_the_next_one_anew() -> None:
+async def test_an_automatic_compaction_brings_files_back_within_its_target_and_the_next_one_again() -> None:
     client = at_work(TRUSTED)
     session_id = await fill_in(client, FOLDER, exchanges=9)
     assert sum(entry["tokens"] for entry in await client.entries(session_id)) <= 3_072
@@ -115,12 +115,12 @@ async def test_private_passages_are_in_no_summary_ledger_or_update() -> None:
     )
     summaries += [done["summary"], str(done["ledger"]), str(client.recorder.take())]
     assert not any("Bluebird" in text or "bird_" in text for text in summaries)
-    # What was said stays as it was, above the marker.
+    # The messages before the marker stay as they were.
     after = [entry["message"] for entry in await client.entries(session_id, "transcript") if not entry["inserted"]]
     assert after == [entry["message"] for entry in before]
 
 
-async def test_a_pattern_that_is_none_is_refused_with_its_place() -> None:
+async def test_an_invalid_pattern_is_refused_with_its_place() -> None:
     client = at_work()
     session_id = await fill_in(client, "", exchanges=1)
     with pytest.raises(InvalidRequest, match=r"'\(' is no regular expression"):

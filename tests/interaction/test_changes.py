@@ -1,4 +1,4 @@
-"""Every change of a conversation is published once and looked after, and what is known of it survives an undo."""
+"""Every change of a conversation is published once and starts automatic management. The guards survive an undo."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from ullage.model.message import ToolDefinition
 from ullage.model.settings import HookSettings, Settings
 from ullage.service.ports.models import ModelLimits
 
-# A tool of about 5,300 tokens: more than the warning's threshold of the small model, less than a compaction's.
+# About 5,300 tokens: over the warning threshold of the small model, below its compaction threshold.
 LARGE_TOOL = ToolDefinition(name="search", description="word " * 5_200, input_schema={"type": "object"})
 
 
 def kinds(client: TestClient) -> list[str]:
-    """What was sent since the last call: the kind of each notice, and of each other update its name."""
+    """Returns what was sent since the last call: the kind of each notice, and the name of each other update."""
     return [
         update["_meta"]["ullage"]["kind"] if update["sessionUpdate"] == "notice" else update["sessionUpdate"]
         for update in client.recorder.take()

@@ -1,4 +1,4 @@
-"""Going back: to any point of a session's history by any name it has, forward again, and into a fork."""
+"""Restoring: any point of a session's history by any of its names, forward again, and in a fork."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from ullage.model.errors import EditNotFound, InvalidRequest, MessageNotFound
 
 
 async def compact(client: TestClient, session_id: str) -> str:
-    """A compaction by hand, a minute after whatever came before; its edit's id."""
+    """Compacts by hand, one minute after the last event, and returns the edit's id."""
     client.clock.advance(seconds=60)
     return (await client.call("context/compact", sessionId=session_id))["editId"]
 
@@ -21,12 +21,13 @@ async def history(client: TestClient, session_id: str) -> list[Any]:
 
 
 async def state(client: TestClient, session_id: str) -> Any:
-    """What a session is for its user: its context and how full it is."""
+    """Returns what a user sees of a session: its context and its figures."""
     return [await client.entries(session_id), await client.call("context/get", sessionId=session_id)]
 
 
 async def compacted_twice(client: TestClient) -> tuple[str, list[str], list[Any]]:
-    """A session with two compactions: its id, theirs, and its states before, between and after them."""
+    """Makes a session with two compactions. Returns its id, the edits' ids, and its states before, between and after
+    them."""
     session_id = await fill(client)
     states = [await state(client, session_id)]
     first = await compact(client, session_id)
@@ -64,7 +65,7 @@ async def test_taking_back_an_edit_in_the_middle_leaves_the_later_one_and_its_su
     session_id, edits, states = await compacted_twice(client)
     undone = await client.call("context/undo", sessionId=session_id, editId=edits[0])
     assert [edit["id"] for edit in undone["edits"]] == [edits[0]]
-    # The second compaction archives the first one's messages, too, and its summary tells of them.
+    # The second compaction archives the first one's messages, too, and its summary covers them.
     assert (await state(client, session_id))[0] == states[2][0]
     assert undone["messagesBack"] == 0
     both = await client.call("context/undo", sessionId=session_id, editId=edits[1])
@@ -73,7 +74,7 @@ async def test_taking_back_an_edit_in_the_middle_leaves_the_later_one_and_its_su
     assert both["messagesBack"] > 10
 
 
-async def test_a_session_opened_anew_knows_what_counts_again() -> None:
+async def test_a_session_opened_again_knows_the_edits_in_force() -> None:
     client = build_test_client()
     session_id, _, states = await compacted_twice(client)
     now = client.clock.now()
@@ -125,10 +126,10 @@ async def test_a_marker_is_the_checkpoint_of_its_compaction() -> None:
 
 
 @pytest.mark.parametrize("written", ["milliseconds", "2026-11-20T09:37:30Z", "2026-11-20T10:37:30+01:00"])
-async def test_a_time_is_a_checkpoint_in_milliseconds_or_as_people_write_it(written: str) -> None:
+async def test_a_time_is_a_checkpoint_in_milliseconds_or_iso_8601(written: str) -> None:
     client = build_test_client()
     session_id, _, states = await compacted_twice(client)
-    # The first compaction came eight minutes after half past nine.
+    # The first compaction was made at 9:38, eight minutes after the session began.
     first = (await history(client, session_id))[0]["timestamp"]
     before = datetime(2026, 11, 20, 9, 37, 30, tzinfo=UTC)
     assert before.timestamp() * 1000 < first
@@ -136,7 +137,7 @@ async def test_a_time_is_a_checkpoint_in_milliseconds_or_as_people_write_it(writ
     await client.call("context/restore", sessionId=session_id, timestamp=timestamp)
     assert [edit["reverted"] for edit in await history(client, session_id)] == [True, True]
     restored = await client.call("context/restore", sessionId=session_id, timestamp=first)
-    # Restoring is itself a later event: as of then the first compaction stood.
+    # Restoring is itself a later event: from then on the first compaction is in force.
     assert [edit["id"] for edit in restored["edits"]] == [(await history(client, session_id))[0]["id"]]
     assert await state(client, session_id) == states[1]
 

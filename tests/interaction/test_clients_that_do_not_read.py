@@ -23,7 +23,7 @@ ANSWERS = 200
 
 
 class Echo:
-    """A method that answers with much, and counts how often it was called."""
+    """A method with large answers, which counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -63,7 +63,7 @@ def request(request_id: int, method: str, **params: Any) -> dict[str, Any]:
 
 
 class Client:
-    """The client's ends of the two pipes. `send` writes by a thread, since the server may not read."""
+    """The client's ends of the two pipes. `send` writes in a thread, since the server may not read."""
 
     def __init__(self, to_server: int, from_server: int) -> None:
         self._to_server = to_server
@@ -98,7 +98,7 @@ async def served(connection: Connection) -> AsyncGenerator[tuple[Client, "asynci
 
 
 async def until_at_rest(echo: Echo) -> int:
-    """The number of calls, once it has not grown for a while."""
+    """Waits until the number of calls stops growing, and returns it."""
     calls = -1
     while calls != echo.calls:
         calls = echo.calls
@@ -116,7 +116,7 @@ async def test_memory_is_bounded_the_loop_is_free_and_nothing_is_lost(door: Any,
     async with served(connection) as (client, serving):
         opening = request(1, "initialize", capabilities={}, protocolVersion=1)
         client.send(b"".join(map(framed, (opening, *asked))))
-        # The loop is the test's, too: were the server to wait for its client, this would not come to its end.
+        # Server and test share the event loop. If the server waited for its client, this would never end.
         calls = await until_at_rest(echo)
         assert 0 < calls * len(VALUE) <= FULL + 2 * len(VALUE) + 65_536
         assert connection.unfinished() > 0

@@ -1,4 +1,4 @@
-"""A compaction as a client sees it: the order of its updates, and what may happen while it runs."""
+"""A compaction as a client sees it: the order of its updates, and the requests that may run at the same time."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ PIECES = ("## Task\n", "Find the fault ", "in the parser.\n")
 
 
 def outline(updates: list[Any]) -> list[str]:
-    """The updates' kinds in order, chunks next to each other as one."""
+    """Returns the updates' kinds in order, with neighbouring chunks as one."""
     words: list[str] = []
     for update in updates:
         kind = update["sessionUpdate"]
@@ -25,14 +25,14 @@ def outline(updates: list[Any]) -> list[str]:
 
 
 async def begin(client: TestClient, summarizer: PacedSummarizer) -> str:
-    """A session whose automatic compaction has been asked for its summary and waits for it."""
+    """Makes a session whose automatic compaction has requested a summary and waits for it."""
     session_id = await fill(client, exchanges=9)
     await asyncio.wait_for(summarizer.started.wait(), PATIENCE)
     client.recorder.take()
     return session_id
 
 
-async def test_an_automatic_compaction_tells_its_steps_in_order() -> None:
+async def test_an_automatic_compaction_publishes_its_steps_in_order() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=8)
     await exchange(client, session_id, 8)
@@ -63,7 +63,7 @@ async def test_the_chunks_joined_are_the_summary() -> None:
     assert "".join(chunks) == "".join(part["text"] for part in summary) == compacted["summary"]
 
 
-async def test_the_figures_of_a_compaction_are_the_usage_told_after_it() -> None:
+async def test_the_figures_of_a_compaction_are_the_usage_sent_after_it() -> None:
     client = build_test_client()
     session_id = await fill(client)
     before = (await client.call("context/get", sessionId=session_id))["used"]
@@ -71,7 +71,7 @@ async def test_the_figures_of_a_compaction_are_the_usage_told_after_it() -> None
     after = (await client.call("context/get", sessionId=session_id))["used"]
     assert compacted["contextSizeBefore"] == before
     assert compacted["usage"]["used"] == after
-    # Each message's count is rounded up when a compaction is planned, so that it never promises too much.
+    # A plan rounds up each message's count, so that a compaction never leaves more than its plan says.
     assert after <= compacted["contextSizeAfter"] <= after + 20
 
 

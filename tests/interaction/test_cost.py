@@ -1,4 +1,4 @@
-"""What a session has cost: told where every price is known, and the same after a restart."""
+"""The cost of a session is given if every price is known, and is the same after a restart."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from support.workspace import LARGE_MODEL, SMALL_MODEL, CountingIds, TestClient,
 from ullage.model.settings import Settings, SummarySettings
 
 USAGE = {"input_tokens": 1_000, "cache_read_input_tokens": 2_000, "output_tokens": 100}
-# 1,000 at 2 dollars a million, 2,000 at half a dollar, 100 at 10 dollars.
+# Dollars: 1,000 tokens at 2 dollars a million, 2,000 at half a dollar, 100 at 10 dollars.
 ONCE = 0.004
 
 
@@ -22,7 +22,7 @@ async def cost(client: TestClient, session_id: str) -> Any:
     return (await client.call("context/get", sessionId=session_id)).get("cost")
 
 
-async def test_reports_add_up_and_are_told_with_the_usage() -> None:
+async def test_costs_of_requests_add_up_and_are_sent_with_the_usage() -> None:
     client = build_test_client()
     session_id = await start(client)
     assert await cost(client, session_id) is None
@@ -34,7 +34,7 @@ async def test_reports_add_up_and_are_told_with_the_usage() -> None:
     assert client.recorder.take()[-1]["cost"] == {"amount": 2 * ONCE, "currency": "USD"}
 
 
-async def test_without_a_known_price_no_cost_is_told() -> None:
+async def test_without_a_known_price_no_cost_is_sent() -> None:
     client = build_test_client()
     session_id = await start(client, SMALL_MODEL)
     appended = await client.say(session_id, "Hello", "Hi", usage=USAGE)
@@ -110,7 +110,7 @@ async def test_a_session_that_is_closed_while_its_summary_is_written_stays_close
     assert not client.workspace.is_open(session_id)
 
 
-async def test_reasoning_is_told_as_part_of_the_output() -> None:
+async def test_reasoning_is_counted_as_part_of_the_output() -> None:
     client = build_test_client(live=play("say: Yes.\nusage: 100 40"))
     session_id = await start(client)
     usage = {

@@ -1,4 +1,4 @@
-"""What a developer asks of `ullage lsp`: a log, a trace, a debugger; and `ullage inspect`. Real processes."""
+"""Debugging options of `ullage lsp` (log, trace, debugger) and `ullage inspect`, with real processes."""
 
 import json
 import re

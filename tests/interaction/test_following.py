@@ -1,4 +1,4 @@
-"""Two processes on one store: what one does to a session that the other has open, the other tells a moment later."""
+"""Two processes on one store: if one changes a session that the other has open, the other soon publishes the change."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ SETTINGS = Settings(model="gpt-4o", summary=SummarySettings(writer="offline"))
 
 
 class Two:
-    """The one who writes, and the one who looks, with what its listener was told."""
+    """A writing process and a reading process, with the events that the reader's listener got."""
 
     def __init__(self, writer: Workspace, looker: Workspace) -> None:
         self.writer = writer
@@ -38,7 +38,7 @@ def two(tmp_path: Path) -> Iterator[Two]:
         yield Two(writer, looker)
 
 
-async def test_what_was_said_elsewhere_is_told_with_its_title_and_size(two: Two) -> None:
+async def test_messages_of_another_process_are_published_with_title_and_usage(two: Two) -> None:
     await append(two.writer.open(two.session_id), [user("m1", "Rename the parser"), assistant("m2")], None)
     two.follower.look()
     told = two.told.take()
@@ -47,7 +47,7 @@ async def test_what_was_said_elsewhere_is_told_with_its_title_and_size(two: Two)
     assert told[1]["used"] == two.writer.open(two.session_id).used
 
 
-async def test_nothing_is_told_twice_nor_of_what_was_done_here(two: Two) -> None:
+async def test_no_change_is_published_twice_nor_an_own_change(two: Two) -> None:
     await append(two.writer.open(two.session_id), [user("m1")], None)
     two.follower.look()
     two.told.take()

@@ -1,4 +1,4 @@
-"""A person's own programs around a compaction: they may stop it or add to it, and never break it."""
+"""Hooks, a user's own programs around a compaction, may stop it or add instructions, and never break it."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ HOOKS = HookSettings(pre_compact=("pre",), post_compact=("post",))
 
 
 class Listening(OfflineSummarizer):
-    """The offline summariser, remembering what it was asked to keep."""
+    """The offline summarizer, which records the focus it was given."""
 
     def __init__(self) -> None:
         self.focuses: list[str] = []
@@ -45,12 +45,12 @@ def answer(**said: Any) -> CommandOutcome:
 
 
 def running(client: TestClient) -> list[asyncio.Task[None]]:
-    """The hooks that run in the background."""
+    """Returns the hooks that run in the background."""
     return [task for conversation in client.workspace.conversations for task in conversation.work.background]
 
 
 async def all_told(client: TestClient) -> None:
-    """Waits for the hooks that run behind compactions."""
+    """Waits for the hooks that run after compactions."""
     await asyncio.wait_for(asyncio.gather(*running(client)), PATIENCE)
 
 
@@ -59,7 +59,7 @@ def notices(client: TestClient) -> list[tuple[str, str]]:
     return [(update["_meta"]["ullage"]["kind"], update["title"]) for update in updates]
 
 
-async def test_the_hook_before_is_told_what_will_go_as_counts() -> None:
+async def test_the_hook_before_a_compaction_gets_counts_of_the_messages_to_archive() -> None:
     client, commands, _ = hooked()
     session_id = await fill(client)
     compacted = await client.call("context/compact", sessionId=session_id, focus="the lexer")
@@ -77,7 +77,7 @@ async def test_the_hook_before_is_told_what_will_go_as_counts() -> None:
     }
 
 
-async def test_the_hook_after_is_told_summary_sizes_and_time() -> None:
+async def test_the_hook_after_a_compaction_gets_summary_sizes_and_time() -> None:
     client, commands, _ = hooked()
     session_id = await fill(client)
     compacted = await client.call("context/compact", sessionId=session_id)
@@ -155,7 +155,9 @@ async def test_a_preview_asks_the_hook_too_and_its_commit_does_not_ask_again() -
     ],
     ids=["fault", "status", "answer"],
 )
-async def test_a_hook_that_fails_is_told_of_and_the_compaction_goes_on(outcome: CommandOutcome, said: str) -> None:
+async def test_a_hook_that_fails_causes_a_notice_and_the_compaction_continues(
+    outcome: CommandOutcome, said: str
+) -> None:
     client, _, _ = hooked(pre=outcome)
     session_id = await fill(client)
     await client.call("context/compact", sessionId=session_id)
@@ -171,7 +173,7 @@ async def test_words_that_are_no_answer_are_passed_over() -> None:
     assert [kind for kind, _ in notices(client)] == ["compaction_complete"]
 
 
-async def test_a_hook_after_that_fails_is_told_of() -> None:
+async def test_a_hook_after_a_compaction_that_fails_causes_a_notice() -> None:
     client, _, _ = hooked(post=CommandOutcome(status=7))
     session_id = await fill(client)
     await client.call("context/compact", sessionId=session_id)
@@ -179,7 +181,7 @@ async def test_a_hook_after_that_fails_is_told_of() -> None:
     assert notices(client)[-1] == ("hook_failed", "The postCompact hook failed and was passed over: exit status 7.")
 
 
-async def test_an_automatic_compaction_that_is_vetoed_is_told_once_and_tried_again_when_the_context_has_grown() -> None:
+async def test_a_vetoed_automatic_compaction_causes_one_notice_and_is_tried_again_when_the_context_has_grown() -> None:
     client, commands, _ = hooked(pre=answer(veto="not now"))
     session_id = await fill(client, exchanges=8)
     await exchange(client, session_id, 8)

@@ -1,4 +1,4 @@
-"""What managers of contexts are known to get wrong: how full, when to warn, what is left after a compaction."""
+"""Known faults of context managers: the figure, the time of the warning, and the state after a compaction."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ullage.model.context_events import AutoCompacting, CompactionComplete, Cont
 from ullage.model.errors import NothingToCompact
 from ullage.model.settings import ContextSettings, ModelSettings, Settings
 
-# Warns at 4,915 and compacts so late that a warning is all that happens.
+# Warns at 4,915 tokens and compacts so late that nothing but a warning happens.
 WARNS_ONLY = Settings(context=ContextSettings(compact_at=0.99, clear_at=0.98))
 
 
@@ -24,12 +24,12 @@ def facts(usage: Any) -> Any:
 
 
 def warned(client: TestClient) -> int:
-    """How many warnings came since the last look."""
+    """Returns the number of warnings since the last call."""
     return [update.get("severity") for update in client.recorder.take()].count("warning")
 
 
 async def report(client: TestClient, session_id: str, used: int) -> None:
-    """An answer whose request and output took `used` tokens, most of it read from the provider's cache."""
+    """Reports an answer whose request and output took `used` tokens, most of them read from the provider's cache."""
     usage = {
         "input_tokens": 10,
         "cache_read_input_tokens": used - 210,
@@ -51,7 +51,7 @@ async def test_the_size_of_a_context_is_its_last_usage_with_the_cache_counted_in
     assert (usage["used"], facts(usage)["source"]) == (3_000, "reported")
     await report(client, session_id, 4_000)
     usage = await get(client, session_id)
-    # Occupancy, not what was spent in all.
+    # The figure is what is in the context, not all tokens that were spent.
     assert usage["used"] == 4_000
     assert facts(usage)["totals"]["cache_read_input_tokens"] == 3_790 + 2_790
 
@@ -236,7 +236,7 @@ async def test_a_compaction_resets_the_warning_even_if_one_answer_fills_the_cont
     session_id = await fill(client, exchanges=8)
     await client.call("context/compact", sessionId=session_id)
     client.recorder.take()
-    # From half full over the threshold at once: no figure below it is ever appended.
+    # One append goes from half full to over the threshold, so no figure just below the threshold is ever computed.
     used = (await client.say(session_id, "Look at all of it. " * 300, "I have looked at it. " * 200))["usage"]["used"]
     assert 4_915 <= used < 6_000
     assert warned(client) == 1
@@ -265,7 +265,7 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
     folded = build_test_client(store=store, ids=ids, settings=WARNS_ONLY)
     await folded.say(session_id, "Still?", "Yes.")
     assert warned(folded) == 0
-    # After a compaction by one door the other's next crossing is a new one.
+    # After a compaction by one process, the other process warns at the next crossing again.
     await again.call("context/compact", sessionId=session_id)
     await folded.say(session_id, "Look at all of it. " * 300, "I have looked at it. " * 200)
     assert warned(folded) == 1
@@ -273,7 +273,7 @@ async def test_a_warning_is_not_given_again_when_the_session_is_opened_again_or_
     assert warned(client) == 0
 
 
-async def test_every_listener_hears_a_warning_once_however_many_there_are() -> None:
+async def test_every_listener_gets_a_warning_once_however_many_there_are() -> None:
     client = build_test_client(settings=WARNS_ONLY)
     heard: list[str] = []
     for name in ("first", "second"):

@@ -1,4 +1,5 @@
-"""The ladder as a client meets it: cheapest first, in one batch, no further than needed; and what it does in need."""
+"""The ladder as a client sees it: cheap edits first, in one batch, no more than needed; and what follows if all
+fail."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -35,7 +36,7 @@ def run(number: int, size: int) -> list[Message]:
 
 
 async def hold(client: TestClient, *messages: Message, model: str = SMALL_MODEL) -> Conversation:
-    """Adds messages to the one session of a client and waits for what that sets off."""
+    """Adds messages to the client's one session and waits for the work that they start."""
     workspace = client.workspace
     if not workspace.conversations:
         workspace.adopt("s", [SessionCreated(model=model)])
@@ -107,7 +108,7 @@ async def test_many_tool_uses_are_cleared_by_their_number_if_that_saves_enough()
 
 
 class FailingSummarizer:
-    """Fails so many times; notes how many messages it was given to read."""
+    """Fails the given number of times, and records how many messages it was given."""
 
     def __init__(self, failures: int) -> None:
         self.read: list[int] = []
@@ -154,7 +155,7 @@ async def test_a_failed_summary_is_tried_with_less_to_read_and_then_offline(fail
 
 
 async def fill_again(client: TestClient, number: int) -> Conversation:
-    """One more prompt as large as the window, and its answer."""
+    """Appends one more prompt as large as the window, with its answer."""
     huge = [user(f"h{number}", words(6_000, f"w{number}")), assistant(f"b{number}", "Yes.")]
     return await hold(client, *huge)
 
@@ -245,7 +246,7 @@ async def test_a_system_prompt_larger_than_the_window_is_named_and_never_cut() -
     assert "the system prompt alone" in titles["cannot_fit"]
 
 
-async def test_once_it_fits_again_a_new_overflow_is_told_again() -> None:
+async def test_once_the_context_fits_again_a_new_overflow_causes_a_notice_again() -> None:
     client = build_test_client()
     await hold(client, system("s0", words(9_000)), user("p"))
     await client.call("session/append", sessionId="s", model=LARGE_MODEL)
@@ -255,7 +256,7 @@ async def test_once_it_fits_again_a_new_overflow_is_told_again() -> None:
 
 
 async def test_tools_that_take_half_of_the_window_leave_the_rest_to_the_conversation() -> None:
-    """Half of usable as a target would leave nothing; the conversation must keep what it can."""
+    """With half of usable as target nothing would be left, so the conversation must keep as much as fits."""
     client = build_test_client()
     tools = [{"name": f"tool_{i}", "description": words(60)} for i in range(45)]
     new = await client.call("session/new", model=SMALL_MODEL, tools=tools)

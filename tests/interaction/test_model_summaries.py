@@ -1,4 +1,4 @@
-"""Summaries by a model that plays a script: what it is asked, what is told, and what becomes of a bad answer."""
+"""Summaries by a model that plays a script: the request, the published updates, and the result of a bad answer."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ LIMIT = 5_529
 
 
 def meet(text: str, summary: SummarySettings = LATE, **settings: Any) -> tuple[TestClient, Listening]:
-    """A client whose sessions talk to a model that plays this script."""
+    """Returns a client whose sessions use a model that plays this script, and the provider."""
     provider = Listening(text)
     return build_test_client(settings=Settings(summary=summary, **settings), live=provider.live()), provider
 
@@ -32,7 +32,7 @@ def notices(client: TestClient) -> list[tuple[str, str]]:
 
 
 async def compacted(client: TestClient) -> Any:
-    """The marker of a session that was filled until it compacted by itself."""
+    """Fills a session until it is compacted automatically, and returns the marker."""
     session_id = await fill(client, exchanges=UNTIL_DUE - 1)
     await exchange(client, session_id, UNTIL_DUE)
     entries = await client.entries(session_id)
@@ -42,7 +42,7 @@ async def compacted(client: TestClient) -> Any:
 
 
 def wrote(marker: Any) -> str:
-    """Who wrote a summary; what is the default is not sent."""
+    """Returns the summarizer of a marker. The default is not sent, so it is filled in here."""
     return marker.get("summarizer", "offline")
 
 
@@ -65,7 +65,7 @@ async def test_the_model_is_asked_at_the_end_of_what_its_next_turn_would_send() 
     assert not turn.tools_refused
 
 
-async def test_a_summary_by_a_model_is_told_as_it_is_written_and_names_its_model() -> None:
+async def test_a_summary_by_a_model_is_streamed_and_names_its_model() -> None:
     client, _ = meet(says(say(GOOD)))
     marker = await compacted(client)
     updates = [update for update in client.recorder.take() if update["sessionUpdate"].startswith("compaction")]
@@ -77,7 +77,7 @@ async def test_a_summary_by_a_model_is_told_as_it_is_written_and_names_its_model
     assert wrote(marker) == SMALL_MODEL
 
 
-async def test_the_ledger_beside_a_models_summary_is_made_by_code() -> None:
+async def test_the_ledger_of_a_models_summary_is_made_by_code() -> None:
     client, _ = meet(says(say(GOOD)))
     session_id = await fill(client, exchanges=3)
     use = {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "/src/lexer.py", "content": "x"}}
@@ -103,7 +103,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-async def test_after_two_bad_answers_the_offline_summary_is_used_and_the_person_told(kind: str) -> None:
+async def test_after_two_bad_answers_the_offline_summary_is_used_and_the_user_gets_a_notice(kind: str) -> None:
     answer, why = BAD[kind]
     client, provider = meet(script(says(answer), says(answer)))
     marker = await compacted(client)
@@ -157,7 +157,7 @@ async def test_a_key_whose_sdk_is_not_installed_gets_the_offline_summary_and_the
     assert "pip install 'ullage[openai]'" in prompting["remedy"]
 
 
-async def test_a_busy_provider_is_waited_for_and_the_person_told() -> None:
+async def test_a_busy_provider_is_waited_for_and_the_user_gets_a_notice() -> None:
     client, provider = meet(script(says("fail: rate_limited 0"), says(say(GOOD))))
     assert wrote(await compacted(client)) == SMALL_MODEL
     assert len(provider.summaries) == 2
@@ -198,7 +198,7 @@ async def test_a_preview_falls_back_to_the_offline_summary() -> None:
     assert len(provider.summaries) == 2
 
 
-async def test_whoever_insists_on_a_model_is_told_when_it_fails() -> None:
+async def test_with_a_model_required_its_failure_is_reported() -> None:
     client, _ = meet(says("usage: 1 0"), SummarySettings(writer="model", prepare_at=0.99))
     session_id = await fill(client)
     before = await client.entries(session_id)
@@ -269,7 +269,7 @@ async def test_a_later_summary_is_asked_to_carry_the_earlier_one_on() -> None:
     assert [message.compaction.summary for message in second.messages if message.compaction] == [TOLD]
 
 
-async def test_no_secret_that_the_model_writes_is_told_in_any_piece() -> None:
+async def test_no_secret_that_the_model_writes_is_published_in_any_piece() -> None:
     chosen = cases("secrets.json")[::9]
     lines = "\n".join(f"- {line_of(case)}" if "\n" not in line_of(case) else line_of(case) for case in chosen)
     text = GOOD.replace("## State", f"## Decisions and findings\n{lines}\n## State")
@@ -326,7 +326,7 @@ async def test_a_model_whose_summaries_always_fail_lets_the_breaker_open_and_say
     assert client.workspace.open(session_id).used <= 6_144
 
 
-async def test_who_wants_to_be_asked_is_told_once_and_nothing_is_compacted_before_it_overflows() -> None:
+async def test_with_confirmation_one_notice_comes_and_nothing_is_compacted_before_the_overflow() -> None:
     client, _ = meet(f"{says(say(GOOD))}\nagain:", SummarySettings(confirm=True, prepare_at=0.99))
     session_id = await fill(client, exchanges=8)
     for _ in range(2):
@@ -343,7 +343,7 @@ async def test_who_wants_to_be_asked_is_told_once_and_nothing_is_compacted_befor
     assert "compaction_complete" in dict(notices(client))
 
 
-async def test_who_wants_to_be_asked_is_told_again_after_compacting_by_hand() -> None:
+async def test_with_confirmation_the_notice_comes_again_after_a_manual_compaction() -> None:
     client, _ = meet(f"{says(say(GOOD))}\nagain:", SummarySettings(confirm=True, prepare_at=0.99))
     session_id = await fill(client, exchanges=8)
     for _ in range(2):

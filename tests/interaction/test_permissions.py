@@ -1,4 +1,4 @@
-"""Tool calls that need a permission: asked once, always, or never where nobody can be asked."""
+"""Tool calls that need a permission are asked about once, allowed always, or refused if the client cannot be asked."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ CALLS_TWICE = 'tool: look {"at": 1}\n---\ntool: look {"at": 2}\n---\nsay: Done.\
 
 
 class Looker(NoTools):
-    """One tool of a kind that needs a permission."""
+    """A toolbox with one tool that needs a permission."""
 
     def __init__(self, kind: ToolKind = ToolKind.READ) -> None:
         self.calls = 0
@@ -30,7 +30,7 @@ class Looker(NoTools):
 
 
 class Person:
-    """Answers the same every time; None thinks for ever."""
+    """A user who always gives the same answer. With None the user never answers."""
 
     def __init__(self, answer: PermissionAnswer | None) -> None:
         self.asked: list[ToolCall] = []
@@ -61,7 +61,7 @@ async def start(client: TestClient) -> str:
         (PermissionAnswer.REJECT_ONCE, 2, 0),
     ],
 )
-async def test_the_persons_answer_decides(answer: PermissionAnswer, asked: int, made: int) -> None:
+async def test_the_users_answer_decides(answer: PermissionAnswer, asked: int, made: int) -> None:
     toolbox, person = Looker(), Person(answer)
     client = build_test_client(live=play(CALLS_TWICE, toolbox))
     client.workspace.permissions = person
@@ -100,7 +100,7 @@ async def test_a_cancelled_question_ends_the_turn_and_leaves_no_call_open() -> N
     assert result["is_error"]
 
 
-async def test_a_turn_can_be_cancelled_while_the_person_thinks() -> None:
+async def test_a_turn_can_be_cancelled_while_the_user_is_asked() -> None:
     person = Person(None)
     client = build_test_client(live=play(CALLS_TWICE, Looker()))
     client.workspace.permissions = person
@@ -114,7 +114,7 @@ async def test_a_turn_can_be_cancelled_while_the_person_thinks() -> None:
 
 
 @pytest.mark.parametrize(("kind", "made"), [(ToolKind.READ, 2), (ToolKind.SEARCH, 2), (ToolKind.EDIT, 0)])
-async def test_where_nobody_can_be_asked_only_looking_is_allowed(kind: ToolKind, made: int) -> None:
+async def test_without_a_user_to_ask_only_reading_is_allowed(kind: ToolKind, made: int) -> None:
     toolbox = Looker(kind)
     client = build_test_client(live=play(CALLS_TWICE, toolbox))
     await ask(client, await start(client))

@@ -1,4 +1,5 @@
-"""Summaries that are written ahead: from when, until when they hold, and that nobody ever waits for one in vain."""
+"""Preparations: when a summary is prepared, how long it can be used, and that a compaction never waits for a useless
+one."""
 
 import asyncio
 from typing import Any
@@ -24,7 +25,7 @@ def meet(text: str, **summary: Any) -> tuple[TestClient, Listening]:
 
 
 def preparation(client: TestClient, session_id: str) -> Preparation:
-    """The session's preparation."""
+    """Returns the session's preparation."""
     found = client.workspace.open(session_id).work.preparation
     assert found is not None
     return found
@@ -36,7 +37,7 @@ def has_preparation(client: TestClient) -> bool:
 
 
 async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
-    """A session whose summary has been prepared, well or not."""
+    """Makes a session whose preparation has ended, with or without a summary."""
     session_id = await fill(client, exchanges)
     await client.workspace.open(session_id).settled()
     await asyncio.wait([preparation(client, session_id).task], timeout=5)
@@ -44,7 +45,7 @@ async def prepared(client: TestClient, exchanges: int = PREPARED) -> str:
 
 
 async def overfill(client: TestClient, session_id: str) -> Any:
-    """The marker of the compaction that the next exchanges cause, and the summary in it."""
+    """Appends exchanges until a compaction, and returns its marker with the summary in it."""
     for number in range(PREPARED, PREPARED + 2):
         await exchange(client, session_id, number)
         await client.workspace.open(session_id).settled()
@@ -83,7 +84,7 @@ async def test_a_prepared_summary_is_swapped_in_without_another_request() -> Non
 
 
 async def test_in_a_large_window_the_tail_grows_to_hold_what_came_since() -> None:
-    """A tail is 20,000 tokens at most, but between 75 % and 90 % of 292,000 come 44,000."""
+    """A tail is 20,000 tokens at most, but 44,000 tokens fit between 75 % and 90 % of 292,000."""
     provider = Listening(script(says(say(GOOD)), says(say(LATER))))
     settings = Settings(models={SMALL_MODEL: ModelSettings(window=300_000)})
     client = build_test_client(settings=settings, live=provider.live())
@@ -158,7 +159,9 @@ async def test_one_is_prepared_at_a_time() -> None:
 @pytest.mark.parametrize(
     "fault", ["stop: max_tokens", "stop: refusal", "tool: run {}", "fail: broken", "fail: authentication"]
 )
-async def test_a_preparation_that_fails_is_not_told_nor_tried_again_before_the_compaction(fault: str) -> None:
+async def test_a_preparation_that_fails_causes_no_notice_and_is_not_tried_again_before_the_compaction(
+    fault: str,
+) -> None:
     client, provider = meet(script(says(say(GOOD), fault), says(say(LATER))))
     session_id = await prepared(client)
     await client.say(session_id, "And?")
@@ -182,7 +185,7 @@ async def test_a_turn_does_not_wait_for_a_preparation() -> None:
 
 
 @pytest.mark.parametrize("method", ["session/cancel", "session/close"])
-async def test_a_preparation_ends_with_what_the_person_stops(method: str) -> None:
+async def test_a_preparation_ends_with_the_work_that_the_user_stops(method: str) -> None:
     client, provider = meet(script(HANGS, HANGS))
     session_id = await fill(client, PREPARED)
     await client.workspace.open(session_id).settled()

@@ -1,4 +1,4 @@
-"""Prompt turns with a model that plays a script: what is streamed, what is kept, how turns end."""
+"""Prompt turns with a model that plays a script: what is streamed, what is kept, and how turns end."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from ullage.service.ports.models import ToolOutcome
 
 
 class Echo(NoTools):
-    """One tool that returns what it is given; `hold` makes it wait until it is cancelled."""
+    """A toolbox with one tool, which returns its input. With `hold` the tool waits until it is cancelled."""
 
     def __init__(self, hold: bool = False) -> None:
         self.called = asyncio.Event()
@@ -123,7 +123,7 @@ async def test_prompts_of_one_session_are_answered_one_after_another() -> None:
     assert said == ["first", "One.", "second", "Two."]
 
 
-async def test_a_busy_provider_is_asked_again_and_the_person_is_told() -> None:
+async def test_a_busy_provider_is_asked_again_and_the_user_gets_a_notice() -> None:
     client = build_test_client(live=play("fail: rate_limited 0\n---\nsay: There."))
     session_id = await start(client)
     assert await ask(client, session_id, "Hello") == {"stopReason": "end_turn"}
@@ -133,7 +133,7 @@ async def test_a_busy_provider_is_asked_again_and_the_person_is_told() -> None:
     assert kinds == ["waiting_for_provider"]
 
 
-async def test_a_failure_in_the_middle_of_an_answer_keeps_what_was_said_and_is_told() -> None:
+async def test_a_failure_in_the_middle_of_an_answer_keeps_the_written_text_and_is_reported() -> None:
     client = build_test_client(live=play("say: Half of\nfail: unavailable\n---\nsay: And now the rest."))
     session_id = await start(client)
     with pytest.raises(ProviderUnavailable):
@@ -144,7 +144,7 @@ async def test_a_failure_in_the_middle_of_an_answer_keeps_what_was_said_and_is_t
     assert (await client.entries(session_id))[-1]["message"]["content"][0]["text"] == "And now the rest."
 
 
-async def test_a_wrong_key_is_told_at_once() -> None:
+async def test_a_wrong_key_is_reported_at_once() -> None:
     client = build_test_client(live=play("fail: authentication"))
     session_id = await start(client)
     with pytest.raises(AuthenticationFailed):

@@ -1,4 +1,4 @@
-"""A provider that manages the context itself: what it did is an edit like ours, told, listed and taken back."""
+"""A provider that manages the context itself: its edits are published, listed and undone like Ullage's own."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ FILE = "def convert(celsius: float) -> float: ...  # one of many lines that say 
 
 
 def reads(received: Received) -> Reply:
-    """Reads the file again and again, then is done."""
+    """Calls the tool that reads the file again and again, then ends the turn."""
     made = sum(block["type"] == "tool_use" for m in received.body["messages"] for block in m["content"])
     return say("Done.") if made >= CALLS else Reply(parts=(Call(f"call_{made}", "read_file", '{"path": "units.py"}'),))
 
@@ -99,7 +99,7 @@ async def test_what_may_not_be_cleared_is_said_to_the_provider() -> None:
 
 
 async def long_session(client: TestClient) -> str:
-    """A session of some 60,000 tokens."""
+    """Makes a session of about 60,000 tokens."""
     session = await client.call("session/new")
     for number in range(6):
         await client.say(

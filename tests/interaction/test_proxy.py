@@ -1,4 +1,4 @@
-"""The proxy in front of an agent: what passes, what is recorded, and what the client is told beside."""
+"""The proxy with an agent: what it forwards, what it records, and what else it sends the client."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from ullage.model.blocks import ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message
 from ullage.proxy.connection import ProxyOptions
 
-# An agent that has everything itself, so that the proxy adds nothing.
+# An agent with all commands of its own, so that the proxy adds nothing.
 COMPLETE = {"usage": True, "window": 8_000, "commands": ["context", "compact", "undo"]}
 
 
@@ -54,14 +54,14 @@ async def test_what_the_agent_reports_is_the_figure_of_the_record(tmp_path: Path
     assert [(update["used"], update["size"]) for update in told] == [(session.used, budget.window)]
 
 
-async def test_an_agent_that_tells_a_count_beside_its_answer_gets_a_usage_update_before_the_answer(
+async def test_the_count_in_an_agents_answer_becomes_a_usage_update_before_the_answer(
     tmp_path: Path,
 ) -> None:
     async with proxy_rig(tmp_path, {"quota": True}, ProxyOptions(window=8_000)) as rig:
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")
         (told,) = rig.updates("usage_update")
-    # Hidden 500, and both texts at 4 characters a token.
+    # The agent's overhead of 500, and both texts at 4 characters a token.
     assert (told["used"], told["size"]) == (500 + (len("Hello") + len("I was told: Hello")) // 4, 8_000)
     assert told["_meta"]["ullage"]["source"] == "reported"
     assert "result" in rig.messages[-1]
@@ -76,7 +76,7 @@ async def test_a_sum_over_the_requests_of_a_turn_is_not_taken_for_the_context(tm
     assert all(500 < told["used"] < 600 for told in rig.updates("usage_update"))
 
 
-async def test_an_agent_that_tells_nothing_gets_an_estimate_that_says_so(tmp_path: Path) -> None:
+async def test_without_usage_from_the_agent_an_estimate_is_shown_as_one(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {}, ProxyOptions(window=8_000)) as rig:
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")
@@ -103,7 +103,7 @@ async def test_at_80_percent_a_client_that_shows_notices_gets_one(tmp_path: Path
     assert "full" in notice["title"]
 
 
-async def test_any_other_client_is_warned_in_words_behind_the_answer(tmp_path: Path) -> None:
+async def test_a_client_without_notices_gets_the_warning_as_text_after_the_answer(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, COMPLETE) as rig:
         session_id = await rig.open()
         answers = [await rig.prompt(session_id, "big 8000") for _ in range(3)]
@@ -112,7 +112,7 @@ async def test_any_other_client_is_warned_in_words_behind_the_answer(tmp_path: P
     assert rig.updates("notice") == []
 
 
-async def test_commands_that_the_agent_lacks_are_offered_beside_its_own(tmp_path: Path) -> None:
+async def test_commands_that_the_agent_lacks_are_offered_with_its_own(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {"commands": ["review", "context"]}) as rig:
         await rig.open()
         await rig.until(lambda _: len(rig.updates("available_commands_update")) == 2)

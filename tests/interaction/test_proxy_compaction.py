@@ -1,4 +1,4 @@
-"""Compactions behind the proxy: by hand-over, by the agent's own command, at the threshold; and taking them back."""
+"""Compactions of proxied sessions: by handover, by the agent's own command, at the threshold; and undoing them."""
 
 from pathlib import Path
 
@@ -108,7 +108,7 @@ async def test_a_compaction_of_an_agent_that_makes_copies_can_be_taken_back(tmp_
         assert await rig.prompt(session_id, "Go on") == "I was told: Hello | Go on"
 
 
-async def test_a_person_may_want_a_hand_over_though_the_agent_has_a_command(tmp_path: Path) -> None:
+async def test_a_user_may_choose_a_handover_although_the_agent_has_a_command(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, {**LACKING, "compact": True}, ProxyOptions(hand_over=True)) as rig:
         session_id = await rig.open()
         await rig.prompt(session_id, "Hello")

@@ -1,4 +1,4 @@
-"""Frames of any kind, most of them wrong in some way, go through the proxy both ways and come out as they were."""
+"""Frames of any kind, most of them wrong in some way, are forwarded unchanged in both directions."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from support.acp_end import is_ours
 from support.proxy_rig import running
 from ullage.proxy.pipe.lines import LONGEST
 
-# An agent that says whatever it is told: so each frame is the client's first, then the agent's.
+# An agent that returns every line, so that each frame is sent by the client first and then by the agent.
 _ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.buffer.flush()"
 _FRAMES = 1_500
 _LAST = b'{"jsonrpc":"2.0","method":"_the/last"}\n'

@@ -1,4 +1,5 @@
-"""Sessions that an agent speaks of before it has answered the request that opens them: the record begins in order."""
+"""If an agent sends updates of a session before it answers the request that opens it, the record still begins in
+order."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""After an end: of the agent in the middle of a turn, of the proxy, of what the agent remembers."""
+"""Recovery after the agent ends in the middle of a turn, after the proxy ends, and after the agent forgets its
+session."""
 
 from pathlib import Path
 
@@ -72,7 +73,7 @@ async def test_a_session_that_the_agent_has_lost_is_begun_again_from_the_record(
         assert "Berta" in await rig.prompt(session_id, "Which cask?")
 
 
-async def test_a_session_that_nobody_knows_is_refused_in_the_agents_own_words(tmp_path: Path) -> None:
+async def test_an_unknown_session_is_refused_with_the_agents_own_error(tmp_path: Path) -> None:
     async with proxy_rig(tmp_path, LASTING) as rig:
         await rig.ask("initialize", protocolVersion=1)
         (tmp_path / "sessions.json").write_text("{}")

@@ -11,7 +11,7 @@ from ullage.proxy.state import TRANSITIONS, Event, State
 
 
 async def new(play: Play) -> None:
-    """A session is made, works on a prompt, and on a second one that the client does not wait to send."""
+    """A session is started and gets a prompt, and a second prompt before the first is answered."""
     await play.greet()
     first, second = play.prompts("One"), play.prompts("Two")
     for _ in range(2):
@@ -22,7 +22,7 @@ async def new(play: Play) -> None:
 
 
 async def loaded(play: Play) -> None:
-    """A former session is opened by the agent, while a prompt is under way that the client did not wait to send."""
+    """The agent opens a former session, and the client sends a prompt before the answer."""
     await play.greet_only()
     asked, early = play.loads(), play.prompts("Early")
     request, prompt = await play.agent.gets("session/load"), await play.agent.gets("session/prompt")
@@ -34,7 +34,7 @@ async def loaded(play: Play) -> None:
 
 
 async def loaded_late(play: Play) -> None:
-    """The agent answers the load first: the early prompt is a turn like any other, and it is recorded."""
+    """If the agent answers the load first, the early prompt is an ordinary turn and is recorded."""
     await play.greet_only()
     asked, early = play.loads(), play.prompts("Early")
     request, prompt = await play.agent.gets("session/load"), await play.agent.gets("session/prompt")
@@ -48,7 +48,7 @@ async def loaded_late(play: Play) -> None:
 
 
 async def load_refused(play: Play) -> None:
-    """The agent does not know a session that nobody has recorded: the client gets the agent's answer."""
+    """If neither agent nor store know a session, the client gets the agent's answer."""
     await play.greet_only()
     asked = play.loads()
     play.agent.refuses(await play.agent.gets("session/load"))
@@ -58,7 +58,7 @@ async def load_refused(play: Play) -> None:
 
 
 async def loaded_twice(play: Play) -> None:
-    """A second load takes the place of the first, whose answer passes and changes nothing."""
+    """A second load replaces the first. The answer to the first is forwarded and changes nothing."""
     await play.greet_only()
     first = play.loads()
     request = await play.agent.gets("session/load")
@@ -81,7 +81,7 @@ async def died_while_opening(play: Play) -> None:
 
 
 async def died_idle_and_came_back(play: Play) -> None:
-    """The next prompt has the session opened again, and nothing of the replay reaches the client."""
+    """The next prompt opens the session again, and the client gets nothing of the replay."""
     await play.greet()
     await play.turn()
     await play.lose()
@@ -104,7 +104,8 @@ async def died_while_prompting(play: Play) -> None:
 
 
 async def closed_idle(play: Play) -> None:
-    """A session may be closed twice; both answers are the agent's. One that the agent refuses to close stays open."""
+    """A session may be closed twice, and both answers are the agent's. If the agent refuses to close it, it stays
+    open."""
     await play.greet()
     asked = play.client.start("session/close", sessionId=ID)
     play.agent.refuses(await play.agent.gets("session/close"))
@@ -119,7 +120,7 @@ async def closed_idle(play: Play) -> None:
 
 
 async def closed_while_prompting(play: Play) -> None:
-    """What was said until then is recorded."""
+    """The messages until the close are recorded."""
     await play.greet()
     prompt = play.prompts()
     request = await play.agent.gets("session/prompt")
@@ -134,7 +135,8 @@ async def closed_while_prompting(play: Play) -> None:
 
 
 async def handed_over(play: Play) -> None:
-    """A handover: the summary is muted, the fresh session gets it, and the next prompt passes behind it."""
+    """A handover: the client does not see the summary, the fresh session gets it, and then the next prompt is
+    forwarded."""
     await play.greet()
     await play.turn()
     asked, request = await play.hand_over()
@@ -150,7 +152,7 @@ async def handed_over(play: Play) -> None:
 
 
 async def died_while_summarizing(play: Play) -> None:
-    """The handover ends with one clear error, and is not tried on the dead agent any further."""
+    """The handover ends with one clear error, and is not tried again with the dead agent."""
     await play.greet()
     await play.turn()
     asked, _ = await play.hand_over()
@@ -202,7 +204,8 @@ async def closed_while_held(play: Play) -> None:
 
 
 async def fill(play: Play) -> int:
-    """A full context of an agent with a command of its own, and the prompt that waits for its compaction."""
+    """Fills the context of an agent with its own compact command. Returns the id of the prompt that waits for the
+    compaction."""
     await play.greet()
     offered = [{"name": "compact", "description": "Compact"}]
     play.agent.updates(ID, sessionUpdate="available_commands_update", availableCommands=offered)
@@ -225,7 +228,7 @@ async def compacted(play: Play) -> None:
 
 
 async def died_while_compacting(play: Play) -> None:
-    """The prompt that waited for it gets an answer."""
+    """The prompt that waits for the compaction gets an answer."""
     asked = await fill(play)
     await play.agent.gets("session/prompt")
     await play.lose()
@@ -245,7 +248,7 @@ async def closed_while_compacting(play: Play) -> None:
 
 
 async def begun_again(play: Play) -> None:
-    """An agent that has lost the session as well goes on in a fresh one, with a summary made here."""
+    """If the agent has lost the session, too, it continues in a fresh session with a summary made by the proxy."""
     await play.greet()
     await play.turn("The cask is called Berta")
     await play.lose()
@@ -259,7 +262,7 @@ async def begun_again(play: Play) -> None:
 
 
 async def not_reopened(play: Play) -> None:
-    """If neither works, the prompt fails, and the next one tries again."""
+    """If neither works, the prompt fails, and the next prompt tries again."""
     await play.greet()
     await play.turn()
     await play.lose()
@@ -272,7 +275,7 @@ async def not_reopened(play: Play) -> None:
 
 
 async def died_while_reopening_and_once_more(play: Play) -> None:
-    """The agent dies again, once while it opens the session and once while it works for another session."""
+    """The agent dies again, once while it opens the session and once while it works in another session."""
     await play.greet()
     await play.turn()
     await play.lose()
@@ -288,7 +291,7 @@ async def died_while_reopening_and_once_more(play: Play) -> None:
 
 
 async def loaded_while_lost_and_while_reopening(play: Play) -> None:
-    """The client opens the session again itself, at any time."""
+    """The client itself may open the session again at any time."""
     await play.greet()
     await play.turn()
     await play.lose()
@@ -357,7 +360,7 @@ SCENES: dict[Callable[[Play], Awaitable[None]], set[Step]] = {
     died_while_reopening_and_once_more: {(State.REOPENING, Event.AGENT_ENDED), (State.LOST, Event.AGENT_ENDED)},
     loaded_while_lost_and_while_reopening: {(State.REOPENING, Event.CLOSE), (State.LOST, Event.CLOSE)},
 }
-# The agent answers before the proxy has recorded the held prompt, which takes a store that is slow at that moment.
+# Only with a store that is slow at that moment does the agent answer before the proxy has recorded the held prompt.
 TOO_FAST_FOR_LINES: set[Step] = {(State.IDLE, Event.RELEASED)}
 
 

@@ -1,4 +1,4 @@
-"""A recorded conversation played again: its answers, its tools' results, its usage, and nothing of our own."""
+"""A replayed conversation has the recorded answers, tool results and usage, and nothing from Ullage."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.ports.models import ToolOutcome
 
-# Longer together than the model's whole window.
+# Together these texts are longer than the model's whole window.
 LONG = "word " * 5_000
 RECORDED = [
     {"role": "user", "content": "Read both."},
@@ -40,7 +40,7 @@ RECORDED = [
 
 
 class MustNotRun(NoTools):
-    """A tool of the recorded name that would tell if it were called."""
+    """A tool of the recorded name that fails the test if it is called."""
 
     def __init__(self) -> None:
         self.calls = 0

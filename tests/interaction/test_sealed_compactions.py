@@ -1,4 +1,4 @@
-"""A provider whose compactions nobody else can read: a compaction of ours to the person, sealed to the provider."""
+"""A provider with encrypted compactions: the user sees a compaction of Ullage, the provider gets its own sealed one."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ async def meet(wire: CompactingResponsesWire) -> AsyncGenerator[tuple[TestClient
 
 
 async def compacted(client: TestClient) -> tuple[str, Any]:
-    """A session that was compacted by hand, and its marker."""
+    """Returns a session that was compacted by hand, and its marker."""
     session = await client.call("session/new", model=MODEL, system="Be brief.")
     for number in range(6):
         words = f"The parser reads one token too many at line {number}. " * 30
@@ -45,7 +45,7 @@ async def ask(client: TestClient, session_id: str) -> None:
     await client.call("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Go on."}])
 
 
-async def test_the_provider_gets_its_own_compaction_back_and_the_person_sees_the_offline_one() -> None:
+async def test_the_provider_gets_its_own_compaction_back_and_the_user_sees_the_offline_one() -> None:
     wire = CompactingResponsesWire()
     async with meet(wire) as (client, server):
         session_id, marker = await compacted(client)
@@ -85,7 +85,7 @@ async def test_undo_brings_the_messages_back_to_the_provider() -> None:
         assert "Question 0?" in str(server.asked[-1].body)
 
 
-async def test_a_summary_that_the_person_wrote_is_what_the_provider_gets() -> None:
+async def test_the_provider_gets_the_summary_that_the_user_wrote() -> None:
     async with meet(CompactingResponsesWire()) as (client, server):
         session_id, _ = await compacted(client)
         await client.call("context/undo", sessionId=session_id)

@@ -1,5 +1,5 @@
-"""Compaction leaves every secret behind: none in summary, ledger, marker, preview, updates or exported context; the
-transcript keeps its words."""
+"""After a compaction no secret is in the summary, ledger, marker, preview, updates or exported context. The
+transcript keeps its text."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ BATCHES = [SECRETS[start : start + BATCH] for start in range(0, len(SECRETS), BA
 
 
 async def talk_of(client: TestClient, batch: list[dict[str, Any]]) -> str:
-    """A session that speaks of each secret of a batch and then of other things for long."""
+    """Makes a session with each secret of a batch, followed by many other messages."""
     session_id = await fill(client, exchanges=1, model=LARGE_MODEL)
     for case in batch:
         line = line_of(case)
@@ -29,7 +29,7 @@ async def talk_of(client: TestClient, batch: list[dict[str, Any]]) -> str:
 
 
 def leaked(batch: list[dict[str, Any]], *shown: Any) -> list[str]:
-    """Kinds of secrets of which something stands in what was shown, escaped as JSON or not."""
+    """Returns the kinds of secrets of which a part is in the shown values, plain or escaped as JSON."""
     texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in shown]
     return [case["kind"] for case in batch if any(leaks(case, text) for text in texts)]
 
@@ -56,7 +56,7 @@ async def test_no_secret_leaves_the_transcript(batch: list[dict[str, Any]]) -> N
     assert all(secret_of(case) in whole for case in batch)
 
 
-async def test_secret_that_a_person_writes_into_a_summary_is_redacted() -> None:
+async def test_secret_that_a_user_writes_into_a_summary_is_redacted() -> None:
     client = build_test_client()
     session_id = await talk_of(client, [])
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)

@@ -1,4 +1,4 @@
-"""Context settings of a session's own: what they change, and that they last."""
+"""A session's own context settings: what they change, and that they outlive a restart."""
 
 import pytest
 
@@ -79,7 +79,7 @@ async def test_what_a_session_does_not_set_follows_the_workspace_and_configuring
     "context",
     [{"mode": "guess"}, {"warnAt": 2}, {"warn_at": 0.5}, {"strategies": [{"type": "sliding_window", "messages": 3}]}],
 )
-async def test_settings_that_are_none_are_refused_and_change_nothing(context: dict[str, object]) -> None:
+async def test_invalid_settings_are_refused_and_change_nothing(context: dict[str, object]) -> None:
     client = build_test_client()
     session_id = await start(client)
     before = client.workspace.open(session_id).transcript.position

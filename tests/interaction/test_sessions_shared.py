@@ -1,4 +1,4 @@
-"""Sessions that other sessions, other processes and other programs share in."""
+"""Sessions that other sessions, other processes and other programs share."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from ullage.model.errors import MessageNotFound, SessionNotFound
 
 
 def another_process(client: TestClient) -> TestClient:
-    """A second workspace on the same store."""
+    """Returns a client of a second workspace on the same store."""
     return build_test_client(store=client.workspace.ports.store, ids=client.ids)
 
 

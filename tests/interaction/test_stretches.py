@@ -1,4 +1,4 @@
-"""Compaction of what a person points at: from a message on, up to one, or between two."""
+"""Compaction of a stretch that the user chooses: from a message on, up to a message, or between two."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ async def test_up_to_a_message_archives_all_before_it_and_itself() -> None:
     before = await ids(client, session_id)
     compacted = await compact(client, session_id, upTo=before[6])
     marker = f"{compacted['editId']}-marker"
-    # The system prompt and the first thing the user asked stay before the marker.
+    # The system prompt and the first user message stay before the marker.
     assert await ids(client, session_id) == [*before[:2], marker, *before[7:]]
     assert (compacted["messagesArchived"], compacted["note"]) == (5, "")
 
 
-async def test_from_a_message_on_archives_it_and_all_behind_it() -> None:
+async def test_from_a_message_on_archives_it_and_all_later_ones() -> None:
     client = build_test_client()
     session_id = await fill(client)
     before = await ids(client, session_id)
@@ -41,7 +41,7 @@ async def test_from_a_message_on_archives_it_and_all_behind_it() -> None:
     assert await ids(client, session_id) == [*before[:7], marker, *late["messageIds"]]
 
 
-async def test_what_awaits_an_answer_stays_behind_the_marker() -> None:
+async def test_messages_that_await_an_answer_stay_after_the_marker() -> None:
     client = build_test_client()
     session_id = await fill(client)
     asked = (await client.say(session_id, "What about the lexer?"))["messageIds"]
@@ -103,7 +103,7 @@ async def test_several_previews_wait_at_once_and_one_commit_outdates_the_others(
     assert len(await ids(client, session_id)) == len(before) - 4
 
 
-async def test_previews_that_nobody_commits_are_forgotten_oldest_first() -> None:
+async def test_previews_that_are_not_committed_are_forgotten_oldest_first() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=4)
     first = await compact(client, session_id, dryRun=True)

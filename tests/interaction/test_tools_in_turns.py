@@ -1,4 +1,4 @@
-"""The tools that come with Ullage, called in prompt turns of a workspace as it is put together for use."""
+"""Ullage's own tools, called in prompt turns of a workspace that is built as for real use."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +52,7 @@ def start(workspace: Workspace, cwd: Path) -> str:
 
 
 async def ask(workspace: Workspace, session_id: str, text: str) -> Any:
-    """What the last tool returned for a prompt."""
+    """Sends a prompt and returns what the last tool returned."""
     await prompt(workspace.open(session_id), [TextBlock(text=text)])
     results = [
         part.text

@@ -1,4 +1,4 @@
-"""Prompt turns among everything else that may happen to their session."""
+"""Prompt turns together with everything else that may happen to their session."""
 
 import asyncio
 from typing import Any
@@ -63,7 +63,7 @@ async def seen(client: TestClient, kind: str) -> None:
 
 
 async def writing(client: TestClient, session_id: str, text: str = "Count") -> "asyncio.Task[Any]":
-    """A turn whose answer is under way."""
+    """Starts a turn and returns once its answer is being written."""
     turn = begin(client, session_id, text)
     await seen(client, "agent_message_chunk")
     return turn
@@ -173,7 +173,7 @@ async def test_a_prompt_that_asks_nothing_is_refused_and_leaves_no_trace(prompt:
     assert await client.entries(session_id) == []
 
 
-async def test_a_picture_reaches_the_model_and_is_named_to_whoever_watches() -> None:
+async def test_an_image_reaches_the_model_and_is_named_to_the_other_clients() -> None:
     client = build_test_client(live=play("say: A cat."))
     session_id = await start(client)
     picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
@@ -184,7 +184,7 @@ async def test_a_picture_reaches_the_model_and_is_named_to_whoever_watches() -> 
     assert [update["content"]["text"] for update in shown] == ["What?\n[picture]"]
 
 
-async def test_the_first_prompt_gives_the_session_its_title_and_clients_are_told() -> None:
+async def test_the_first_prompt_gives_the_session_its_title_and_clients_get_it() -> None:
     client = build_test_client(live=play("say: Yes."))
     session_id = await start(client)
     await begin(client, session_id, "Mend the clock\nplease")

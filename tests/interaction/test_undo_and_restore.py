@@ -1,4 +1,4 @@
-"""Taking edits back: exactly, one by one, or to a checkpoint; and looking before an edit is made."""
+"""Undoing edits exactly, one by one or to a checkpoint, and previewing an edit."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ullage.model.errors import InvalidRequest, NothingToUndo, PreviewExpired
 
 
 async def compact(client: TestClient, session_id: str) -> str:
-    """A compaction by hand, a minute after whatever came before; its edit's id."""
+    """Compacts by hand, one minute after the last event, and returns the edit's id."""
     client.clock.advance(seconds=60)
     return (await client.call("context/compact", sessionId=session_id))["editId"]
 
@@ -138,7 +138,7 @@ async def test_a_preview_changes_nothing_and_its_commit_does_what_it_showed() ->
     assert kept.isdisjoint(entry["message"]["id"] for entry in preview["archived"])
 
 
-async def test_a_summary_edited_by_the_person_is_what_the_model_sees() -> None:
+async def test_the_model_is_sent_the_summary_that_the_user_edited() -> None:
     client = build_test_client()
     session_id = await fill(client)
     preview = await client.call("context/compact", sessionId=session_id, dryRun=True)

@@ -1,4 +1,4 @@
-"""What a client is told while a session grows, and when it is warned."""
+"""The figures and warnings that a client gets while a session grows."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ def warnings(updates: list[Any]) -> list[str]:
 
 
 def usage_of(client: TestClient) -> Any:
-    """The last figure told."""
+    """Returns the last figures that were sent."""
     return [update for update in client.recorder.take() if "used" in update][-1]
 
 
-async def test_an_append_tells_the_new_usage_and_returns_the_same_figures() -> None:
+async def test_an_append_publishes_the_new_usage_and_returns_the_same_figures() -> None:
     client = build_test_client()
     session_id = await start(client)
     client.recorder.take()
@@ -56,7 +56,7 @@ async def test_after_a_compaction_the_warning_comes_again() -> None:
     assert len(warnings(client.recorder.take())) == 1
 
 
-async def test_a_session_without_a_known_window_tells_its_size_without_a_window_and_is_left_alone() -> None:
+async def test_a_session_without_a_known_window_sends_its_figures_without_a_size_and_is_not_managed() -> None:
     client = build_test_client()
     session_id = await fill(client, exchanges=30, model="homemade-model")
     await client.say(session_id, "Are you still there?")

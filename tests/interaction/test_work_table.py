@@ -1,4 +1,5 @@
-"""Every cell of the work table, driven through the service: a job runs, something is asked, and the outcome is seen."""
+"""Every cell of the work table, through the service: a job runs, something else is requested, and the outcome is
+checked."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +25,7 @@ IDLE = Settings(summary=SummarySettings(prepare_at=0.95))
 PREPARING = Settings(summary=SummarySettings(prepare_at=0.1), context=ContextSettings(clear_at=0.79))
 SHRINKING = replace(IDLE, context=ContextSettings(clear_at=0.2, warn_at=0.25, compact_at=0.3))
 SUMMARIES = (says("wait: 60", say(GOOD)),) * 4
-# Steps of the event loop in which everything that need not wait has begun.
+# Steps of the event loop after which all work that need not wait has begun.
 STEPS = 30
 
 EXPECTED = {
@@ -68,7 +69,7 @@ class Scene:
         return self.conversation.work
 
     async def count_for_long(self) -> None:
-        """An append whose message is not counted before the test lets it."""
+        """Appends a message whose counting ends only when the test sets `counted`."""
         async with self.work.appending():
             await self.counted.wait()
 
@@ -84,7 +85,7 @@ class Scene:
         return self.call("session/append", messages=[{"role": "user", "content": text}])
 
     async def begin(self, job: Job) -> None:
-        """Has a job begin."""
+        """Starts a job and waits until it runs."""
         match job:
             case Job.TURN:
                 self.prompt("Use the tool.")
@@ -130,7 +131,7 @@ async def scene(job: Job) -> Scene:
 
 
 def ask(scene: Scene, job: Job, asked: Ask) -> Callable[[], bool]:  # noqa: C901, PLR0911
-    """Asks; what it returns says whether what was asked has begun. Raises `SessionBusy`."""
+    """Makes the request. The returned function says whether the requested work has begun. Raises `SessionBusy`."""
     conversation, work = scene.conversation, scene.work
     match asked:
         case Ask.PROMPT:
@@ -181,11 +182,11 @@ def finished(call: "asyncio.Task[Any]") -> Callable[[], bool]:
 
 
 async def outcome(scene: Scene, job: Job, asked: Ask) -> str:
-    """What happens to something that is asked while a job runs."""
+    """Returns what happens to a request that is made while a job runs."""
     preparation = scene.work.preparation
     try:
         begun = ask(scene, job, asked)
-        # A shrinking session is also compacting once its run has begun; what is asked meets it before.
+        # A shrinking session is compacting as well once its run has begun. The request is made before that.
         for _ in range(STEPS):
             if begun():
                 break
@@ -207,7 +208,7 @@ async def outcome(scene: Scene, job: Job, asked: Ask) -> str:
 
 
 @pytest.mark.parametrize(("job", "asked", "rule"), CELLS, ids=lambda one: getattr(one, "name", one))
-async def test_what_is_asked_beside_a_job(job: Job, asked: Ask, rule: str) -> None:
+async def test_a_request_while_a_job_runs(job: Job, asked: Ask, rule: str) -> None:
     made = await scene(job)
     assert await outcome(made, job, asked) == rule
     await made.close()

@@ -1,4 +1,4 @@
-"""Costs of looking at a context and shrinking it; `-s` prints the figures."""
+"""The time that it takes to read a context and to make room in it; `-s` prints the figures."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from ullage.store import open_store
 pytestmark = pytest.mark.slow
 
 _TEXT = "The quick brown fox jumps over the lazy dog, as it did before, and notes what it saw. " * 4
-# What a person takes for immediate, and what was asked for.
+# Milliseconds: what a user perceives as immediate.
 _TRUNCATION_MS = 50.0
 
 
@@ -45,7 +45,7 @@ async def test_truncating_a_hundred_messages_takes_less_than_fifty_milliseconds(
     took = fastest_ms(
         lambda: plan_drop(session.projection.counted_view(), TokenBudgetStrategy(), session.used // 2, Keep(), stamp)
     )
-    print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for people)
+    print(f"truncate 100 messages, ms: {took:.3g}")  # noqa: T201  (figures for developers)
     assert took < _TRUNCATION_MS
 
 

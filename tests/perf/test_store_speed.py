@@ -1,4 +1,4 @@
-"""Costs of the store that must not grow with the session; `-s` prints the figures."""
+"""Times of the store that must not grow with the session; `-s` prints the figures."""
 
 import statistics
 import time
@@ -24,11 +24,11 @@ def filled_store(path: Path, messages: int) -> SqliteStore:
 
 
 def report(what: str, value: float) -> None:
-    print(f"{what}: {value:.3g}")  # noqa: T201  (figures for people)
+    print(f"{what}: {value:.3g}")  # noqa: T201  (figures for developers)
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Seconds."""
+    """Returns the seconds that a call takes."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
@@ -37,7 +37,7 @@ def timed(call: Callable[[], object]) -> float:
 def test_appending_to_a_large_session_costs_what_appending_to_a_small_one_does(tmp_path: Path) -> None:
     stores = {size: filled_store(tmp_path / f"{size}.db", size) for size in (SMALL, LARGE)}
     times: dict[int, list[float]] = {SMALL: [], LARGE: []}
-    # In turns, so that whatever else the machine does meets both.
+    # In turn, so that other load on the machine slows both equally.
     for number in range(2_000):
         for size, store in stores.items():
             batch = records(message(f"n{number}", _TEXT), start=size + 1 + number)
@@ -52,7 +52,7 @@ def test_appending_to_a_large_session_costs_what_appending_to_a_small_one_does(t
     assert ratio <= 1.5
 
 
-def test_a_large_session_opens_behind_its_snapshot_as_fast_as_a_small_one(tmp_path: Path) -> None:
+def test_a_large_session_opens_from_its_snapshot_as_fast_as_a_small_one(tmp_path: Path) -> None:
     times: dict[int, float] = {}
     for size in (SMALL, LARGE):
         with filled_store(tmp_path / f"{size}.db", size) as store:

@@ -1,4 +1,4 @@
-"""Laws of counting."""
+"""What holds for counting every text."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ from ullage.tokens.tiktoken_counter import TiktokenCounter
 from ullage.tokens.vocabulary import SPECS, load_encoding
 
 COUNTERS = [TiktokenCounter(Family(name=name, encoding=name)) for name in SPECS]
-# Long enough to be cut: a few fragments, joined by what sits at a cut, repeated.
+# Long enough to be cut: a few fragments, joined by characters at which texts are cut, and repeated.
 fragments = st.lists(st.sampled_from(["word", " ", "\n", "\r\n", "/", "\t", "été", "漢字", "...", "12345", "'s", "{}"]))
 
 

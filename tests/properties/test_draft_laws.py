@@ -1,4 +1,4 @@
-"""What holds of a model's summary wherever its stream is cut."""
+"""What holds for a model's summary wherever its stream is cut."""
 
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,7 @@ lines = st.lists(st.sampled_from(LINES), max_size=4)
 
 @st.composite
 def drafts(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
-    """A summary that holds a secret, in pieces."""
+    """Draws a summary with a secret, and the pieces in which it is streamed."""
     case = draw(st.sampled_from(SECRETS))
     before, after = draw(lines), draw(lines)
     bullet = draw(st.sampled_from(["", "- ", "- Use this:\n"]))
@@ -28,7 +28,7 @@ def drafts(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
 
 @settings(max_examples=300, deadline=None)
 @given(drafts())
-def test_a_stream_cut_anywhere_never_tells_half_a_secret(draft: tuple[dict[str, Any], list[str]]) -> None:
+def test_a_stream_cut_anywhere_never_shows_half_a_secret(draft: tuple[dict[str, Any], list[str]]) -> None:
     case, pieces = draft
     reader, told = Draft(), ""
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Every line of a box is exactly 50 columns, whatever it holds."""
+"""Every line of a box is exactly 50 columns wide, whatever the box contains."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ from ullage.model.updates import Meta
 from ullage.model.usage import Breakdown, UsageSource
 
 figures = st.integers(0, 10**13)
-# Wide, right-to-left, combining, zero-width and emoji characters, beside anything else Unicode has.
+# Wide, right-to-left, combining, zero-width and emoji characters, as well as any other Unicode text.
 texts = st.text() | st.text("a日שם\u0301\u200d👩🏽\ufe0f🇩\u202e\x1b\ud800", max_size=60)
 glyph_sets = st.sampled_from([UNICODE, ASCII])
 
@@ -79,7 +79,7 @@ def test_fitted_text_has_its_width_and_one_line(text: str, width: int, glyphs: G
 
 
 @given(figures, figures, figures | st.none(), st.integers(3, 40), glyph_sets)
-def test_bar_keeps_its_width_and_tells_empty_from_used(
+def test_bar_keeps_its_width_and_separates_empty_from_used(
     used: int, size: int, mark: int | None, cells: int, glyphs: Glyphs
 ) -> None:
     drawn = bar(used, size, mark, cells, glyphs)

@@ -1,4 +1,4 @@
-"""The laws of shrinking: never over budget, never a parted tool pair, always smaller, pins stay, undo is exact."""
+"""The laws of edits: within the budget, tool pairs stay together, always smaller, pins stay, undo is exact."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ SUMMARY = Summary(text="They talked.", ledger=ArtifactLedger(), summarizer="test
 
 
 def pairs(messages: Sequence[Message]) -> set[str]:
-    """Tool ids that have both their use and their result here."""
+    """Returns the tool ids that have both their use and their result here."""
     used = {block.id for message in messages for block in message.content if isinstance(block, ToolUseBlock)}
     answered = {
         block.tool_use_id for message in messages for block in message.content if isinstance(block, ToolResultBlock)
@@ -36,7 +36,7 @@ def pairs(messages: Sequence[Message]) -> set[str]:
 
 
 def half_pairs(messages: Sequence[Message]) -> set[str]:
-    """Tool ids of which only the use or only the result is here."""
+    """Returns the tool ids of which only the use or only the result is here."""
     ids = {
         block.id if isinstance(block, ToolUseBlock) else block.tool_use_id
         for message in messages

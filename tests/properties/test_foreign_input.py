@@ -1,4 +1,4 @@
-"""No input, however wrong, brings a reader to anything but a transcript or an `InputError`."""
+"""For every input, however wrong, a reader returns a transcript or raises `InputError`."""
 
 import json
 from typing import Any

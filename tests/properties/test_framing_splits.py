@@ -1,4 +1,4 @@
-"""Framing does not depend on how the bytes arrive."""
+"""Framing does not depend on how the bytes are split."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,5 @@
-"""The laws of going back: an edit taken back is as if never made, whichever it was, and a chosen stretch is all that
-a compaction of it touches."""
+"""The laws of undo: after any edit is undone the context is as if the edit was never made. And a compaction of a
+stretch changes only the stretch."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ KINDS = ("head", "from", "up to", "between", "drop", "shorten")
 
 
 def pairs(messages: Sequence[Message]) -> dict[str, int]:
-    """How many of a use and its result are here, by tool id."""
+    """Returns by tool id how many of a use and its result are here."""
     found: dict[str, int] = {}
     for message in messages:
         for block in message.content:
@@ -43,7 +43,7 @@ def view_of(events: Sequence[Event]) -> CountedView:
 
 
 def make_edit(events: Sequence[Event], kind: str, number: int, draw: st.DataObject) -> Edit | None:
-    """One more edit of the context as it is, of that kind."""
+    """Plans one more edit of that kind in the current context."""
     view = view_of(events)
     transcript = fold(log(events))
     stamp = Stamp(id=f"e{number}", timestamp=number)

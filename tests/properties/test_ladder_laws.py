@@ -1,5 +1,5 @@
-"""The law of the ladder: whatever is appended, what the model is sent next fits the window and the providers' rules, or
-the person is told what is too large."""
+"""The law of the ladder: after every append, the next request fits the window and the providers' rules, or the user
+gets a notice about what is too large."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -67,7 +67,8 @@ _steps = st.tuples(st.sampled_from(sorted(_STEPS)), _sizes, st.booleans())
 async def play(
     client: TestClient, steps: Sequence[tuple[str, int, bool]], tools: Sequence[ToolDefinition] = ()
 ) -> tuple[str, list[str]]:
-    """Appends step by step, each once what the one before set off has settled; the kinds of notices that came."""
+    """Appends step by step, and waits after each step until its work is done. Returns the session's id and the kinds
+    of the notices."""
     workspace = client.workspace
     session = workspace.adopt("s", [SessionCreated(model=SMALL_MODEL), ToolsDeclared(tools=tuple(tools))])
     for number, (kind, size, pinned) in enumerate(steps):
@@ -80,7 +81,7 @@ async def play(
         budget = session.budget
         assert budget is not None
         assert session.used <= budget.usable or session.guards.told_unfit
-        # A report may come later, and other counts with it; what is planned on must fit, too.
+        # A later usage may change the counts, so the view must fit by the counts that planning uses, too.
         assert session.projection.counted_view().used <= budget.usable or session.guards.told_unfit
     view = session.transcript.view
     assert not anthropic_violations(write_anthropic(view).messages)

@@ -1,4 +1,4 @@
-"""A few of the random histories that `./scripts/laws` runs by the hundred thousand, with every way of shrinking."""
+"""A few of the random histories that `./scripts/laws` runs by the hundred thousand, with every way of making room."""
 
 import random
 

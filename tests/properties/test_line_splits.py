@@ -1,4 +1,4 @@
-"""Lines do not depend on how the bytes arrive, and nothing of them is lost."""
+"""Lines do not depend on how the bytes are split, and no byte is lost."""
 
 from hypothesis import given
 from hypothesis import strategies as st

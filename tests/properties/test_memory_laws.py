@@ -1,4 +1,4 @@
-"""What holds of the memory tool for every path and every sequence of commands."""
+"""What holds for the memory tool with every path and every sequence of commands."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -88,7 +88,7 @@ texts = st.text(alphabet="ab\né", max_size=12)
 
 
 class MemoryOnDisk(RuleBasedStateMachine):
-    """Commands on a folder and on a dict: both answer alike and hold the same."""
+    """Runs commands on a folder and on a dict. Both must give the same answers and hold the same files."""
 
     open_base: Open = staticmethod(open_folder)
 
@@ -139,7 +139,7 @@ class MemoryOnDisk(RuleBasedStateMachine):
 
 
 class MemoryByPath(MemoryOnDisk):
-    """The same with folders that are opened by path."""
+    """The same commands on folders that are opened by path."""
 
     open_base = staticmethod(PathFolder.open)
 

@@ -1,4 +1,4 @@
-"""However a stream is split, what goes through is what came, and whole lines are whole."""
+"""However a stream is split, the proxy forwards the same bytes, and reads whole lines."""
 
 from collections.abc import Sequence
 

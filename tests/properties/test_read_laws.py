@@ -1,5 +1,5 @@
-"""The law of repeated reads: a line that goes is shown, word for word, in a later message of the view; at once, after
-each further edit, and whatever other cheap edits do in between."""
+"""The law of repeated reads: a line that is replaced by a notice is in a later message of the view, word for word.
+This holds at once, after each further edit, and with any other cheap edits in between."""
 
 from collections.abc import Collection, Sequence
 from itertools import count
@@ -36,7 +36,8 @@ FILES = ("a.py", "src/b.py")
 
 @st.composite
 def histories_of_a_file(draw: st.DrawFn) -> list[Message]:
-    """Files that are written, read in whole or in part, changed, mentioned, and read again in another shape."""
+    """Draws messages with files that are written, read in whole or in part, changed, mentioned, and read again
+    differently."""
     state = {path: [f"{path} line {i} says {i * 7}" for i in range(30)] for path in FILES}
     messages: list[Message] = []
     for number in range(draw(st.integers(2, 8))):
@@ -97,7 +98,8 @@ def lines_of(message: Message) -> set[str]:
 
 
 def assert_nothing_is_lost(original: Sequence[Message], now: Sequence[Message], spared: Collection[str]) -> None:
-    """Of every message but those that another edit emptied, each line is there or in a later message."""
+    """Checks that each line of every message, except those that another edit emptied, is there or in a later
+    message."""
     assert [message.id for message in original] == [message.id for message in now]
     later: set[str] = set()
     for before, after in zip(reversed(original), reversed(now), strict=True):
@@ -139,7 +141,7 @@ def plan(kind: int, view: CountedView, number: int, relied: Collection[str]) -> 
 def test_what_notices_point_to_is_there_whatever_cheap_edits_follow(
     before: list[Message], more: list[Message], kinds: list[int]
 ) -> None:
-    """Another edit may empty a message for itself; what a notice stands for it may not take away."""
+    """Another edit may empty a message, but must not remove lines that a notice points to."""
     renamed = [
         Message(id=f"x{m.id}", role=m.role, content=tuple(_renamed(b) for b in m.content), timestamp=m.timestamp)
         for m in more
@@ -193,7 +195,7 @@ def test_one_climb_of_the_cheap_rungs_takes_nothing_that_its_own_notices_point_t
 def test_no_notice_outlives_what_it_points_to(
     messages: list[Message], limit: int, drops: bool, data: st.DataObject
 ) -> None:
-    """A compaction or a drop takes a notice before the lines it stands for, pins or not."""
+    """A compaction or a drop removes a notice before the lines it points to, with and without pins."""
     pinned = data.draw(st.lists(st.sampled_from([message.id for message in messages]), max_size=2))
     view = counted(*messages)
     first = next((message.id for message in messages if is_pure_prompt(message)), None)

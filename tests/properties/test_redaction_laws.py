@@ -1,4 +1,4 @@
-"""What holds of redaction and of neutralising for every text."""
+"""What holds for the redaction of secrets and imitations in every text."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def test_unseen_characters_hide_no_secret(case: dict[str, Any], unseen: str) -> 
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(SECRETS), usual, usual)
-def test_secret_on_its_own_lines_is_redacted_whatever_stands_around(
+def test_secret_on_its_own_lines_is_redacted_whatever_is_around_it(
     case: dict[str, Any], before: str, after: str
 ) -> None:
     assert leaks(case, redact(f"{before}\n{line_of(case)}\n{after}")) == []

@@ -1,7 +1,7 @@
-"""However a session is opened, it is the same session: live, from a snapshot, or folded from its whole log.
+"""A session is the same however it is opened: live, from a snapshot, or folded from its whole log.
 
-Changes of model are left out: what a provider hides is carried over by an estimate that a folded log cannot repeat, so
-figures may then differ by a few tokens until the next report.
+Changes of model are left out. The overhead is then carried over by an estimate that a folded log cannot repeat, so
+figures may differ by a few tokens until the next usage.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ TOOL = {"name": "run", "description": "Runs a command.", "input_schema": {"type"
 
 
 async def act(client: TestClient, session_id: str, action: str, number: int) -> None:
-    """One step of a session's life; what does not fit its state is refused and changes nothing."""
+    """Makes one step of a session's life. A step that its state does not allow is refused and changes nothing."""
     client.clock.advance(seconds=60)
     named = {"sessionId": session_id}
     match action:

@@ -1,4 +1,4 @@
-"""Whatever the messages, a request keeps its provider's rules, and comes out the same when read and written again."""
+"""For all messages, a request keeps its provider's rules, and is the same after reading and writing it again."""
 
 import json
 from typing import Any

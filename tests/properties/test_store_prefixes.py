@@ -1,4 +1,4 @@
-"""Laws of the log: whatever was written, however it was cut, what is left reads back as a prefix."""
+"""Laws of the log: whatever was written and wherever the file was cut, the log reads back as a prefix."""
 
 import sqlite3
 import tempfile

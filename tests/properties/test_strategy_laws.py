@@ -1,4 +1,4 @@
-"""The laws of strategies: over the limit only if nothing more may go, nothing parted, nothing touched, undo exact."""
+"""The laws of strategies: over the limit only if nothing more may be dropped, pairs whole, pins kept, undo exact."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def keep_of(messages: Sequence[Message], pinned: Sequence[str] = ()) -> Keep:
 
 
 def untouchable(messages: Sequence[Message], keep: Keep) -> set[str]:
-    """Ids of what no strategy may leave out."""
+    """Returns the ids of the messages that no strategy may drop."""
     last = [messages[i].id for i in groups(messages)[-1]] if messages else []
     return {*leading(messages, keep.first_user_id), *kept(messages, keep.pinned), *last}
 

@@ -1,4 +1,4 @@
-"""What holds for every offline summary, whatever was said and however little may be said of it."""
+"""What holds for every offline summary, for all messages and all sizes."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Tool calls in a stream: every way of cutting it gives the same text and the same calls, in all three syntaxes."""
+"""Tool calls in a stream: wherever it is cut, the text and the calls are the same, in all three syntaxes."""
 
 import itertools
 import json
@@ -40,13 +40,13 @@ SYNTAXES = {"xml": (XmlTags(), XML), "caret": (CaretFences(), CARET)}
 
 
 def cut(text: str, places: Sequence[int]) -> list[str]:
-    """The text in pieces."""
+    """Returns the text in pieces."""
     marks = [0, *sorted({place % (len(text) + 1) for place in places}), len(text)]
     return [text[start:stop] for start, stop in itertools.pairwise(marks)]
 
 
 def read(syntax: Syntax, pieces: Sequence[str]) -> tuple[str, list[ToolUseEnd]]:
-    """The text beside the calls, and the calls."""
+    """Returns the text outside the calls, and the calls."""
     reader = CallsInText(syntax, TOOLS, "call_")
     fragments = [fragment for piece in pieces for fragment in reader.feed(piece)] + reader.end()
     return said(fragments), calls(fragments)
@@ -121,7 +121,7 @@ def test_native_input_in_any_split_is_the_same_object(value: Any, places: list[i
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "nonsense", '{"a": }'])
-def test_native_input_that_is_no_object_is_told(text: str) -> None:
+def test_native_input_that_is_no_object_is_reported(text: str) -> None:
     reader = NativeCalls()
     reader.start("0", "call_1", "count")
     reader.add("0", text)

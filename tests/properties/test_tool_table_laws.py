@@ -37,7 +37,7 @@ KINDS = {action: kind for kind, action in ACP_KINDS.items()}
 
 
 def spellings(name: str) -> Iterator[str]:
-    """A name as agents spell it."""
+    """Yields a name in the spellings of the agents."""
     words = name.replace(".", "_").split("_")
     pascal = "".join(word.capitalize() for word in words)
     yield from (name, pascal, pascal[0].lower() + pascal[1:], "-".join(words))
@@ -48,9 +48,9 @@ def conversation(name: str, given: dict[str, Any], result: str = SHOWN) -> list[
 
 
 def recorded(told: dict[str, Any], result: str = SHOWN) -> list[Message]:
-    """The same call as the proxy records it."""
+    """Returns the same call as the proxy records it."""
     content = [{"type": "content", "content": {"type": "text", "text": result}}]
-    call = CallState(id="t", told={"toolCallId": "t", "title": "a title", "status": "completed", **told})
+    call = CallState(id="t", fields={"toolCallId": "t", "title": "a title", "status": "completed", **told})
     call = call.with_update({"content": content})
     return [
         Message(id="u", role=Role.ASSISTANT, content=(call.use(),)),
@@ -59,7 +59,7 @@ def recorded(told: dict[str, Any], result: str = SHOWN) -> list[Message]:
 
 
 def every_record(name: str, given: dict[str, Any], result: str = SHOWN) -> Iterator[list[Message]]:
-    """A call as read from a transcript, and as recorded by the proxy under its name and by its kind alone."""
+    """Yields a call as read from a transcript, and as the proxy records it by its name and by its kind alone."""
     yield conversation(name, given, result)
     yield recorded({"name": name, "rawInput": given}, result)
     yield recorded({"_meta": {"claudeCode": {"toolName": name}}, "rawInput": given}, result)

@@ -1,4 +1,4 @@
-"""Laws of the ledger, whatever order things happen in."""
+"""Laws of the tracker, in whatever order things happen."""
 
 from hypothesis import given
 from hypothesis import strategies as st

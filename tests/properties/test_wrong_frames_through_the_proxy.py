@@ -1,4 +1,4 @@
-"""Wrong frames from a client pass through the proxy as they came: it is no judge of what its agent understands."""
+"""The proxy forwards wrong frames from a client unchanged: only the agent can judge what it understands."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from doorfuzz.frames import ACP_METHODS, FrameMaker
 from support.proxy_rig import running
 
-# An agent that keeps every byte that comes in, and answers each request that it can read.
+# An agent that keeps every byte it gets, and answers each request that it can read.
 KEEPER = """
 import json, sys
 with open(sys.argv[1], "wb", buffering=0) as log:

@@ -1,4 +1,4 @@
-"""A dialog at the ACP door that is the same every time: what `protocol/acp.jsonl` holds."""
+"""A dialog at the ACP door that is the same every time: the content of `protocol/acp.jsonl`."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ _LONG = ["Look at src/login.py again, please. " * 40, "I looked at src/login.py:
 
 
 async def record_dialog() -> list[str]:
-    """The dialog as lines of JSON: who says it, and the message."""
+    """Returns the dialog as lines of JSON, each with the sender and the message."""
     rig = AcpRig(_agent())
     await rig.initialize(ALL_CAPABILITIES)
     session_id = await rig.new_session()

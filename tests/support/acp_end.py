@@ -1,4 +1,4 @@
-"""A client's end of an ACP connection: what was sent to it, as bytes and as messages, and requests of its own."""
+"""The client's end of an ACP connection: what it received, as bytes and as messages, and its own requests."""
 
 import asyncio
 import json
@@ -10,13 +10,13 @@ from support.lsp_client import RpcFailure
 
 Json = dict[str, Any]
 SHOWS_ALL: Json = {"session": {"compaction": {}, "notices": {}}}
-# Processes have to start, on a machine that runs others.
+# Seconds: processes have to start, on a machine that runs others.
 PATIENCE = 60.0
 
 
 class AcpEnd(ABC):
-    """Lines come in by `take`; `send_line` is whoever stands between this and the agent. `allows` is what it answers to
-    what the agent asks for. With `reads` off it takes lines without understanding them."""
+    """A client's end. Bytes arrive by `take`; `send_line` passes a line to the agent or the proxy. `allows` is the
+    answer to the agent's permission requests. With `reads` off, lines are kept but not decoded."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -29,10 +29,10 @@ class AcpEnd(ABC):
 
     @abstractmethod
     def send_line(self, line: bytes) -> None:
-        """Hands a line on."""
+        """Passes a line to the other end."""
 
     def take(self, data: bytes) -> None:
-        """Bytes of the other side, in any split."""
+        """Takes bytes of the other end, split anywhere."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         self.lines += [line + b"\n" for line in lines]
         if self.reads:
@@ -49,13 +49,13 @@ class AcpEnd(ABC):
         self.send_line(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
 
     def start(self, method: str, **params: Any) -> int:
-        """Sends a request, and gives its id."""
+        """Sends a request and returns its id."""
         self._asked += 1
         self.send({"id": self._asked, "method": method, "params": params})
         return self._asked
 
     async def ask(self, method: str, **params: Any) -> Any:
-        """The result of a request; raises `RpcFailure` for an error."""
+        """Returns the result of a request. Raises `RpcFailure` for an error."""
         return await self.answer(self.start(method, **params))
 
     async def answer(self, request_id: int) -> Any:
@@ -65,7 +65,7 @@ class AcpEnd(ABC):
         return message["result"]
 
     async def until(self, fits: Callable[[Json], bool]) -> Json:
-        """The first message that fits, now or soon."""
+        """Waits for the first message that fits, received already or later, and returns it."""
         seen = 0
         async with asyncio.timeout(PATIENCE):
             while True:
@@ -77,21 +77,21 @@ class AcpEnd(ABC):
                 await self._changed.wait()
 
     async def until_line(self, line: bytes) -> None:
-        """Returns once this line is there."""
+        """Waits until this line was received."""
         async with asyncio.timeout(PATIENCE):
             while line not in self.lines[-100:]:
                 self._changed.clear()
                 await self._changed.wait()
 
     async def until_lines(self, count: int) -> None:
-        """Returns once so many lines of the agent's own are there."""
+        """Waits until so many lines of the agent itself were received."""
         async with asyncio.timeout(PATIENCE):
             while sum(not is_ours(line) for line in self.lines) < count:
                 self._changed.clear()
                 await self._changed.wait()
 
     async def open(self, capabilities: Json | None = None, cwd: str = "/work") -> str:
-        """Greets the agent and starts a session; its id."""
+        """Makes the handshake, starts a session and returns its id."""
         await self.greet(capabilities)
         return (await self.ask("session/new", cwd=cwd, mcpServers=[]))["sessionId"]
 
@@ -99,14 +99,14 @@ class AcpEnd(ABC):
         return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {})
 
     async def prompt(self, session_id: str, text: str) -> str:
-        """One turn; the text that came before its end."""
+        """Runs one turn and returns the text that came before its end."""
         before = len(self.messages)
         await self.ask("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
         told = [message["params"]["update"] for message in self.messages[before:] if _is_update(message)]
         return "".join(update["content"]["text"] for update in told if update["sessionUpdate"] == "agent_message_chunk")
 
     def updates(self, kind: str) -> list[Json]:
-        """The session updates of one kind so far."""
+        """Returns the session updates of one kind so far."""
         told = [message["params"]["update"] for message in self.messages if _is_update(message)]
         return [update for update in told if update["sessionUpdate"] == kind]
 
@@ -116,5 +116,5 @@ def _is_update(message: Json) -> bool:
 
 
 def is_ours(line: bytes) -> bool:
-    """Whether the proxy has made an update itself; its encoder leaves no spaces."""
+    """Whether the proxy itself made this update. The proxy's encoder writes no spaces."""
     return b'"_meta":{"ullage":' in line

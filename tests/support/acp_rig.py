@@ -1,4 +1,4 @@
-"""The agent in process: messages in by `send`, messages out in `sent`, each held against the official schema."""
+"""The agent in process: messages in by `send`, messages out in `sent`, each checked against the official schema."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,14 +18,14 @@ ALL_CAPABILITIES: Json = {"session": {"compaction": {}, "notices": {}, "configOp
 
 
 def stored_rig(store: Path, settings: Settings | None = None) -> "AcpRig":
-    """A rig whose agent keeps its sessions at `store`."""
+    """Returns a rig whose agent keeps its sessions at `store`."""
     return AcpRig(make_agent(store, settings or Settings()))
 
 
 class AcpRig:
-    """A client's end of one in-process agent. `answers` are given to the agent's requests; `wire` is all that was said,
-    by `client` and `agent`. While `reads` is not set, the
-    client reads nothing: from the first message on that holds `stops_reading_at`, if that is given."""
+    """The client's end of one in-process agent. `answers` are given to the agent's requests. `wire` has all messages
+    with their sender, `client` or `agent`. The client reads only while `reads` is set. If `stops_reading_at` is
+    given, reading stops at the first message that contains it."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
@@ -42,7 +42,7 @@ class AcpRig:
         self.connection.connect(self)
 
     def write(self, data: bytes) -> None:
-        """Takes what the agent sends; a line must be one message."""
+        """Takes the bytes that the agent sends. Each line must be one message."""
         assert data.count(b"\n") == 1
         assert data.endswith(b"\n")
         message: Json = msgspec.json.decode(data)
@@ -74,17 +74,17 @@ class AcpRig:
         self.connection.feed(line + b"\n")
 
     async def hang_up(self) -> None:
-        """Closes the connections to providers; what is left open would be found by another test."""
+        """Closes the connections to providers. An open one would fail another test."""
         await self.agent.workspace().ports.providers.close()
 
     def start(self, method: str, **params: Any) -> int:
-        """Sends a request, and gives its id."""
+        """Sends a request and returns its id."""
         self._asked += 1
         self.send({"id": self._asked, "method": method, "params": params})
         return self._asked
 
     async def ask(self, method: str, **params: Any) -> Any:
-        """The result of a request; raises `RpcFailure` for an error."""
+        """Returns the result of a request. Raises `RpcFailure` for an error."""
         return await self.answer(self.start(method, **params))
 
     async def answer(self, request_id: int | str | None) -> Any:
@@ -98,7 +98,7 @@ class AcpRig:
         self.send({"method": method, "params": params})
 
     async def until(self, fits: Callable[[Json], bool]) -> Json:
-        """The first sent message that fits, now or soon."""
+        """Waits for the first sent message that fits, sent already or later, and returns it."""
         async with asyncio.timeout(PATIENCE):
             while not (found := [message for message in self.sent if fits(message)]):
                 await asyncio.sleep(0)
@@ -109,7 +109,7 @@ class AcpRig:
         return await self.ask("initialize", protocolVersion=1, clientCapabilities=capabilities or {}, **meta)
 
     async def new_session(self, cwd: str = "/project") -> str:
-        """A new session's id, once the client has been told all that it is told of a new one."""
+        """Starts a session, waits for all updates that a new session causes, and returns its id."""
         session_id: str = (await self.ask("session/new", cwd=cwd, mcpServers=[]))["sessionId"]
         await self.update(session_id, "usage_update", "session_info_update")
         return session_id
@@ -118,13 +118,13 @@ class AcpRig:
         return await self.ask("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": text}])
 
     async def say(self, session_id: str, *texts: str) -> None:
-        """Hands a conversation in, the person's and the model's words by turns."""
+        """Appends a conversation, with texts of the user and the model in turn."""
         roles = ("user", "assistant")
         messages = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
         await self.ask("_ullage/session/append", sessionId=session_id, messages=messages)
 
     async def update(self, session_id: str, *kinds: str) -> Json:
-        """The first update of one of these kinds, now or soon."""
+        """Waits for the first update of one of these kinds and returns it."""
 
         def fits(message: Json) -> bool:
             params = message.get("params", {})
@@ -133,12 +133,12 @@ class AcpRig:
         return (await self.until(fits))["params"]["update"]
 
     def updates(self, *kinds: str) -> list[Json]:
-        """The updates that came so far, all or of these kinds."""
+        """Returns the updates so far, all or of these kinds."""
         told = [message["params"]["update"] for message in self.sent if message.get("method") == "session/update"]
         return [update for update in told if not kinds or update["sessionUpdate"] in kinds]
 
     def text(self) -> str:
-        """What the agent has said."""
+        """Returns the text of the agent's answers so far."""
         return "".join(update["content"]["text"] for update in self.updates("agent_message_chunk"))
 
     def _judge(self, message: Json) -> list[str]:

@@ -1,7 +1,7 @@
-"""The Agent Client Protocol's official JSON Schema, as the judge of what the agent sends.
+"""Checks what the agent sends with the Agent Client Protocol's official JSON Schema.
 
-The schema is read from npm's package (`scripts/rigs/acp.sh`) and closed for the tests: ACP allows no fields of one's
-own outside `_meta`, but its schema does not say so.
+The schema is read from npm's package (`scripts/rigs/acp.sh`) and closed for the tests: ACP allows no own fields outside
+`_meta`, but its schema does not express that.
 """
 
 import json
@@ -18,7 +18,7 @@ SCHEMA = PACKAGE / "schema" / "v1" / "schema.json"
 Json = dict[str, Any]
 _UNIONS = ("allOf", "anyOf", "oneOf")
 _OPEN = "Open"
-# Methods that the stable schema does not have, and the type that their result is to have all the same.
+# Methods that the stable schema does not have, and the type that their result must have.
 _UNSTABLE = {"session/fork": "NewSessionResponse"}
 
 
@@ -28,17 +28,17 @@ def has_schema() -> bool:
 
 
 def faults_in_params(method: str, params: Any) -> list[str]:
-    """What the schema has against the params of a request or notification that the agent sends."""
+    """Returns the faults in the params of a request or notification that the agent sends."""
     return list(_faults(_types()["params", method], params))
 
 
 def faults_in_result(method: str, result: Any) -> list[str]:
-    """What the schema has against the result of a request of the client's."""
+    """Returns the faults in the result of a client's request."""
     return list(_faults(_UNSTABLE.get(method) or _types()["result", method], result))
 
 
 def faults_in_error(error: Any) -> list[str]:
-    """What the schema has against an error object."""
+    """Returns the faults in an error object."""
     return list(_faults("Error", error))
 
 
@@ -62,7 +62,7 @@ def _validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @cache
 def _definitions() -> Json:
-    """Every type closed under its own name, and open, to be part of another, under the name with `Open` before it."""
+    """Returns every type twice: closed under its own name, and open, to be part of another, with the prefix `Open`."""
     known: Json = json.loads(SCHEMA.read_text())["$defs"]
     known["SessionCapabilities"]["properties"]["fork"] = {"type": "object"}
     closed = {name: _with_closure(schema, closed=True) for name, schema in known.items()}
@@ -70,7 +70,7 @@ def _definitions() -> Json:
 
 
 def _with_closure(schema: Any, *, closed: bool) -> Any:
-    """The schema with no fields allowed but its own, here if `closed` and in all that it holds."""
+    """Returns the schema without additional fields: here if `closed`, and in every schema inside."""
     if not isinstance(schema, dict):
         return schema
     known = cast("Json", schema)
@@ -80,7 +80,8 @@ def _with_closure(schema: Any, *, closed: bool) -> Any:
         changed["$ref"] = known["$ref"].replace("#/$defs/", f"#/$defs/{_OPEN}")
     for union in _UNIONS:
         if union in known:
-            # What a type is made of shares its fields; what a field may hold is closed by itself.
+            # The parts of a composed type share its fields, so only the whole is closed; the type of a field is closed
+            # by itself.
             changed[union] = [_with_closure(part, closed=closed and not _is_made_of(known)) for part in known[union]]
     if owner:
         changed["properties"] = {name: _with_closure(part, closed=True) for name, part in known["properties"].items()}
@@ -97,7 +98,7 @@ def _is_made_of(schema: Json) -> bool:
 
 @cache
 def _types() -> dict[tuple[str, str], str]:
-    """The name of a method's type, by `params` or `result` and the method."""
+    """Returns the name of each method's type, by `params` or `result` and the method."""
     schema: Json = json.loads(SCHEMA.read_text())["$defs"]
     named: Iterable[tuple[str, Json]] = ((name, kind) for name, kind in schema.items() if "x-method" in kind)
     return {("result" if name.endswith("Response") else "params", kind["x-method"]): name for name, kind in named}

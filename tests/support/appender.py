@@ -1,7 +1,7 @@
-"""A process that appends to a session and says on stdout what is safe: `appender.py PATH SESSION NAME [COUNT]`.
+"""A process that appends to a session and prints what is safe: `appender.py PATH SESSION NAME [COUNT]`.
 
-It says `starting` before it opens the store, then `NAME-0`, `NAME-1`, … as each append has returned. An append is
-three records, so that half of one would be noticed. Without COUNT it goes on until it is killed.
+The process prints `starting` before it opens the store, then `NAME-0`, `NAME-1`, … after each append has returned. An
+append has three records, so that a half-written append would be noticed. Without COUNT it runs until it is killed.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from ullage.service.ports.store import SessionStore
 from ullage.store import open_store
 
 BATCH = 3
-# With this much text an append is a few pages, and the write-ahead log is carried over every few dozen appends.
+# With this much text an append is a few pages, and the write-ahead log is checkpointed every few dozen appends.
 _TEXT = "walnut " * 4_000
 
 
 def append_batch(store: SessionStore, session_id: str, name: str) -> None:
-    """Appends `NAME/0`, `NAME/1`, … behind whatever others appended meanwhile."""
+    """Appends `NAME/0`, `NAME/1`, … after the records that other processes appended meanwhile."""
     while True:
         opened = store.open(session_id)
         position = opened.records[-1].position if opened.records else opened.snapshot_position
         batch = (message(f"{name}/{index}", _TEXT) for index in range(BATCH))
         with contextlib.suppress(ConcurrentAppend):
             store.append(session_id, records(*batch, start=position + 1))
-            # Spares the next open what is known.
+            # The next opening of the session need not fold the archived part.
             store.save_snapshot(session_id, position, b"state")
             return
 
 
 def say(line: str) -> None:
-    """Hands a line to whoever listens, at once."""
+    """Prints a line at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

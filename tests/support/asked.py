@@ -1,4 +1,4 @@
-"""A person who is asked for permissions, for the examples."""
+"""A user who is asked for permissions, for the examples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from ullage.model.updates import ToolCall
 
 
 class Asked:
-    """A client that permits what it is asked for, and whose question and answers are kept."""
+    """A client that permits each tool call, and keeps the questions and its answers."""
 
     def __init__(self, keep: Callable[[str, Any], None]) -> None:
         self._keep = keep

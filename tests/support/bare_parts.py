@@ -1,4 +1,4 @@
-"""The parts of Ullage that `bare_system.py` runs; each prints what the test compares."""
+"""The parts of Ullage that `bare_system.py` runs. Each prints what the test compares."""
 
 import json
 import pkgutil
@@ -17,7 +17,7 @@ from ullage.store.memory_lock import open_folder
 
 
 def import_all() -> None:
-    """Imports every module of Ullage; prints how many there are."""
+    """Imports every module of Ullage and prints how many there are."""
     names = [module.name for module in pkgutil.walk_packages(ullage.__path__, "ullage.")]
     for name in names:
         if not name.endswith("__main__"):
@@ -44,7 +44,7 @@ def run_core(folder: str) -> None:
 
 
 def run_memory_tool(folder: str) -> None:
-    """Commands of the memory tool on a folder, which has to be opened by path."""
+    """Runs commands of the memory tool on a folder that must be opened by path."""
     files = FolderMemory(Path(folder) / "memory")
     commands = (
         {"command": "create", "path": "/memories/plans/notes.md", "file_text": "one\n"},
@@ -60,7 +60,7 @@ def run_memory_tool(folder: str) -> None:
 
 
 def run_command(*argv: str) -> None:
-    """One command of the command line."""
+    """Runs one command of the command line."""
     sys.exit(main(argv))
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from importlib import import_module, reload
 from typing import Any, cast
 
-# Used by the parts, through Python's library; named so that they are imported before anything is taken away.
+# Modules that the parts use through Python's library. They must be imported before anything is removed.
 LIBRARY = (asyncio, shutil, socket, sqlite3, subprocess, tempfile)
 MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 CALLS = (
@@ -25,12 +25,12 @@ CALLS = (
     *("forkpty", "getegid", "geteuid", "getgid", "getpgid", "getuid", "killpg", "mkfifo", "openpty", "setsid", "uname"),
 )
 SIGNALS = ("SIGALRM", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGUSR1")
-# What Windows' `os` refuses with NotImplementedError.
+# Functions that raise NotImplementedError for `dir_fd` in Windows' `os`.
 BY_FOLDER = ("chmod", "link", "mkdir", "open", "readlink", "rename", "rmdir", "stat", "symlink", "unlink")
 
 
 def strip() -> None:
-    """Takes away what Windows' Python does not have."""
+    """Removes what Windows' Python does not have."""
     # `None` makes an import raise ModuleNotFoundError.
     cast("dict[str, object]", sys.modules).update(dict.fromkeys(MODULES))
     for module, names in ((os, CALLS), (signal, SIGNALS)):
@@ -40,7 +40,7 @@ def strip() -> None:
     for name in BY_FOLDER:
         setattr(os, name, _only_by_path(getattr(os, name)))
     os.supports_dir_fd, os.supports_fd = set(), set()
-    # Chooses its way of removing a tree when it is imported.
+    # `shutil` chooses how it removes a tree when it is imported.
     reload(shutil)
 
 

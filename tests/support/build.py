@@ -30,12 +30,12 @@ def thinking(id_: str, text: str = "Hm.") -> Message:
 
 
 def uses(id_: str, *tool_ids: str, name: str = "run", **given: str) -> Message:
-    """An assistant message that calls a tool once per id."""
+    """Returns an assistant message that calls a tool once per id."""
     return _message(id_, Role.ASSISTANT, *(ToolUseBlock(id=tool, name=name, input=dict(given)) for tool in tool_ids))
 
 
 def results(id_: str, *tool_ids: str, text: str = "ok", is_error: bool = False) -> Message:
-    """A user message that carries one result per id."""
+    """Returns a user message with one result per id."""
     blocks = (
         ToolResultBlock(tool_use_id=tool, content=(TextBlock(text=text),), is_error=is_error) for tool in tool_ids
     )
@@ -47,17 +47,17 @@ def append(*messages: Message) -> list[Event]:
 
 
 def log(events: Sequence[Event]) -> list[Record]:
-    """Records at positions 0, 1, …, one millisecond apart."""
+    """Returns records at positions 0, 1, …, one millisecond apart."""
     return [Record(position=i, timestamp=i, event=event) for i, event in zip(count(), events, strict=False)]
 
 
 def measure(message: Message) -> int:
-    """A stand-in for a counter: one token for each word, one for the message."""
+    """Counts one token for each word and one for the message, in place of a real counter."""
     return 1 + sum(len(word) // 8 + 1 for text in _texts(message.content) for word in text.split())
 
 
 def counted(*messages: Message, fixed: int = 0) -> CountedView:
-    """A view of these messages with `measure` as its counter."""
+    """Returns a view of these messages with `measure` as its counter."""
     items = tuple(Item(i, message) for i, message in enumerate(messages))
     return CountedView(items=items, tokens=[measure(message) for message in messages], fixed=fixed, measure=measure)
 

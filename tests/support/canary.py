@@ -1,4 +1,4 @@
-"""A tree of files that nothing may touch, and a memory beside it that links lead out of."""
+"""A tree of files that must not be touched, next to a memory with links that lead out of it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ Picture = dict[str, tuple[int, int, int, bytes]]
 
 
 def plant(root: Path) -> Path:
-    """Fills `root/outside` with what a path that escapes would reach, and gives it back."""
+    """Creates in `root/outside` the files that an escaping path would reach, and returns that folder."""
     outside = root / "outside"
     (outside / "folder" / "deeper").mkdir(parents=True)
     for name in ("canary.txt", "notes.md", "folder/canary.txt", "folder/notes.md", "folder/deeper/notes.md"):
@@ -15,7 +15,7 @@ def plant(root: Path) -> Path:
 
 
 def picture(folder: Path) -> Picture:
-    """All of a tree: for each path its mode, size (or number of entries), time of change and content."""
+    """Returns a whole tree: for each path its mode, size (or number of entries), modification time and content."""
     found: Picture = {}
     for path in sorted((folder, *folder.rglob("*"))):
         info = path.lstat()

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for strategies as settings, and chains of them."""
+"""Hypothesis strategies that draw the settings of strategies, and chains of them."""
 
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""A conversation about a failing test, as a coding agent has it: prompts, tool calls, results, answers."""
+"""A conversation of a coding agent about a failing test: prompts, tool calls, results, answers."""
 
 from typing import Any
 
@@ -22,29 +22,29 @@ _MODULES = ("forecast", "stations", "units", "cache", "parser", "report", "histo
 
 
 def user(text: str, **fields: Any) -> dict[str, Any]:
-    """A prompt."""
+    """Returns a prompt."""
     return {"role": "user", "content": text, **fields}
 
 
 def answer(text: str, **fields: Any) -> dict[str, Any]:
-    """An answer of the model."""
+    """Returns an answer of the model."""
     return {"role": "assistant", "content": text, **fields}
 
 
 def call(call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
-    """An answer that is one tool call."""
+    """Returns an answer that is one tool call."""
     block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
     return {"role": "assistant", "content": [block]}
 
 
 def result(call_id: str, text: str) -> dict[str, Any]:
-    """What a tool gave."""
+    """Returns a tool's result."""
     block = {"type": "tool_result", "tool_use_id": call_id, "content": [{"type": "text", "text": text}]}
     return {"role": "user", "content": [block]}
 
 
 def first_turn() -> list[dict[str, Any]]:
-    """The task, a failing test run, and what the model makes of it."""
+    """Returns the task, a failing test run, and the model's reply to it."""
     output = "FAILED tests/test_units.py::test_converts_frost - assert 31.0 == 32.0\n1 failed, 41 passed in 1.88s"
     return [
         user("The test test_converts_frost fails since yesterday. Find out why and fix it. Do not change the test."),
@@ -55,13 +55,13 @@ def first_turn() -> list[dict[str, Any]]:
 
 
 def reading_turn(number: int) -> list[dict[str, Any]]:
-    """One more module read and judged in a line: about 620 tokens, nearly all of them the file."""
+    """Returns a turn that reads a module and judges it in a line: about 620 tokens, nearly all of them the file."""
     module = _MODULES[number % len(_MODULES)]
     return _turn(number, module_text(module, 40), f"{module}.py is sound. I decided to leave it as it is.")
 
 
 def thinking_turn(number: int) -> list[dict[str, Any]]:
-    """One more module read and judged at length: about 540 tokens, most of them the answer."""
+    """Returns a turn that reads a module and judges it at length: about 540 tokens, most of them the answer."""
     module = _MODULES[number % len(_MODULES)]
     steps = [f"{step}. {module}_{step} adds {step * 3 % 17} to a reading before it rounds" for step in range(20)]
     judged = f"I went through {module}.py line by line:\n" + ", which is right.\n".join(steps)
@@ -69,7 +69,7 @@ def thinking_turn(number: int) -> list[dict[str, Any]]:
 
 
 def module_text(module: str, lines: int) -> str:
-    """Some Python, about 15 tokens a line."""
+    """Returns some Python code, about 15 tokens a line."""
     return "\n".join(f"{module}_{line} = convert(readings[{line}], offset={line * 3 % 17})" for line in range(lines))
 
 

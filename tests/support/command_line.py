@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Struct
 
 SAMPLE = Path(__file__).resolve().parents[2] / "server" / "ullage" / "cli" / "data" / "sample.jsonl"
-# Far longer than any command takes on a loaded machine, seconds.
+# Seconds, far longer than any command takes on a loaded machine.
 PATIENCE = 120
 
 
 class Ran(Struct, frozen=True, kw_only=True):
-    """How a command ended, and what it wrote."""
+    """A command's exit status and output."""
 
     status: int
     out: str

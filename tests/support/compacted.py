@@ -1,4 +1,4 @@
-"""Messages compacted offline, as a marker's block."""
+"""Compacts messages offline and returns a marker's block."""
 
 from support.conversations import places
 from support.counting import LengthCounter
@@ -11,7 +11,7 @@ from ullage.summary.request import SummaryRequest
 def compacted(
     messages: tuple[Message, ...], max_tokens: int = 4000, previous: CompactionBlock | None = None, focus: str = ""
 ) -> CompactionBlock:
-    """The block that stands for all of `messages`."""
+    """Returns the block that replaces all of `messages`."""
     request = SummaryRequest(
         messages=messages, indices=places(messages), max_tokens=max_tokens, previous=previous, focus=focus
     )

@@ -18,7 +18,7 @@ def agent(text: str) -> Message:
 def call(
     name: str, arguments: dict[str, Any], result: str = "", *, is_error: bool = False, call_id: str = "call-1"
 ) -> tuple[Message, Message]:
-    """A tool call and the message with its result."""
+    """Returns a tool call and the message with its result."""
     return (
         Message(
             id=f"use-{call_id}",
@@ -38,5 +38,5 @@ def bash(command: str, result: str = "", *, is_error: bool = False, call_id: str
 
 
 def places(messages: Sequence[Message], start: int = 0) -> tuple[int, ...]:
-    """Where messages stand that follow each other from `start` on."""
+    """Returns the positions of messages that follow each other from `start` on."""
     return tuple(range(start, start + len(messages)))

@@ -1,4 +1,4 @@
-"""Cases kept as data in `tests/data`."""
+"""Test cases that are kept as data in `tests/data`."""
 
 import json
 from pathlib import Path
@@ -8,5 +8,5 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 
 
 def cases(name: str) -> list[dict[str, Any]]:
-    """The objects of one file."""
+    """Returns the objects of one file."""
     return json.loads((DATA / name).read_text())

@@ -1,4 +1,4 @@
-"""A counter small enough to reason about."""
+"""A counter whose results can be computed by hand."""
 
 from collections.abc import Container, Sequence
 
@@ -7,7 +7,7 @@ from ullage.model.usage import Breakdown
 
 
 class LengthCounter:
-    """Four characters a token."""
+    """Counts four characters as a token."""
 
     name = "length"
     error_share = 0.5

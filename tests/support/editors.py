@@ -1,4 +1,4 @@
-"""Where the editors' folders are, and the real Neovims that the tests run them in."""
+"""The editors' folders, and the real Neovims in which the tests run them."""
 
 import re
 import shutil
@@ -11,25 +11,25 @@ from benches.neovim import PLUGINS, RIGS, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITORS = ROOT / "editors"
-# The server that the editors' tests talk to is this checkout's.
+# The editors' tests use the server of this checkout.
 SERVER = Path(sys.executable).with_name("ullage")
-# The oldest that the plugin runs on and the newest; `scripts/rigs/nvim.sh` gets both.
+# The oldest version that the plugin supports, and the newest. `scripts/rigs/nvim.sh` installs both.
 NEOVIMS = ("0.10", "0.12")
 
 
 def neovim_environment(home: Path) -> dict[str, str]:
-    """What the plugin's Lua tests need: an editor's own folders, the server of this checkout, mini.test and lualine."""
+    """Returns the environment of the plugin's Lua tests: own folders, this checkout's server, mini.test and lualine."""
     return environment(home, SERVER)
 
 
 def has_neovim_plugins() -> bool:
-    """Whether mini.test is there, which runs the plugin's Lua tests."""
+    """Whether mini.test is installed, which runs the plugin's Lua tests."""
     return (PLUGINS / "neovim-mini.test").exists()
 
 
 @cache
 def neovim(version: str) -> Path | None:
-    """The program: the tests' own, or the machine's if it is of that version."""
+    """Returns the program: the tests' own, or the machine's if it has that version. Returns None without either."""
     own = RIGS / f"nvim-{version}" / "bin" / "nvim"
     if own.exists():
         return own

@@ -1,4 +1,4 @@
-"""The committed examples in `protocol/examples/`: where they are, and which struct each of them is."""
+"""The committed examples in `protocol/examples/`: where they are, and the struct of each."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "protocol" / "examples"
 
 
 def type_of(name: str) -> Any:
-    """The struct that an example by this name is."""
+    """Returns the struct of the example with this name."""
     first, last = name.split(".", maxsplit=1)[0], name.rsplit(".", maxsplit=1)[-1]
     if first in ("update", "error", "settings"):
         return {"update": SessionNotification, "error": ErrorObject, "settings": Settings}[first]

@@ -1,4 +1,4 @@
-"""Where the messages of the examples are kept, by name."""
+"""Keeps the messages of the examples by name."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from ullage.model.usage import UsageSource
 
 
 class Examples:
-    """Messages by file name without `.json`; the first of each name stays."""
+    """Messages by file name without `.json`. The first message of each name is kept."""
 
     def __init__(self) -> None:
         self.messages: dict[str, Any] = {}
@@ -42,7 +42,7 @@ class Examples:
         self.keep(f"error.{type(error).__name__}", as_json(made))
 
     def keep_updates(self, client: TestClient) -> None:
-        """Keeps what the client was told since the last call."""
+        """Keeps the updates that the client got since the last call."""
         for notification in client.recorder.notifications:
             self.keep(update_name(notification), as_json(notification))
         client.recorder.notifications.clear()
@@ -53,7 +53,7 @@ class Examples:
 
 
 def update_name(notification: SessionNotification) -> str:
-    """The name of a notification's example."""
+    """Returns the name of a notification's example."""
     update = notification.update
     words = ["update", str(update.__struct_config__.tag)]
     if isinstance(update, CompactionUpdate):

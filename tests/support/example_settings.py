@@ -1,4 +1,4 @@
-"""The settings example: every one at something else than its default."""
+"""The settings example, in which no setting has its default."""
 
 from support.workspace import LARGE_MODEL
 from ullage.model.settings import (
@@ -11,7 +11,7 @@ from ullage.model.settings import (
 )
 from ullage.model.strategies import RangeKeep, Smart, TruncateRange, TruncationMode
 
-# Where the person of the examples works.
+# The project folder of the examples' user.
 PROJECT = "/home/ada/weather"
 
 _MODEL = ModelSettings(window=32_768, max_output=4_096, encoding="cl100k_base", summary_prompt="Write in French.")
@@ -28,7 +28,7 @@ _SUMMARY = SummarySettings(
 
 
 def other_settings() -> Settings:
-    """Every setting at something else than its default."""
+    """Returns settings of which none has its default."""
     return Settings(
         model=LARGE_MODEL,
         models={"homemade-model": _MODEL},

@@ -1,6 +1,6 @@
-"""One real message of every kind, made by a scripted run of the method table: what `protocol/examples/` holds.
+"""One real message of every kind, from a scripted run of the method table: the content of `protocol/examples/`.
 
-`record_examples()` plays the same conversation every time, so that the same code gives the same bytes.
+`record_examples()` plays the same conversation every time, so the same code gives the same bytes.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ _TRANSCRIPT = (
 
 
 async def record_examples(folder: Path) -> dict[str, Any]:
-    """Every example by name. `folder` is an empty place for the stores that cannot be opened."""
+    """Returns every example by name. `folder` is an empty folder for the stores that cannot be opened."""
     examples = Examples()
     client = build_test_client()
     session_id = await _converse(examples, client)
@@ -76,19 +76,19 @@ async def record_examples(folder: Path) -> dict[str, Any]:
     await _configure(examples)
     await _contend(examples)
     _refuse_stores(examples, folder)
-    # The door's own words: a cancelled handler raises nothing that could be asked for its text.
+    # The door's own text. A cancelled handler raises no error with a text.
     examples.error(Cancelled("The request was cancelled."))
-    # The proxy's clients alone get this one: no method of ours asks an agent.
+    # Only clients of the proxy get this error, since none of Ullage's methods uses an agent.
     kept = "the conversation is kept, and the next prompt starts the agent again"
     examples.error(AgentError(f"the agent gemini-cli ended (killed by signal 9); {kept}"))
-    # No method serves a memory; whoever embeds its files gets the error itself.
+    # No method serves a memory. A program that embeds the memory's files gets the error itself.
     examples.error(NotFound("Error: The path /memories/notes.md does not exist. Please provide a valid path."))
     examples.messages["settings"] = as_json(other_settings())
     return examples.messages
 
 
 async def _converse(examples: Examples, client: TestClient) -> str:
-    """A session up to its first automatic compaction."""
+    """Plays a session up to its first automatic compaction."""
     new = await examples.call(client, "session/new", cwd=PROJECT, model=SMALL_MODEL, system=SYSTEM, tools=TOOLS)
     session_id: str = new["sessionId"]
     client.recorder.notifications.clear()
@@ -104,7 +104,7 @@ async def _converse(examples: Examples, client: TestClient) -> str:
 
 
 async def _configure(examples: Examples) -> None:
-    """A session that is never summarised."""
+    """Plays a session that is never summarized."""
     client = build_test_client()
     session = await client.call("session/new", model=SMALL_MODEL)
     own = {"mode": "sliding_window", "strategies": [{"type": "sliding_window", "maxMessages": 40}]}
@@ -129,7 +129,7 @@ async def _edit(examples: Examples, client: TestClient, session_id: str) -> None
 
 
 async def _preview(examples: Examples, client: TestClient) -> None:
-    """A short session, compacted only after a look at what that would do."""
+    """Plays a short session with a preview that is committed."""
     session_id = await _start(client, LARGE_MODEL)
     await client.call("session/append", sessionId=session_id, messages=[*first_turn(), *thinking_turn(1)])
     await examples.call(client, "context/messages", "openai", sessionId=session_id, limit=1, provider="openai")
@@ -148,7 +148,7 @@ async def _preview(examples: Examples, client: TestClient) -> None:
 
 
 async def _hook(examples: Examples) -> None:
-    """A hook fails, then stops a compaction asked for by hand, then one that was not."""
+    """Plays a hook that fails, then stops a manual compaction, then an automatic one."""
     commands = ScriptedCommands()
     client = build_test_client(settings=Settings(hooks=HookSettings(pre_compact=("hook",))), commands=commands)
     session_id = await _fill(client)
@@ -167,7 +167,7 @@ async def _hook(examples: Examples) -> None:
 
 
 async def _stretch(examples: Examples, client: TestClient) -> None:
-    """Only the middle of a session is compacted, looked at first; an undo is looked at, too."""
+    """Compacts the middle of a session after a preview, and previews an undo."""
     session_id = await _start(client, LARGE_MODEL)
     messages = [*first_turn(), *thinking_turn(1), *thinking_turn(2)]
     appended = await client.call("session/append", sessionId=session_id, messages=messages)
@@ -197,7 +197,7 @@ async def _handle_sessions(examples: Examples, client: TestClient, session_id: s
 
 
 async def _clear(examples: Examples) -> None:
-    """Old tool results go before anything is compacted."""
+    """Plays a session in which old tool results are cleared before anything is compacted."""
     client = build_test_client()
     session_id = await _start(client, SMALL_MODEL)
     for number in range(1, 10):
@@ -207,7 +207,7 @@ async def _clear(examples: Examples) -> None:
 
 
 async def _stop_helping(examples: Examples) -> None:
-    """Every prompt fills the context again, until compaction stops."""
+    """Plays a session that every prompt fills again, until the breaker stops compactions."""
     client = build_test_client()
     session_id = await _start(client, SMALL_MODEL)
     for number in range(8):
@@ -217,14 +217,14 @@ async def _stop_helping(examples: Examples) -> None:
 
 
 async def _fail(examples: Examples) -> None:
-    """The model that writes the summary gives up half-way, first when asked by hand, then by itself."""
+    """Plays a model that fails in the middle of a summary, first in a manual and then in an automatic compaction."""
     fault = ProviderError("the model is overloaded; try again later")
     summarizer = PacedSummarizer(["## Task\n", "Fix test_converts_frost.\n"], fault)
     client = build_test_client(summarizer=summarizer)
     session_id = await _fill(client)
     summarizer.release()
     await examples.refusal(client, "context/compact", sessionId=session_id)
-    # By itself it tries again, with less to read, before it goes on offline.
+    # An automatic compaction tries again with fewer messages before it uses the offline summary.
     summarizer.release()
     summarizer.release()
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
@@ -233,7 +233,7 @@ async def _fail(examples: Examples) -> None:
 
 
 async def _break_down(examples: Examples) -> None:
-    """What an automatic compaction made cannot be kept."""
+    """Plays an automatic compaction whose edit cannot be stored."""
     client = build_test_client(store=FullDisk())
     session_id = await _fill(client)
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 900)])
@@ -242,7 +242,7 @@ async def _break_down(examples: Examples) -> None:
 
 
 async def _overfill(examples: Examples) -> None:
-    """More tools than the window holds."""
+    """Plays a session with more tools than the window holds."""
     client = build_test_client()
     tools = [{"name": f"tool_{number}", "description": "Does one thing well. " * 20} for number in range(80)]
     new = await client.call("session/new", model=SMALL_MODEL, tools=tools)
@@ -252,7 +252,7 @@ async def _overfill(examples: Examples) -> None:
 
 
 async def _cancel(examples: Examples) -> None:
-    """The person stops a compaction; before that, a second one is refused."""
+    """Plays a compaction that the user cancels, after a second compaction was refused."""
     summarizer = PacedSummarizer(["## Task\n", "Fix test_converts_frost.\n"])
     client = build_test_client(summarizer=summarizer)
     session_id = await _fill(client)
@@ -266,7 +266,7 @@ async def _cancel(examples: Examples) -> None:
 
 
 async def _prompt(examples: Examples) -> None:
-    """A turn with a model: it thinks, calls a tool, is busy for a moment, and answers."""
+    """Plays a turn with a model that thinks, calls a tool, is overloaded for a moment, and answers."""
     client = build_test_client(live=play(_SCRIPT, OneFile("units.py", "def to_kelvin(celsius): ...")))
     session_id = await _start(client, LARGE_MODEL)
     client.recorder.notifications.clear()
@@ -285,7 +285,7 @@ async def _prompt(examples: Examples) -> None:
 
 
 async def _ask_first(examples: Examples) -> None:
-    """The person wants to compact by hand."""
+    """Plays a session whose user wants to confirm compactions."""
     client = build_test_client(settings=Settings(summary=SummarySettings(confirm=True)))
     session_id = await _start(client, SMALL_MODEL)
     await client.call("session/append", sessionId=session_id, messages=[user("Go on. " * 1_900)])
@@ -294,7 +294,7 @@ async def _ask_first(examples: Examples) -> None:
 
 
 async def _refuse(examples: Examples, client: TestClient, session_id: str) -> None:
-    """Requests that cannot be served."""
+    """Makes requests that are refused."""
     await examples.refusal(client, "context/get", sessionId="s_99")
     await examples.refusal(client, "context/pin", sessionId=session_id, messageId="m_999")
     await examples.refusal(client, "context/restore", sessionId=session_id)
@@ -353,7 +353,7 @@ fail: rate_limited 0
 say: In to_kelvin, in units.py.
 usage: 480 12 cached=400
 """
-# Each ends a turn at once; a provider that is only busy is not waited for longer than a minute.
+# Each of these ends a turn at once. An overloaded provider is waited for at most a minute.
 _FAILURES = (
     "say: In\nfail: unavailable",
     "fail: authentication",
@@ -370,7 +370,7 @@ async def _start(client: TestClient, model: str) -> str:
 
 
 async def _fill(client: TestClient) -> str:
-    """A session a little below the warning."""
+    """Makes a session a little below the warning."""
     session_id = await _start(client, SMALL_MODEL)
     for number in range(1, 8):
         await client.call("session/append", sessionId=session_id, messages=thinking_turn(number))

@@ -1,4 +1,4 @@
-"""Stores that refuse."""
+"""Stores that fail."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ullage.model.events import ContextEdited, Record
 
 
 class FullDisk(MemoryStore):
-    """Has room for messages, but for no edit."""
+    """A store with room for messages, but not for edits."""
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         if any(isinstance(record.event, ContextEdited) for record in records):
@@ -17,7 +17,7 @@ class FullDisk(MemoryStore):
 
 
 class ContestedStore(MemoryStore):
-    """Another process always appends first."""
+    """A store to which another process always appends first."""
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         raise ConcurrentAppend(f"session {session_id} has a newer record")

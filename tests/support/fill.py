@@ -7,30 +7,30 @@ EXCHANGES_BELOW_WARNING = 7
 
 
 def prompt(number: int) -> str:
-    """About 250 tokens that differ from exchange to exchange."""
+    """Returns about 250 tokens that differ from exchange to exchange."""
     return f"Question {number}: " + "Please look at the parser module and say what is wrong with it. " * 19
 
 
 def reply(number: int) -> str:
-    """About 400 tokens that differ from exchange to exchange."""
+    """Returns about 400 tokens that differ from exchange to exchange."""
     return f"Answer {number}: " + f"The parser reads one token too many at line {number}. " * 33
 
 
 async def start(client: TestClient, model: str = SMALL_MODEL) -> str:
-    """A new session with a system prompt; its id."""
+    """Starts a session with a system prompt and returns its id."""
     new = await client.call("session/new", model=model, system="You are a careful engineer.")
     return new["sessionId"]
 
 
 async def exchange(client: TestClient, session_id: str, number: int) -> int:
-    """One prompt with its answer; tokens used after it."""
+    """Appends one prompt with its answer and returns the tokens used after it."""
     appended = await client.say(session_id, prompt(number), reply(number))
     client.clock.advance(seconds=60)
     return appended["usage"]["used"]
 
 
 async def fill(client: TestClient, exchanges: int = EXCHANGES_BELOW_WARNING, model: str = SMALL_MODEL) -> str:
-    """A new session of so many exchanges, nothing of it told yet; its id."""
+    """Makes a session of so many exchanges, drops the recorded updates, and returns its id."""
     session_id = await start(client, model)
     for number in range(exchanges):
         await exchange(client, session_id, number)
@@ -39,7 +39,7 @@ async def fill(client: TestClient, exchanges: int = EXCHANGES_BELOW_WARNING, mod
 
 
 async def fill_until_compacted(client: TestClient) -> str:
-    """A new session that has just been compacted by itself; its id."""
+    """Makes a session that has just been compacted automatically, and returns its id."""
     session_id = await fill(client)
     for number in range(EXCHANGES_BELOW_WARNING, EXCHANGES_BELOW_WARNING + 2):
         await exchange(client, session_id, number)

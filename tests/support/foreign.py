@@ -1,4 +1,4 @@
-"""Foreign transcripts put together in a test, and what reading them gave."""
+"""Builds foreign transcripts in a test, and reads them."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from ullage.model.message import Message
 
 
 def to_lines(*values: Any) -> bytes:
-    """JSONL; a string stands for itself."""
+    """Returns the values as JSONL. A string is written as it is."""
     return b"".join((value if isinstance(value, str) else json.dumps(value)).encode() + b"\n" for value in values)
 
 
@@ -26,15 +26,15 @@ def read_value(value: Any, format_name: str | None = None, run: int | None = Non
 
 
 def messages_of(transcript: ImportedTranscript) -> list[Message]:
-    """The messages in order."""
+    """Returns the messages in order."""
     return [event.message for event in transcript.events if isinstance(event, MessageAppended)]
 
 
 def reports_of(transcript: ImportedTranscript) -> list[UsageReported]:
-    """The providers' accounts in order."""
+    """Returns the providers' usages in order."""
     return [event for event in transcript.events if isinstance(event, UsageReported)]
 
 
 def texts_of(messages: Iterable[Message]) -> list[str]:
-    """What each message says, its role before it."""
+    """Returns the text of each message, with its role before it."""
     return [f"{message.role.value}: {message.text}" for message in messages]

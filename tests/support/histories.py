@@ -24,8 +24,8 @@ from ullage.model.blocks import (
 )
 from ullage.model.message import Message, Role
 
-# Whole texts that have broken counters, splitters or encoders, rather than any text at all: one draw each, so quick
-# to make and to shrink.
+# Whole texts that have broken counters, splitters or encoders, in place of arbitrary text. Each is one draw, so they
+# are quick to make and to shrink.
 PHRASES = (
     "word",
     "two words",
@@ -41,47 +41,47 @@ PHRASES = (
 BLANKS = ("", " ", "\n", " \n\t ", "\u2028")
 ODD_PHRASES = (*PHRASES, *BLANKS, "\ud800", "broken \udfff pair", "\x00", "\ufeff")
 TOOL_NAMES = ("Read", "Edit", "Bash", "mcp__server__tool")
-# The beginning of a picture; no rule here looks inside.
+# The beginning of an image. No rule here decodes the image.
 IMAGE_DATA = "iVBORw0KGgo="
 
 
 def texts() -> SearchStrategy[str]:
-    """Text of well-behaved programs, never blank."""
+    """Draws text of well-behaved programs, never blank."""
     return st.sampled_from(PHRASES)
 
 
 def any_texts() -> SearchStrategy[str]:
-    """Text that may be blank or not even be encodable."""
+    """Draws text that may be blank, or impossible to encode."""
     return st.sampled_from(ODD_PHRASES)
 
 
 def tool_inputs() -> SearchStrategy[dict[str, Any]]:
-    """Arguments of a call, nested a little."""
+    """Draws arguments of a call, with a little nesting."""
     scalars = st.one_of(texts(), st.integers(-5, 5), st.booleans(), st.none())
     values = st.one_of(scalars, st.lists(scalars, max_size=2), st.dictionaries(st.sampled_from("ab"), scalars))
     return st.dictionaries(st.sampled_from(("file_path", "command", "limit")), values, max_size=3)
 
 
 def images() -> SearchStrategy[ImageBlock]:
-    """Pictures by data or URL."""
+    """Draws images, as data or as a URL."""
     data = st.builds(ImageBlock, media_type=st.sampled_from(("image/png", "image/jpeg")), data=st.just(IMAGE_DATA))
     sized = st.builds(ImageBlock, data=st.just(IMAGE_DATA), width=st.integers(1, 2000), height=st.integers(1, 2000))
     return st.one_of(data, sized, st.just(ImageBlock(url="https://example.org/picture.png")))
 
 
 def resources() -> SearchStrategy[ResourceBlock]:
-    """Files put into the conversation, and links to some."""
+    """Draws files that are part of the conversation, and links to files."""
     return st.builds(ResourceBlock, uri=st.sampled_from(("file:///a.py", "file:///b.md")), text=st.none() | texts())
 
 
 def result_parts() -> SearchStrategy[tuple[ResultPart, ...]]:
-    """What a tool returned."""
+    """Draws what a tool returned."""
     part = st.one_of(st.builds(TextBlock, text=texts()), images(), resources())
     return st.lists(part, max_size=2).map(tuple)
 
 
 def thinking_blocks() -> SearchStrategy[ThinkingBlock]:
-    """Reasoning: signed, unsigned or redacted."""
+    """Draws thinking: signed, unsigned or redacted."""
     return st.one_of(
         st.builds(ThinkingBlock, thinking=texts(), signature=st.sampled_from((None, "", "c2lnbmVk"))),
         st.just(ThinkingBlock(thinking="", redacted="cmVkYWN0ZWQ=")),
@@ -89,7 +89,7 @@ def thinking_blocks() -> SearchStrategy[ThinkingBlock]:
 
 
 def markers(compaction_number: int = 1) -> SearchStrategy[CompactionBlock]:
-    """Compaction markers."""
+    """Draws compaction markers."""
     ledger = ArtifactLedger(files=(FileArtifact(path="a.py", action=FileAction.MODIFIED),))
     return st.builds(
         CompactionBlock,
@@ -103,7 +103,7 @@ def markers(compaction_number: int = 1) -> SearchStrategy[CompactionBlock]:
 
 
 class Call(NamedTuple):
-    """A tool's call and what it returned."""
+    """A tool call and what it returned."""
 
     name: str
     input: dict[str, Any]
@@ -112,14 +112,14 @@ class Call(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What the assistant says before some calls, and these."""
+    """What the assistant says before some calls, and the calls."""
 
     before: list[ThinkingBlock | TextBlock]
     calls: list[Call]
 
 
 class Turn(NamedTuple):
-    """A prompt, what the assistant does about it, and its answer."""
+    """A prompt, the rounds of calls that follow, and the answer."""
 
     asked: str
     attached: ImageBlock | ResourceBlock | None
@@ -128,9 +128,9 @@ class Turn(NamedTuple):
 
 
 def conversations(max_turns: int = 4) -> SearchStrategy[tuple[Message, ...]]:
-    """A legal conversation: an optional system prompt, then turns of a user message, rounds of calls, an answer.
+    """Draws a legal conversation: an optional system prompt, then turns of a user message, rounds of calls, an answer.
 
-    It may end anywhere between messages, so that the last calls may still be open.
+    The conversation may end after any message, so the last calls may have no result yet.
     """
     call = st.builds(Call, st.sampled_from(TOOL_NAMES), tool_inputs(), result_parts(), st.booleans())
     before = st.lists(st.one_of(thinking_blocks(), st.builds(TextBlock, text=texts())), max_size=2)
@@ -142,7 +142,7 @@ def conversations(max_turns: int = 4) -> SearchStrategy[tuple[Message, ...]]:
 
 
 def assemble(system: str | None, turns: list[Turn], cut: int) -> tuple[Message, ...]:
-    """The turns' messages but the last `cut`."""
+    """Returns the turns' messages without the last `cut`."""
     contents: list[tuple[Role, tuple[Block, ...]]] = []
     if system is not None:
         contents.append((Role.SYSTEM, (TextBlock(text=system),)))
@@ -167,13 +167,13 @@ def _result(call_id: str, call: Call) -> ToolResultBlock:
 
 
 def histories(max_messages: int = 8) -> SearchStrategy[tuple[Message, ...]]:
-    """Messages in any order and of any make; ids of messages are unique, those of calls need not be."""
+    """Draws messages of any kind in any order. The ids of messages are unique, those of calls may repeat."""
     content = st.lists(_any_block(), max_size=4).map(tuple)
     return st.lists(st.tuples(st.sampled_from(Role), content), max_size=max_messages).map(numbered)
 
 
 def numbered(contents: Sequence[tuple[Role, tuple[Block, ...]]]) -> tuple[Message, ...]:
-    """Messages `m000`, `m001`, …, a second apart."""
+    """Returns messages `m000`, `m001`, …, a second apart."""
     return tuple(
         Message(id=f"m{index:03d}", role=role, content=content, timestamp=1_700_000_000_000 + index * 1_000)
         for index, (role, content) in enumerate(contents)

@@ -1,4 +1,4 @@
-"""Judges of what old messages are worth verbatim that a test can reason about."""
+"""Judges with predictable results for which old messages are worth keeping verbatim."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +7,7 @@ from ullage.model.message import Message
 
 
 class FixedJudge:
-    """Says what a function says of the messages of a group and its first place; all but `forbidden` may stay."""
+    """Asks a function for the worth of a group's messages at its first position. All but `forbidden` may stay."""
 
     def __init__(
         self, messages: Sequence[Message], worth: Callable[[Message, int], float], forbidden: frozenset[str]
@@ -22,5 +22,5 @@ class FixedJudge:
 
 
 def judging(worth: Callable[[Message, int], float], forbidden: frozenset[str] = frozenset()) -> MakeJudge:
-    """Makes a judge by the first message of a group and its place."""
+    """Returns a maker of judges that use the first message of a group and its position."""
     return lambda messages, _: FixedJudge(messages, worth, forbidden)

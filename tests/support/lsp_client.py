@@ -1,4 +1,4 @@
-"""A small Language Server client for tests: a real process over stdio, every wait bounded."""
+"""A small Language Server client for tests: a real process over stdio, with a bound on every wait."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 ROOT = Path(__file__).resolve().parents[2]
-# Longer than any answer takes on a loaded machine, shorter than a person's patience, seconds.
+# Seconds: longer than any answer takes on a loaded machine, short enough to wait for a failing test.
 PATIENCE = 20.0
 TOY_SERVER = (sys.executable, "-m", "support.lsp_toy")
 
@@ -29,14 +29,14 @@ class RpcFailure(Exception):
 
 
 def frame(message: Any) -> bytes:
-    """A message as it stands on the wire; `bytes` are taken as a body."""
+    """Returns the bytes of a message on the wire. `bytes` are taken as a body."""
     body = message if isinstance(message, bytes) else msgspec.json.encode(message)
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class LspClient:
-    """One server process. `notifications` and `updates` collect what came in; `answers`
-    holds what it answers to the server's own requests, by method."""
+    """One server process. `notifications` and `updates` collect what the server sent. `answers` holds the client's
+    answers to the server's own requests, by method."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -58,7 +58,7 @@ class LspClient:
         return [params["update"] for method, params in self.notifications if method == "ullage/session/update"]
 
     async def initialize(self, capabilities: Json | None = None, options: Any = None, **params: Any) -> Json:
-        """The handshake; the server's `initialize` result."""
+        """Makes the handshake and returns the server's `initialize` result."""
         result = await self.request(
             "initialize",
             {"processId": None, "rootUri": None, "capabilities": capabilities or {}, "initializationOptions": options}
@@ -68,7 +68,8 @@ class LspClient:
         return result
 
     async def request(self, method: str, params: Any = None, request_id: int | str | None = None) -> Any:
-        """The result. Raises `RpcFailure` for an error, `TimeoutError` for silence."""
+        """Sends a request and returns its result. Raises `RpcFailure` for an error, `TimeoutError` without an
+        answer."""
         return await asyncio.wait_for(await self.start(method, params, request_id), PATIENCE)
 
     async def start(
@@ -96,11 +97,11 @@ class LspClient:
         await self._stdin.drain()
 
     async def wait_for(self, method: str, fits: Callable[[Any], bool] = lambda _: True) -> Any:
-        """The params of the first notification so far, or yet to come, that fits."""
+        """Waits for the first notification that fits, received already or later, and returns its params."""
         return await asyncio.wait_for(self._first(lambda: self._matching(method, fits)), PATIENCE)
 
     async def wait_for_orphan(self) -> Json:
-        """The first response without a known id: how a server answers what it could not read."""
+        """Waits for the first response without a known id: the server's answer to a request that it could not read."""
         return await asyncio.wait_for(self._first(lambda: self.orphans), PATIENCE)
 
     async def close_input(self) -> None:
@@ -108,21 +109,21 @@ class LspClient:
         self._stdin.close()
 
     async def wait_closed(self) -> int:
-        """The exit status."""
+        """Waits for the server's end and returns its exit status."""
         return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
     async def shutdown(self) -> int:
-        """The orderly end; the exit status."""
+        """Ends the server by the protocol and returns its exit status."""
         await self.request("shutdown")
         await self.notify("exit")
         return await self.wait_closed()
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Sends SIGKILL."""
         self.process.kill()
 
     async def dispose(self) -> None:
-        """Leaves nothing running."""
+        """Stops everything that still runs."""
         if self.process.returncode is None:
             self.process.kill()
         await self.process.wait()
@@ -180,7 +181,7 @@ class LspClient:
 async def start_server(
     command: Sequence[str] = TOY_SERVER, env: Mapping[str, str] | None = None
 ) -> AsyncGenerator[LspClient, None]:
-    """A running server, gone when the block ends. Its standard error is the test's own."""
+    """Runs a server until the block ends. Its standard error is the test's own."""
     path = os.pathsep.join(str(ROOT / folder) for folder in ("server", "tests"))
     process = await asyncio.create_subprocess_exec(
         *command,

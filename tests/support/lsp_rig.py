@@ -1,4 +1,4 @@
-"""The toy server in process: bytes in by `send`, messages out in `sent`. No subprocess, no pipe."""
+"""The toy server in process: bytes in by `send`, messages out in `sent`, without a subprocess or pipe."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class _Recorder:
 
 
 class Rig:
-    """A client's end of one in-process server."""
+    """The client's end of one in-process server."""
 
     def __init__(self) -> None:
         self.toy = Toy()
@@ -57,7 +57,7 @@ class Rig:
         return await self.answer(request_id)
 
     async def answer(self, request_id: int | str | None) -> Any:
-        """The result of a request; raises `RpcFailure` for an error."""
+        """Waits for the answer of a request and returns its result. Raises `RpcFailure` for an error."""
         message = await self.until(lambda message: "method" not in message and message["id"] == request_id)
         self.sent.remove(message)
         if "error" in message:
@@ -65,14 +65,14 @@ class Rig:
         return message["result"]
 
     async def until(self, fits: Callable[[Json], bool]) -> Json:
-        """The first sent message that fits, now or soon."""
+        """Waits for the first sent message that fits, sent already or later, and returns it."""
         async with asyncio.timeout(PATIENCE):
             while not (found := [message for message in self.sent if fits(message)]):
                 await asyncio.sleep(0)
         return found[0]
 
     async def settle(self) -> None:
-        """Lets everything that can run now run."""
+        """Runs the event loop until nothing is ready."""
         for _ in range(20):
             await asyncio.sleep(0)
 

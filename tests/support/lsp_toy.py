@@ -1,4 +1,4 @@
-"""A server on our plumbing with a few toy methods and commands; run it for a real process over stdio."""
+"""A server on Ullage's JSON-RPC code with a few toy methods and commands. As a script it serves on stdio."""
 
 import asyncio
 import sys
@@ -37,7 +37,7 @@ class NeedyParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Toy:
-    """What the toy server saw: settings in the order they came, the workspace's listener, the waits that ran."""
+    """What the toy server got: settings in order, the workspace's listener, and the waiting requests that ran."""
 
     def __init__(self) -> None:
         self.settings: list[Settings] = []
@@ -58,7 +58,7 @@ class Toy:
 
     def _open(self, announcer: Announcer) -> Workspace:
         self.listeners.append(announcer)
-        # The methods here never use it, so it need not be built.
+        # The methods here never use the workspace, so it need not be built.
         return Workspace.__new__(Workspace)
 
     def _methods(self) -> Sequence[AnyMethod]:

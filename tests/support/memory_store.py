@@ -1,4 +1,4 @@
-"""The session store's in-memory twin: the same contract, for tests that need no file."""
+"""The session store's in-memory twin, with the same contract, for tests that need no file."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from ullage.store.search_words import columns, stem
 
 
 class _Log(Struct, kw_only=True):
-    """One session's own records, and where they branched off."""
+    """One session's own records, and the position of its parent from which it was forked."""
 
     records: list[Record]
     fork: SessionForked | None
@@ -25,7 +25,7 @@ class _Log(Struct, kw_only=True):
 
 
 class MemoryStore:
-    """A `SessionStore` that forgets everything with its object. Scores count what matches."""
+    """A `SessionStore` whose content ends with the object. Scores count matches."""
 
     def __init__(self) -> None:
         self._logs: dict[str, _Log] = {}
@@ -165,7 +165,7 @@ class MemoryStore:
         return (*inherited, *log.records)
 
     def _collect_hits(self, session_id: str, query: Query, hits: dict[int, SearchHit]) -> None:
-        """Adds a session's hits by their record, unless an older session shows the same record already."""
+        """Adds a session's hits by their record, unless an older session has shown the same record already."""
         messages = [record for record in self._all_records(session_id) if isinstance(record.event, MessageAppended)]
         for index, record in enumerate(messages):
             assert isinstance(record.event, MessageAppended)
@@ -184,7 +184,7 @@ class MemoryStore:
 
 
 def _score(text: str, query: Query) -> float:
-    """How much of the query there is, each whole name and each word held at all before any repetition."""
+    """Returns how much of the query a text has. Each name and word that occurs at all counts before any repetition."""
     names, words = columns(text)
     found = found_in(words, query)
     wholes = query.wholes.intersection(names.split())

@@ -1,4 +1,4 @@
-"""`MemoryFiles` without a disk: a dict from path to text, and a set of folders. The simplest thing it could mean."""
+"""The simplest possible `MemoryFiles`, without a disk: a dict from path to text, and a set of folders."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,7 +11,7 @@ Parts = tuple[str, ...]
 
 
 class MemoryTwin:
-    """One memory, held in two dicts."""
+    """One memory, in a dict of texts and a set of folders."""
 
     def __init__(self) -> None:
         self.files: dict[Parts, str] = {}

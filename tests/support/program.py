@@ -1,4 +1,4 @@
-"""The real program, started as an editor starts it."""
+"""Starts the real program as an editor starts it."""
 
 import sys
 from collections.abc import AsyncGenerator
@@ -8,12 +8,12 @@ from typing import Any
 
 from support.lsp_client import Json, LspClient, start_server
 
-# What a client announces that understands `ullage/session/update`.
+# The capability of a client that understands `ullage/session/update`.
 OUR_CLIENT: Json = {"experimental": {"ullage": {"version": 1}}}
 
 
 def serve_command(store: Path) -> list[str]:
-    """`ullage lsp --store STORE` by this interpreter."""
+    """Returns the command `ullage lsp --store STORE` for this interpreter."""
     return [sys.executable, "-m", "ullage", "lsp", "--store", str(store)]
 
 
@@ -21,7 +21,8 @@ def serve_command(store: Path) -> list[str]:
 async def language_server(
     store: Path, settings: Any = None, capabilities: Json | None = None
 ) -> AsyncGenerator[LspClient]:
-    """A running server, initialised with these settings, by our client unless told otherwise."""
+    """Runs a server, initialized with these settings and, unless given, with the capabilities of an editor of
+    Ullage."""
     async with start_server(serve_command(store)) as client:
         await client.initialize(OUR_CLIENT if capabilities is None else capabilities, options=settings)
         yield client

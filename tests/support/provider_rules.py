@@ -1,7 +1,7 @@
 """The providers' rules for a request's messages, checked on the plain JSON.
 
-Written from the providers' documents and error messages alone: this shares no code with the writers it judges.
-Each function lists what is wrong, empty when nothing is. That a request needs at least one message is not judged.
+The rules are taken only from the providers' documents and error messages; the code shares nothing with the writers that
+it checks. Each function returns a list of faults. That a request needs at least one message is not checked.
 """
 
 import json
@@ -19,7 +19,7 @@ IMAGE_TYPES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 
 def anthropic_violations(messages: Sequence[Json]) -> list[str]:
-    """What Anthropic's Messages API would refuse."""
+    """Returns the faults for which Anthropic's Messages API would refuse the messages."""
     wrong: list[str] = []
     seen: set[str] = set()
     for index, message in enumerate(messages):
@@ -95,7 +95,8 @@ def _source_violations(source: Json) -> list[str]:
 
 
 def openai_violations(messages: Sequence[Json]) -> list[str]:
-    """What OpenAI's Chat Completions API would refuse; and a system message anywhere but first."""
+    """Returns the faults for which OpenAI's Chat Completions API would refuse the messages, and system messages
+    after the first."""
     wrong: list[str] = []
     open_calls: list[str] = []
     for index, message in enumerate(messages):
@@ -114,7 +115,7 @@ def openai_violations(messages: Sequence[Json]) -> list[str]:
 
 
 def responses_violations(items: Sequence[Json]) -> list[str]:
-    """What OpenAI's Responses API would refuse of a request's `input`."""
+    """Returns the faults for which OpenAI's Responses API would refuse a request's `input`."""
     wrong: list[str] = []
     calls: set[str] = set()
     answered: set[str] = set()

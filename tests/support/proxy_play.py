@@ -1,4 +1,5 @@
-"""A client, the proxy and an agent, with every line of the two in a test's hands, and the steps of their sessions."""
+"""A client, the proxy and an agent. A test writes every line of client and agent, and gets the steps of their
+sessions."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -60,7 +61,7 @@ class Play:
         return self.client.start("session/load", sessionId=ID, cwd="/work", mcpServers=[])
 
     async def turn(self, text: str = "Hello", used: int = 500) -> Json:
-        """A whole turn; the request that the agent got."""
+        """Runs a whole turn and returns the request that the agent got."""
         asked = self.prompts(text)
         request = await self.agent.gets("session/prompt")
         session_id = request["params"]["sessionId"]
@@ -71,7 +72,7 @@ class Play:
         return request
 
     async def hand_over(self) -> tuple[int, Json]:
-        """A handover as far as the summary; the client's prompt and the agent's request."""
+        """Runs a handover up to the summary. Returns the id of the client's prompt and the agent's request."""
         asked = self.prompts("/compact")
         return asked, await self.agent.gets("session/prompt")
 

@@ -1,4 +1,4 @@
-"""The proxy in process, in front of a toy agent that is a process of its own, with a client's end to talk to it by."""
+"""The proxy in process, with a toy agent that is a process of its own, and a client's end."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ TOY = Path(__file__).with_name("toy_agent.py")
 
 
 class ProxyRig(AcpEnd):
-    """A client in the proxy's own process. It takes no more while `room` is not set."""
+    """A client in the proxy's own process. While `room` is not set, the client takes nothing."""
 
     def __init__(self, command: Sequence[str], store: Path, options: ProxyOptions, settings: Settings) -> None:
         super().__init__()
@@ -56,11 +56,11 @@ class ProxyRig(AcpEnd):
         self._given.put_nowait(line)
 
     def end(self) -> None:
-        """The client goes."""
+        """Disconnects the client."""
         self._given.put_nowait(b"")
 
     async def record(self) -> Workspace:
-        """The workspace, once everything so far is in it."""
+        """Waits until everything so far is recorded, and returns the workspace."""
         workspace = await self.proxy.connection.recorder.settled()
         assert workspace is not None
         return workspace
@@ -70,7 +70,7 @@ class ProxyRig(AcpEnd):
 async def proxy_rig(
     folder: Path, agent: Json, options: ProxyOptions | None = None, settings: Settings | None = None
 ) -> AsyncGenerator[ProxyRig]:
-    """A proxy on a store in a folder, with a toy agent of these abilities, while the block runs."""
+    """Runs a proxy on a store in a folder, with a toy agent of these abilities, while the block runs."""
     command = [sys.executable, str(TOY), json.dumps({"state": str(folder), **agent})]
     async with running(command, folder, options, settings) as rig:
         yield rig
@@ -80,7 +80,8 @@ async def proxy_rig(
 async def running(
     command: Sequence[str], folder: Path, options: ProxyOptions | None = None, settings: Settings | None = None
 ) -> AsyncGenerator[ProxyRig]:
-    """A proxy in front of any agent, while the block runs. What it adds is held against the official schema."""
+    """Runs a proxy with any agent while the block runs. Messages that the proxy adds are checked with the official
+    schema."""
     rig = ProxyRig(command, folder / "sessions.db", options or ProxyOptions(), settings or Settings())
     await rig.proxy.connection.agent.start()
     task = asyncio.ensure_future(rig.proxy.run(rig))

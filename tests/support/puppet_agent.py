@@ -1,4 +1,4 @@
-"""An agent whose every line a test writes: a program that relays its standard streams to the test by a socket."""
+"""An agent whose every line a test writes: a program that connects its standard streams to the test by a socket."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ _CHUNK = 1 << 16
 
 
 class Puppet:
-    """The agent's end in the test. After `die` the next process of the agent connects anew."""
+    """The agent's end in the test. After `dies` the next process of the agent connects again."""
 
     def __init__(self) -> None:
         self.name = "puppet"
@@ -43,7 +43,7 @@ class Puppet:
             await self._gone.wait()
 
     async def gets(self, method: str) -> Json:
-        """The next message to the agent, which must have this method. `initialize` is answered without asking."""
+        """Returns the next message to the agent, which must have this method. `initialize` is answered here."""
         async with asyncio.timeout(PATIENCE):
             message = await self._came.get()
             while message.get("method") == "initialize":
@@ -79,7 +79,7 @@ class Puppet:
 
 @asynccontextmanager
 async def puppet(folder: Path) -> AsyncGenerator[tuple[Puppet, list[str]]]:
-    """The agent's end, and the command line of the program that relays to it."""
+    """Yields the agent's end, and the command line of the program that connects to it."""
     agent, path = Puppet(), str(folder / "puppet")
     server = await asyncio.start_unix_server(agent.connected, path, limit=1 << 24)
     try:

@@ -1,6 +1,5 @@
-"""Histories from a seed, fast enough for a hundred thousand: what `histories.py` draws with hypothesis, drawn here
-with `random.Random`, and on top what makes shrinking hard: huge blocks, pictures, repeated files, disorder.
-"""
+"""Histories from a seed, fast enough for 100,000. They have what `histories.py` draws with Hypothesis, drawn here
+with `random.Random`, and cases in which making room is hard: huge blocks, images, repeated files, disorder."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -42,14 +41,14 @@ _IMAGES = (
     ImageBlock(url="https://example.org/picture.png"),
 )
 _MOST_TURNS = 7
-# Shares of what is drawn; rare enough for most histories to be ordinary, common enough for thousands that are not.
+# Shares of what is drawn: rare enough for most histories to be ordinary, common enough for thousands that are not.
 _HUGE, _ODD, _DISORDERLY = 0.04, 0.08, 0.3
 
 Content = tuple[Role, tuple[Block, ...]]
 
 
 def random_history(rng: random.Random) -> tuple[Message, ...]:
-    """One conversation. Three in ten are not as a well-behaved program makes them."""
+    """Returns one conversation. Three in ten are not as a well-behaved program makes them."""
     turns = [_turn(rng) for _ in range(rng.randint(1, _MOST_TURNS))]
     messages = assemble(_text(rng) if rng.random() < 0.5 else None, turns, rng.randint(0, 3))
     contents: list[Content] = [(message.role, message.content) for message in messages]
@@ -59,7 +58,7 @@ def random_history(rng: random.Random) -> tuple[Message, ...]:
 
 
 def random_pins(rng: random.Random, messages: Sequence[Message]) -> tuple[str, ...]:
-    """Messages to pin: mostly none, else up to three."""
+    """Returns the ids of the messages to pin: in most histories none, else up to three."""
     count = min(len(messages), rng.choice((0, 0, 0, 1, 1, 2, 3)))
     return tuple(message.id for message in rng.sample(messages, count))
 
@@ -105,7 +104,8 @@ def _resource(rng: random.Random) -> ResourceBlock:
 
 
 def _file(rng: random.Random) -> str:
-    """A stretch of one of a few files, so that reads overlap, with numbers as `cat -n` writes them or without."""
+    """Returns some lines of one of a few files, so that reads overlap, with or without numbers as `cat -n` writes
+    them."""
     first = rng.randrange(0, 40, 10)
     lines = range(first, first + rng.choice((5, 20, 60)))
     form = "{0:6}\tdef step_{0}(state): return state.advance({0})" if rng.random() < 0.5 else "    call_{0}(state)"
@@ -122,7 +122,7 @@ def _text(rng: random.Random) -> str:
 
 
 def _huge(rng: random.Random) -> str:
-    """Text far larger than its neighbours: lines, one endless word, or a script without spaces."""
+    """Returns text far larger than its neighbours: lines, one endless word, or a script without spaces."""
     size = rng.choice((300, 1_000, 4_000))
     kinds = (
         lambda: "\n".join(f"{n:5} ERROR in module_{n % 17}: {n * 7919:x}" for n in range(size // 10)),
@@ -133,7 +133,7 @@ def _huge(rng: random.Random) -> str:
 
 
 def _disturbed(rng: random.Random, contents: Sequence[Content]) -> Iterator[Content]:
-    """The history as programs that lose, repeat, split or slip in messages leave it."""
+    """Returns the history as faulty programs leave it, with lost, repeated, split or added messages."""
     for role, content in contents:
         fate = rng.random()
         if fate < 0.06:

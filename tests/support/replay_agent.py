@@ -1,7 +1,8 @@
-"""An agent that says again what another has said: `python replay_agent.py TRACE`, one `[mark, line]` in JSON a line.
+"""An agent that replays another agent's session: `python replay_agent.py TRACE`, with one `[mark, line]` in JSON a
+line.
 
-It waits for each line of the client (`<`) before it goes on with what was said then (`>`), and ends with status 9 if a
-client's line is not, byte for byte, the one it was.
+The agent waits for each line of the client (`<`) before it sends the lines that followed it (`>`). If a client's line
+differs by a byte from the recorded one, the agent ends with status 9.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A model that writes summaries, for tests: scripts of what it says, and a provider that keeps what it was asked."""
+"""A model that writes summaries, for tests: scripts of its answers, and a provider that keeps its requests."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -14,22 +14,22 @@ TOLD = "## Task\n- Mend the parser.\n\n## State of work\n- The lexer is done.\n\
 
 
 def says(*lines: str) -> str:
-    """A script's answer to a request for a summary."""
+    """Returns a script's answer to a request for a summary."""
     return "\n".join(["for: summary", *lines])
 
 
 def say(text: str) -> str:
-    """The line by which a script says a text of several lines."""
+    """Returns the script's line for a text of several lines."""
     return "say: " + text.replace("\n", "\n  ")
 
 
 def script(*answers: str) -> str:
-    """A script of these answers."""
+    """Returns a script of these answers."""
     return "\n---\n".join(answers)
 
 
 class Listening(ScriptedProvider):
-    """Plays a script, and keeps every request it was sent."""
+    """Plays a script, and keeps every request that it gets."""
 
     def __init__(self, text: str) -> None:
         super().__init__("scripted", parse_script(text))
@@ -49,9 +49,9 @@ class Listening(ScriptedProvider):
             yield fragment
 
     async def until_asked(self) -> None:
-        """Waits until a summary was asked for."""
+        """Waits until a summary was requested."""
         await asyncio.wait_for(self._asked.wait(), PATIENCE)
 
     def live(self, prompts: SummaryPrompts = no_prompts) -> Live:
-        """What a workspace needs to talk to it."""
+        """Returns the ports by which a workspace uses this provider."""
         return Live(providers=OneProvider(self), prompts=prompts)

@@ -1,9 +1,9 @@
-"""An ACP agent that is no model's: it answers with what it was told, so that a test sees what its context holds.
+"""An ACP agent without a model: it answers with the texts of its context, so that a test sees what the context holds.
 
-A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with that. Its abilities are the fields:
-`usage` (it tells its usage), `quota` (it tells it beside the answer), `compact` (it has the command), `fork`, `load`,
-`commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file where every line in and out is
-kept, in order). A prompt that begins with `die`, `read`, `permit`, `overflow` or `big` does more than be answered.
+A program of its own: `python toy_agent.py '{"window": 8000, …}'`, or `@FILE` with the same JSON. The fields are its
+abilities: `usage` (it sends its usage), `quota` (it sends counts with the answer), `compact` (it has the command),
+`fork`, `load`, `commands` (names it offers), `state` (a folder where it keeps sessions), `log` (a file with every line
+in and out, in order). A prompt that begins with `die`, `read`, `permit`, `overflow` or `big` has a special effect.
 """
 
 import json
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-# What an agent sends a model beside the conversation, and the characters of a token.
+# The overhead of the agent's own prompt in tokens, and the characters of a token.
 HIDDEN, CHARS = 500, 4
 
 
 class ToyAgent:
-    """Sessions are lists of texts."""
+    """An agent whose sessions are lists of texts."""
 
     def __init__(self, options: Json) -> None:
         self.options = options
@@ -168,7 +168,7 @@ class ToyAgent:
     def _quota(self, session_id: str, requests: int) -> Json:
         if not self.options.get("quota"):
             return {}
-        # As Gemini CLI does: the sum of the turn's requests, of which one that reads a file has two.
+        # As Gemini CLI does: the sum over the turn's requests. A turn that reads a file has two requests.
         counts = {"input_tokens": self.used(session_id) * requests, "output_tokens": 0}
         return {"_meta": {"quota": {"token_count": counts}}}
 

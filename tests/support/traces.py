@@ -1,4 +1,4 @@
-"""Recorded ACP sessions, played again through the proxy: a client that says what it said, an agent that answers so."""
+"""Recorded ACP sessions, replayed through the proxy by a client and an agent that send the recorded lines."""
 
 import json
 import sys
@@ -8,14 +8,14 @@ from pathlib import Path
 from support.acp_end import is_ours
 from support.proxy_rig import running
 
-# What was said to the agent (`<`) and by it (`>`), in order.
+# The lines to the agent (`<`) and from it (`>`), in order.
 Trace = Sequence[tuple[str, bytes]]
 _REPLAY_AGENT = Path(__file__).with_name("replay_agent.py")
 
 
 async def play(trace: Trace, folder: Path) -> list[bytes]:
-    """Every line of the agent's that the client gets through the proxy. The client says each line once it has got what
-    the agent had said by then; that the agent got each as it was is seen from its going on."""
+    """Returns every line of the agent that the client gets through the proxy. The client sends each line after it
+    got all lines that the agent had sent before. The agent continues only if each line arrived unchanged."""
     path = folder / "trace"
     path.write_text("".join(f"{json.dumps([mark, line.decode()])}\n" for mark, line in trace), "utf-8")
     async with running([sys.executable, str(_REPLAY_AGENT), str(path)], folder) as rig:

@@ -1,4 +1,4 @@
-"""Real conversations recorded by others. They lie outside the repository; tests skip, saying so, without them."""
+"""Real conversations that others recorded. They are outside the repository; without them tests are skipped."""
 
 import os
 from pathlib import Path
@@ -11,13 +11,13 @@ ROOT = Path(
 )
 # Recordings of a protocol rather than of a conversation with a model.
 PROTOCOL_LOGS = {"acp_logs", "lsp_logs"}
-# Collections with files that no reader takes yet; each leaves this set with its reader.
+# Collections with files that no reader reads yet. Each is removed from this set when its reader is added.
 NOT_READ_YET = {"agent_fixtures", "claude_code_entire", "gemini_cli", "live", "pi"}
 _NOT_DATA = {"SOURCE.md", "LICENSE", "LICENSE.md"}
 
 
 def conversation_files() -> list[Path]:
-    """Every recorded conversation that Ullage can read, in a stable order; empty when the data is not there."""
+    """Returns every recorded conversation that Ullage can read, in a stable order; an empty list without the data."""
     return sorted(
         path
         for path in ROOT.rglob("*")
@@ -29,7 +29,7 @@ def conversation_files() -> list[Path]:
 
 
 def conversation(relative: str) -> Path:
-    """One recorded conversation; skips the test when it is not there."""
+    """Returns one recorded conversation. Skips the test if it is missing."""
     path = ROOT / relative
     if not path.is_file():
         pytest.skip(f"recorded transcript {relative} is not on this machine (set ULLAGE_TRANSCRIPTS)")

@@ -16,7 +16,7 @@ def has_compiler() -> bool:
 
 
 def faults_of(source: str, folder: Path) -> list[str]:
-    """What the compiler has against a file that stands beside a copy of `protocol.gen.ts`."""
+    """Returns the compiler's errors in a file next to a copy of `protocol.gen.ts`."""
     (folder / PROTOCOL.name).write_text(PROTOCOL.read_text())
     (folder / "source.ts").write_text(source)
     command = [str(_COMPILER), *_OPTIONS, "source.ts"]

@@ -1,4 +1,4 @@
-"""Usage results for drawing, without a server."""
+"""Usage results to draw, without a server."""
 
 from ullage.api.values import UsageResult
 from ullage.model.updates import Level, Meta, UsageMeta
@@ -16,7 +16,7 @@ def make_usage(
     compact_at: int | None = 97_200,
     model: str = "claude-sonnet-4-5",
 ) -> UsageResult:
-    """A context like the one drawn in the documents: warning at 8/9 of where it compacts."""
+    """Returns a context like the one drawn in the documents, which warns at 8/9 of the threshold to compact."""
     meta = UsageMeta(
         source=source,
         level=Level.NORMAL,

@@ -1,4 +1,4 @@
-"""Random conversations as an agent has them, for the laws of edits (hypothesis)."""
+"""Hypothesis strategies for conversations of an agent, for the laws of edits."""
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ def _file(lines: int) -> str:
 
 @st.composite
 def _rounds(draw: st.DrawFn) -> _Step:
-    """One or several tool calls and their results, together or one by one, some of them lost."""
+    """Draws tool calls and their results, together or one by one, some of them lost."""
     name, path = draw(st.sampled_from([("run", ""), ("read", "x"), ("memory", "")]))
     path = draw(st.sampled_from(_FILES)) if path else ""
     tools = [f"t{i}" for i in range(draw(st.integers(1, 3)))]
@@ -45,7 +45,7 @@ _steps = st.one_of(
 
 @st.composite
 def conversations(draw: st.DrawFn, min_steps: int = 0, max_steps: int = 25) -> list[Message]:
-    """Messages with ids of their own; tool ids are unique per round."""
+    """Draws messages with their own ids. Tool ids are unique per round."""
     steps = draw(st.lists(_steps, min_size=min_steps, max_size=max_steps))
     head = [system("", "Be brief.")] if draw(st.booleans()) else []
     return [

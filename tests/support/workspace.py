@@ -1,4 +1,4 @@
-"""A workspace without a clock, chance or files, and a client that calls its methods as a door would."""
+"""A workspace without a clock, chance or files, and a client that calls its methods as a door does."""
 
 import asyncio
 from collections import Counter
@@ -42,7 +42,7 @@ from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
-# Half past nine in the morning of 20 November 2026, UTC; any time would do.
+# 9:30 on 20 November 2026, UTC. The tests do not depend on the time.
 START = 1_795_167_000_000
 # An 8k window, as of a model run at home, so that a short conversation fills it: 6,144 tokens usable, a warning at
 # 4,915, compaction at 5,529 down to 3,072 at most.
@@ -50,17 +50,17 @@ SMALL_MODEL = "gpt-4o-8k"
 LARGE_MODEL = "gpt-4o"
 _WINDOWS = {SMALL_MODEL: 8_192, LARGE_MODEL: 128_000}
 _BY_NAME = {method.name: method for method in METHODS}
-# No test waits longer for anything; what needs more hangs.
+# Seconds. No test waits longer for anything; work that takes longer hangs.
 PATIENCE = 5.0
 
 
 def as_json(value: Any) -> Any:
-    """A value as a client reads it."""
+    """Returns a value as a client reads it."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
 class FixedClock:
-    """Stands still until told to go on."""
+    """A clock that moves only by `advance`."""
 
     def __init__(self) -> None:
         self._now = START
@@ -69,12 +69,12 @@ class FixedClock:
         return self._now
 
     def advance(self, seconds: int) -> None:
-        """Goes on."""
+        """Moves the clock by so many seconds."""
         self._now += seconds * 1_000
 
 
 class CountingIds:
-    """`m_1`, `m_2`, …: numbered per prefix."""
+    """Ids `m_1`, `m_2`, …, numbered per prefix."""
 
     def __init__(self) -> None:
         self._given = Counter[str]()
@@ -93,19 +93,19 @@ class SomeLimits(Struct, frozen=True, kw_only=True):
 
 
 def find_limits(model: str, overrides: Mapping[str, ModelSettings]) -> SomeLimits:
-    """A catalog of two models; the window of any other is unknown unless the settings give it."""
+    """A catalog of two models. The window of any other model is unknown unless the settings give it."""
     own = overrides.get(model, ModelSettings())
     return SomeLimits(input=own.window or _WINDOWS.get(model), max_output=own.max_output)
 
 
 def find_price(model: str, /) -> Price | None:
-    """The large model costs 2 dollars a million tokens in, half a dollar from the cache, 10 out; of others nothing is
-    known."""
+    """The price of the large model: 2 dollars a million tokens in, half a dollar from the cache, 10 out. No other
+    price is known."""
     return Price((PriceTier(0, 2.0, 0.5, 2.0, 10.0),)) if model == LARGE_MODEL else None
 
 
 class Recorder:
-    """Keeps every update, as the notification a client would get."""
+    """Keeps every update, as the notification that a client would get."""
 
     def __init__(self) -> None:
         self.notifications: list[SessionNotification] = []
@@ -114,15 +114,15 @@ class Recorder:
         self.notifications.append(SessionNotification(session_id=session_id, update=update))
 
     def take(self) -> list[Any]:
-        """The updates since the last call, as plain JSON."""
+        """Returns the updates since the last call, as plain JSON."""
         taken = [as_json(notification.update) for notification in self.notifications]
         self.notifications.clear()
         return taken
 
 
 class PacedSummarizer:
-    """Writes given pieces one by one as the test lets it: `release` lets one more out, `started` is set when a summary
-    is asked for. `fault` is raised once the pieces are out."""
+    """Writes given pieces one by one as the test allows: `release` allows one more, and `started` is set when a
+    summary is requested. `fault` is raised after the last piece."""
 
     def __init__(self, pieces: Sequence[str], fault: Exception | None = None) -> None:
         self.started = asyncio.Event()
@@ -135,7 +135,7 @@ class PacedSummarizer:
         return "paced"
 
     def release(self, count: int | None = None) -> None:
-        """Lets that many pieces out, all of them unless said."""
+        """Allows `count` more pieces, or all."""
         for _ in range(len(self._pieces) if count is None else count):
             self._allowed.release()
 
@@ -152,7 +152,7 @@ class PacedSummarizer:
 
 
 class NoTools:
-    """A toolbox with nothing in it."""
+    """A toolbox without tools."""
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
@@ -186,7 +186,7 @@ class OneFile(NoTools):
 
 
 class NoProviders:
-    """Nobody to talk to: asking raises `failure`, by default that no model is configured."""
+    """A registry without providers. Asking raises `failure`, by default that no model is configured."""
 
     def __init__(self, failure: ProviderError | None = None) -> None:
         self._failure = failure or NoModelConfigured(words.no_model())
@@ -198,11 +198,11 @@ class NoProviders:
         raise self._failure
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing, because no connection is open."""
 
 
 class OneProvider:
-    """The same for every model."""
+    """A registry that returns the same provider for every model."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -218,12 +218,12 @@ class OneProvider:
 
 
 def no_prompts(_cwd: str, _prompt_file: str, /) -> tuple[str, ...]:
-    """Nobody has instructions of their own."""
+    """Returns no instructions of a user or project."""
     return ()
 
 
 class Live(Struct, frozen=True, kw_only=True):
-    """What a workspace needs to talk to a model."""
+    """The ports by which a workspace uses a model."""
 
     providers: Providers = NoProviders()
     toolbox: Toolbox = NoTools()
@@ -231,13 +231,13 @@ class Live(Struct, frozen=True, kw_only=True):
 
 
 def play(script: str, toolbox: Toolbox | None = None) -> Live:
-    """A model that plays a script."""
+    """Returns the ports for a model that plays a script."""
     provider = ScriptedProvider("scripted", parse_script(script))
     return Live(providers=OneProvider(provider), toolbox=toolbox or NoTools())
 
 
 class ScriptedCommands:
-    """Runs nothing: answers each program with what the test puts down for it, and remembers what it was given."""
+    """Runs no programs: gives the test's output for each program, and records what the program was given."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, CommandOutcome] = {}
@@ -249,7 +249,7 @@ class ScriptedCommands:
 
 
 class KnownFiles:
-    """A disk of one folder: its files by name."""
+    """A disk with one folder: its files by name."""
 
     def __init__(self, folder: str = "", files: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -264,7 +264,7 @@ class KnownFiles:
 
 
 class TestClient:
-    """Calls methods by name with JSON values and gets JSON values back; raises the handler's `UllageError`s."""
+    """Calls methods by name with JSON values and gets JSON values back. Raises the handler's `UllageError`s."""
 
     __test__ = False
 
@@ -276,7 +276,7 @@ class TestClient:
         workspace.bus.listen(self.recorder)
 
     async def call(self, name: str, **params: Any) -> Any:
-        """One request, whole way through the method table."""
+        """Makes one request, the whole way through the method table."""
         method = _BY_NAME[name]
         try:
             converted = msgspec.convert(params, method.params)
@@ -287,12 +287,12 @@ class TestClient:
         return as_json(result)
 
     async def say(self, session_id: str, *texts: str, **params: Any) -> Any:
-        """Appends texts, spoken in turn by the user and the assistant."""
+        """Appends texts of the user and the assistant in turn."""
         messages = [{"role": "assistant" if index % 2 else "user", "content": text} for index, text in enumerate(texts)]
         return await self.call("session/append", sessionId=session_id, messages=messages, **params)
 
     async def entries(self, session_id: str, scope: str = "context") -> list[Any]:
-        """The messages as listed."""
+        """Returns the listed messages."""
         return (await self.call("context/messages", sessionId=session_id, scope=scope))["entries"]
 
 
@@ -306,7 +306,8 @@ def build_test_client(
     commands: CommandRunner | None = None,
     project_files: ProjectFiles | None = None,
 ) -> TestClient:
-    """A client of a new workspace; give two of them one store and one `ids` for two processes on it."""
+    """Returns a client of a new workspace. Two clients with one store and one `ids` play two processes on the same
+    store."""
     clock, ids = FixedClock(), ids or CountingIds()
     workspace = build_test_workspace(clock, ids, store=store, settings=settings, summarizer=summarizer, live=live)
     workspace.ports = replace(
@@ -326,7 +327,7 @@ def build_test_workspace(
     summarizer: Summarizer | None = None,
     live: Live | None = None,
 ) -> Workspace:
-    """A workspace in memory: the same calls give the same bytes, always."""
+    """Returns a workspace in memory. The same calls always give the same bytes."""
     live = live or Live()
     ports = Ports(
         store=store if store is not None else MemoryStore(),

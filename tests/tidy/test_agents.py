@@ -1,4 +1,5 @@
-"""What is known of a coding agent lies in its folder: nothing outside `agents/` names one (`agents/table.py`)."""
+"""Everything about one coding agent is in its folder: no module outside `agents/` names an agent
+(`agents/table.py`)."""
 
 import ast
 import re
@@ -8,16 +9,16 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
-# Names of models, which some agents share, are not meant: Codex is both.
+# Names of models are not meant, although some agents share them: Codex is both.
 NAMES = re.compile(
     r"claude[ _-]?code|claudecode|_claude/|\bcodex\b|codex_|_codex|gemini[ _-]?cli|open[ _-]?code|qwen[ _-]?code"
     r"|copilot|\bcline\b|\broo[ _-]?code|\bcursor[ _-]agent|\bcrush\b|\bgoose\b|kimi[ _-]?code|open[ _-]?hands"
     r"|\baider\b",
     re.IGNORECASE,
 )
-# Packages that know models by their names; formats/ has the readers of benchmarks' agents, which name none of these.
+# Packages that know models by their names. The readers of benchmarks' agents in formats/ use none of these names.
 KNOW_MODELS = {"catalog", "providers", "tokens"}
-# The files' names are the vendors', the list is for all agents.
+# The files have vendors' names, but the list is for all agents.
 LISTS = {"model/instruction_files.py"}
 MODULES = sorted(
     path
@@ -27,14 +28,14 @@ MODULES = sorted(
 
 
 def docstrings(tree: ast.Module) -> set[int]:
-    """The ids of the nodes that are docstrings."""
+    """Returns the ids of the nodes that are docstrings."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     bodies = [node.body for node in ast.walk(tree) if isinstance(node, owners) and node.body]
     return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
 
 
 def words(tree: ast.Module) -> Iterator[str]:
-    """Every identifier, and every text that is no docstring."""
+    """Yields every identifier, and every text that is no docstring."""
     described = docstrings(tree)
     for node in ast.walk(tree):
         match node:

@@ -1,4 +1,4 @@
-"""What installing Ullage brings along, and that its version is written down in one place."""
+"""The packages that installing Ullage adds, and that its version is written in one place."""
 
 import json
 import tomllib
@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 from ullage import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-# Of `pip install ullage` without extras, Ullage itself left out. The SDKs and the keyring make it three times as many.
+# For `pip install ullage` without extras, not counting Ullage itself. With the SDKs and the keyring it is three times
+# as many.
 MOST_PACKAGES = 20
 
 
@@ -59,7 +60,7 @@ def test_every_declared_dependency_is_pinned_to_a_version_that_is_allowed() -> N
 
 
 def declared() -> Iterator[Requirement]:
-    """Every dependency in pyproject.toml, but for Ullage's own extras."""
+    """Yields every dependency in pyproject.toml except Ullage's own extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     tables = (project["project"]["optional-dependencies"], project["dependency-groups"])
     lists = [project["project"]["dependencies"], *(lines for table in tables for lines in table.values())]

@@ -1,4 +1,4 @@
-"""The documents agree with the tree: links lead somewhere, the architecture names files and tests that exist."""
+"""The documents agree with the tree: links have targets, and the architecture names files and tests that exist."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The core takes values and gives values: no clock, chance, I/O or SDK below the service (server/ARCHITECTURE.md)."""
+"""The core takes values and returns values, without clock, chance, I/O or SDKs (server/ARCHITECTURE.md)."""
 
 import ast
 import os
@@ -18,7 +18,7 @@ IMPURE = {"asyncio", "os", "random", "secrets", "socket", "sqlite3", "subprocess
 SDKS = {"anthropic", "openai", "pygls", "lsprotocol", "rich", "platformdirs"}
 # The packed vocabulary is data of the package, read on first use.
 READS_A_FILE = {"tokens/vocabulary.py"}
-# Caches that threads share need a lock; nothing else of `threading` belongs in the core.
+# Caches that threads share need a lock. The core uses nothing else of `threading`.
 LOCKS = {"tokens/pieces.py", "tokens/vocabulary.py"}
 HEAVY = ("tiktoken", "sqlite3", "rich", "platformdirs", "anthropic", "openai", "pytest")
 
@@ -52,7 +52,7 @@ def test_core_module_has_no_coroutines_and_opens_no_file(path: Path) -> None:
 @pytest.mark.parametrize("door", ["language_server", "acp_agent"])
 def test_serving_begins_without_importing_what_only_later_calls_need(door: str) -> None:
     program = f"import sys, ullage.app.{door}; print(*sys.modules)"
-    # A coverage measurement starts itself in children, and keeps its data in SQLite.
+    # Coverage starts itself in child processes, and keeps its data in SQLite.
     env = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     command = [sys.executable, "-c", program]
     modules = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=env)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "server" / "ullage"
-# Each room may import those before it. A module beside the rooms is a room of one file.
+# Each room may import those before it. A module next to the rooms is a room of one file.
 ORDERS = {
     "service": (
         *("ports", "conversation", "plan", "asking", "summaries"),

@@ -1,4 +1,4 @@
-"""The top level stays small: what everybody looks for first is seen at once."""
+"""The top level has few entries, so that a reader sees the important ones at once."""
 
 import subprocess
 
@@ -12,6 +12,6 @@ VISIBLE = {"pyproject.toml", "uv.lock", "README.md", "LICENSE"} | {
 def test_the_top_level_holds_nothing_but_what_was_agreed_on_and_dot_files() -> None:
     command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    # Without git (an unpacked archive) everything there counts but what tools have made.
+    # Without git (an unpacked archive) every entry counts except those that tools have made.
     names = {line.split("/")[0] for line in listed.stdout.splitlines()} or {path.name for path in ROOT.iterdir()}
     assert {name for name in names if not name.startswith(".")} - VISIBLE == set()

@@ -1,4 +1,4 @@
-"""Workflows run the scripts that contributors run, and no action whose code may change under its name."""
+"""Workflows run the same scripts as contributors, and every action is pinned so that its code cannot change."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path
 
 
 def values(path: Path, key: str) -> list[str]:
-    """What the workflow's lines give `key`."""
+    """Returns the values of `key` in the workflow's lines."""
     return re.findall(rf"(?m)^\s*(?:- )?{key}: (.+)$", path.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
--- Nothing of the plugin is loaded before it is used.
+-- No other file of the plugin is loaded before it is used.
 if vim.g.loaded_ullage then
   return
 end

@@ -1,7 +1,7 @@
--- A child Neovim with the plugin and the real server, and waits that end.
+-- Starts a child Neovim with the plugin and the real server, and waits with a bound.
 local M = {}
 
--- Longer than anything here takes on a busy machine, milliseconds.
+-- Milliseconds: longer than any step takes on a busy machine.
 M.PATIENCE = 15000
 
 local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
@@ -22,7 +22,7 @@ function M.start(options)
   child.start({ '--clean', '-u', here .. '/init.lua' })
   child.o.lines, child.o.columns = 30, 110
   child.cmd('runtime plugin/ullage.lua')
-  -- What is said is kept, as a notification plugin would.
+  -- Keeps notifications, as a notification plugin would.
   child.lua([[
     _G.said, _G.asked = {}, {}
     vim.notify = function(text) table.insert(_G.said, text) end
@@ -38,12 +38,12 @@ function M.wait(child, expression)
   end
 end
 
----Waits until something was said that holds `text`.
+---Waits until there is a notification that contains `text`.
 function M.wait_said(child, text)
   M.wait(child, ('table.concat(_G.said, "\\n"):find(%q, 1, true) ~= nil'):format(text))
 end
 
----The next question gets this answer, as a picker plugin would give it.
+---Answers the next question, as a picker plugin would.
 function M.answer(child, number)
   child.lua(([[
     vim.ui.select = function(items, options, on_choice)
@@ -62,7 +62,7 @@ function M.lines(child)
   return child.api.nvim_buf_get_lines(0, 0, -1, false)
 end
 
----The first line that holds `text`, 1-based.
+---Returns the 1-based number of the first line that contains `text`.
 function M.line_with(child, text)
   for number, line in ipairs(M.lines(child)) do
     if line:find(text, 1, true) then
@@ -77,7 +77,7 @@ function M.import(child)
   M.wait(child, "require('ullage.session').figures ~= nil")
 end
 
----A conversation whose summary takes a second or more to compose, some ten million tokens.
+---Imports a conversation of about ten million tokens, whose summary takes a second or more.
 function M.import_long(child)
   local messages = {}
   for turn = 1, 6000 do

@@ -1,4 +1,4 @@
--- Every committed example of the wire, decoded as each Neovim decodes it, is of its generated class. Needs no plugin:
+-- Every committed example of the wire, decoded as each Neovim decodes it, fits its generated class. Needs no plugin:
 -- nvim --clean -l editors/nvim/tests/generated_types.lua
 local PLUGIN = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h:h')
 local ROOT = vim.fn.fnamemodify(PLUGIN, ':h:h')
@@ -14,7 +14,7 @@ local function read(path, options)
   return vim.json.decode(table.concat(vim.fn.readfile(path), '\n'), options or {})
 end
 
----Class of every example by its name, from `methods.json`.
+---Returns the class of every example by its name, from `methods.json`.
 local function class_names()
   local names = { settings = 'Settings' }
   local document = read(ROOT .. '/protocol/methods.json')

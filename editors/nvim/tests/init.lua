@@ -1,5 +1,6 @@
--- The editor the tests drive: this plugin, and what a user's own init would hold. Environment: ULLAGE_SERVER is the
--- real server, ULLAGE_STORE the file it keeps sessions in, ULLAGE_PLUGINS where mini.test and lualine are, ULLAGE_SCRIPT what a model plays.
+-- The init file of the editor that the tests drive: this plugin, and what a user's own init would have. Environment:
+-- ULLAGE_SERVER is the real server, ULLAGE_STORE the file in which it keeps sessions, ULLAGE_PLUGINS the folder of
+-- mini.test and lualine, ULLAGE_SCRIPT the script that a model plays.
 local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
 vim.opt.runtimepath:prepend(vim.fs.dirname(here))
 vim.opt.runtimepath:append(vim.env.ULLAGE_PLUGINS .. '/neovim-mini.test')
@@ -14,7 +15,8 @@ local script = vim.env.ULLAGE_SCRIPT
 vim.g.ullage = {
   store = vim.env.ULLAGE_STORE,
   settings = {
-    -- By itself the sample stays just above the warning, where cheap edits would make room before it is looked at.
+    -- By default the sample is just over the warning threshold, and cheap edits would make room before a test reads
+    -- it.
     context = (window == nil or script) and { clearAt = script and 0.89 or 0.95 } or nil,
     model = script and 'claude-sonnet-4-5' or nil,
     provider = script and 'story' or nil,

@@ -49,7 +49,7 @@ local function entry(number)
   return { message = message, index = number, tokens = 5, archived = false, pinned = false, inserted = false }
 end
 
----The cost of one more message in a buffer that shows so many, drawing included.
+---Returns the cost of one more message in a buffer that shows so many, including drawing.
 local function update(messages)
   local items, rows = require('ullage.context.items'), require('ullage.context.rows')
   local view = require('ullage.context.view').new(vim.api.nvim_create_buf(false, true))

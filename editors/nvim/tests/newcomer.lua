@@ -1,4 +1,4 @@
--- The last of a newcomer's steps: a conversation is imported, and the statusline shows how full its context is.
+-- The last of a new user's steps: a conversation is imported, and the statusline shows how full its context is.
 -- ULLAGE_SAMPLE names the conversation. Prints the statusline. nvim --headless -S tests/newcomer.lua
 local PATIENCE = 30000
 

@@ -1,4 +1,5 @@
--- nvim --clean --headless -u tests/init.lua -l tests/run.lua FILE…: runs test files; the exit status tells.
+-- nvim --clean --headless -u tests/init.lua -l tests/run.lua FILE…: runs test files. The exit status is 0 if all
+-- pass.
 local here = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, 'S').source:sub(2)))
 package.path = here .. '/?.lua;' .. package.path
 local files = {}
@@ -11,7 +12,7 @@ MiniTest.run({
     find_files = function()
       return files
     end,
-    -- ULLAGE_CASE: only the cases whose name holds it.
+    -- ULLAGE_CASE: runs only the cases whose name contains it.
     filter_cases = function(case)
       return table.concat(case.desc, ' '):find(vim.env.ULLAGE_CASE or '', 1, true) ~= nil
     end,

@@ -2,7 +2,7 @@
 local editor = require('editor')
 local eq = MiniTest.expect.equality
 
--- The choices of a question for permission, in their order.
+-- The choices of a permission question, in their order.
 local ALWAYS, REJECT = 2, 3
 
 local child
@@ -29,7 +29,7 @@ local function has(wanted)
   end
 end
 
----How many lines hold `wanted`.
+---Returns how many lines contain `wanted`.
 local function count(wanted)
   return #vim.tbl_filter(function(line)
     return line:find(wanted, 1, true) ~= nil
@@ -43,7 +43,7 @@ local function wait_line(wanted)
   )
 end
 
----Until nothing is asked any more, and what was said stands in the transcript.
+---Waits until no prompt is running or waiting, and the messages are in the transcript.
 local function settled()
   editor.wait(child, "#require('ullage.chat').prompts == 0")
   editor.wait(child, "next(require('ullage.context.view').by_buffer[vim.api.nvim_get_current_buf()].said) == nil")
@@ -54,7 +54,7 @@ local function ask(words)
   child.cmd('only')
 end
 
-T['an answer streams into the conversation, and nothing is there twice'] = function()
+T['an answer streams into the conversation, and no message is shown twice'] = function()
   child.lua([[
     _G.states = {}
     require('ullage.events').on('said', function()
@@ -78,7 +78,7 @@ T['an answer streams into the conversation, and nothing is there twice'] = funct
   eq(child.fn.line('.'), child.fn.line('$'))
 end
 
-T['the person is asked before a file is read, once where the answer is “always”'] = function()
+T['the user is asked before a file is read, and only once if the answer is “always”'] = function()
   ask('How does the code decide that a token has expired?')
   wait_line('with a token that has just run out.')
   settled()
@@ -90,7 +90,7 @@ T['the person is asked before a file is read, once where the answer is “always
   })
 end
 
-T['what is rejected is not read'] = function()
+T['a rejected file is not read'] = function()
   editor.answer(child, REJECT)
   ask('How does the code decide that a token has expired?')
   wait_line('did not permit')
@@ -106,7 +106,7 @@ T['a question that is closed without a choice permits nothing'] = function()
   settled()
 end
 
-T['while the person types they are not asked; what they type is no answer'] = function()
+T['a user who is typing is not asked, and the typed text is no answer'] = function()
   child.cmd('enew')
   child.type_keys('i')
   child.lua("require('ullage.chat').ask('How does the code decide that a token has expired?')")
@@ -132,7 +132,7 @@ T['a compaction in the middle of a turn has its marker before the answer'] = fun
   eq(count('  ⚒ read_file  sessions.py'), 1)
 end
 
-T['an answer is stopped, what it said stays, and the prompt that waited is answered'] = function()
+T['an answer is stopped, its text stays, and the waiting prompt is answered'] = function()
   ask('Now tell me everything.')
   wait_line('Two. Three.')
   child.cmd('Ullage ask And in one word?')
@@ -147,7 +147,7 @@ T['an answer is stopped, what it said stays, and the prompt that waited is answe
   eq(child.wo.winbar, '')
 end
 
-T['what goes wrong is said in words'] = function()
+T['a failure is shown as text'] = function()
   ask('And once more?')
   editor.wait_said(child, 'the key was refused; set another one')
 end
@@ -162,7 +162,7 @@ T['a buffer that is opened in the middle of an answer shows it from its beginnin
   eq(count('assistant  One. Two.'), 1)
 end
 
-T['without words it asks for them, and without a running answer there is nothing to stop'] = function()
+T['an empty prompt is asked for, and without a running answer there is nothing to stop'] = function()
   child.lua("vim.ui.input = function(options, go) _G.input = options.prompt; go('And in one word?') end")
   child.cmd('Ullage ask')
   child.cmd('only')
@@ -173,7 +173,7 @@ T['without words it asks for them, and without a running answer there is nothing
   editor.wait_said(child, 'No answer is being written.')
 end
 
-T['without a model it says what would make one answer, and keeps the prompt'] = function()
+T['without a model the remedy is shown, and the prompt is kept'] = function()
   child.lua("require('ullage').setup({ settings = { provider = 'nobody' } })")
   child.cmd('Ullage ask Hello?')
   editor.wait_said(child, "no provider is called 'nobody'")

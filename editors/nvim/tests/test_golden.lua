@@ -1,4 +1,4 @@
--- Every example of the protocol is read by the code that meets its kind.
+-- Every example of the protocol is read by the code for its kind.
 local editor = require('editor')
 local eq = MiniTest.expect.equality
 
@@ -25,7 +25,7 @@ local function set(name, pattern, test)
   T[name]['reads'] = test
 end
 
-T['no example is passed over'] = function()
+T['no example is skipped'] = function()
   for _, case in ipairs(examples('%.json$')) do
     local name = case[1]
     local known = name:find('^update%.') or name:find('^error%.') or name:find('%.params%.') or name:find('%.result%.')
@@ -86,7 +86,7 @@ set('params', '%.params%.', function(name)
   eq(type(read(name)), 'table')
 end)
 
----What is done with each method's result.
+---The function that handles each method's result.
 local RESULTS = {
   ['session.new'] = 'activate',
   ['session.load'] = 'activate',

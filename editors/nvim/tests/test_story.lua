@@ -128,7 +128,7 @@ T['the summary streams into its marker and stays there'] = function()
   eq(child.fn.foldclosed(editor.line_with(child, 'archived messages')) > 0, true)
 end
 
-T['an edited summary is what stays'] = function()
+T['an accepted preview keeps the edited summary'] = function()
   child = editor.start()
   editor.import(child)
   child.cmd('Ullage preview')
@@ -216,7 +216,7 @@ T['a checkpoint is restored'] = function()
   eq(session('figures.compactions'), 0)
 end
 
-T['appended messages join the end, whatever is open above'] = function()
+T['appended messages join the end, whatever is open before it'] = function()
   child = editor.start()
   editor.import(child)
   editor.open_context(child)
@@ -257,7 +257,7 @@ T['a compaction reaches up to the message where the cursor is'] = function()
   eq({ archived('assistant  The plan:'), archived(last) }, { true, false })
 end
 
-T['a search finds what is archived and leads there'] = function()
+T['a search finds archived messages and goes to them'] = function()
   child = editor.start({ window = 32000 })
   editor.import(child)
   editor.wait_said(child, 'Compacted ')
@@ -321,7 +321,7 @@ T['a killed server comes back with nothing lost'] = function()
   editor.wait(child, "vim.fn.search('Compacted #1', 'nw') > 0")
 end
 
-T['a server that cannot stay up is left alone and says why'] = function()
+T['a server that keeps crashing is not restarted, and the reason is shown'] = function()
   child = editor.start({ bare = true })
   child.lua([[
     require('ullage').setup({ cmd = { 'false' }, recovery = { attempts = 1 } })
@@ -332,7 +332,7 @@ T['a server that cannot stay up is left alone and says why'] = function()
   has('exit status 1', child.lua_get("require('ullage.client').reason"))
 end
 
-T['a server that is not there is named with its remedy'] = function()
+T['a missing server is reported with the remedy'] = function()
   child = editor.start({ bare = true })
   child.lua([[require('ullage').setup({ cmd = { '/no/such/ullage' } })]])
   child.cmd('Ullage compact')
@@ -358,7 +358,7 @@ T["the folder's last session is opened again"] = function()
   has('^ctx ~61%%', editor.status(child))
 end
 
-T['health tells the four steps'] = function()
+T['health lists the four steps'] = function()
   child = editor.start()
   editor.import(child)
   child.cmd('checkhealth ullage')
@@ -387,7 +387,7 @@ T['health names a wrong option'] = function()
   editor.line_with(child, 'colour is not an option; there are')
 end
 
-T['vim.lsp.enable gives the same client'] = function()
+T['vim.lsp.enable starts the same client'] = function()
   child = editor.start()
   if child.fn.has('nvim-0.11') == 0 then
     MiniTest.skip('vim.lsp.enable came with Neovim 0.11')
@@ -399,7 +399,7 @@ T['vim.lsp.enable gives the same client'] = function()
   eq(child.lua_get('#vim.lsp.get_clients()'), 1)
 end
 
-T['lualine shows it in its colour'] = function()
+T['lualine shows the figure in its colour'] = function()
   child = editor.start()
   child.lua("require('lualine').setup({ sections = { lualine_x = { 'ullage' } } })")
   editor.import(child)

@@ -36,7 +36,7 @@ T['a cost has its currency'] = function()
   eq(words.money({ amount = 2, currency = 'EUR' }), '2.00 EUR')
 end
 
-T['the head tells the cost where it is known'] = function()
+T['the head shows the cost if it is known'] = function()
   local figures =
     { used = 9, breakdown = {}, model = '', active = 2, archived = 0, source = 'stale', pending = 1, level = 'off' }
   local function last()
@@ -209,13 +209,13 @@ T["a tool's result joins the line of its call"] = function()
   eq(rows.of(list[1]).text, '  ⚒ run  pytest -k refresh  ✗ 1 failed')
 end
 
-T['a result that the model is no longer shown is marked'] = function()
+T['a result that the model is no longer sent is marked'] = function()
   local seen = result('c1', '[cleared]')
   local list = build({ call('c1', 'read', { path = 'a.py' }), result('c1', 'long text') }, { rc1 = seen }).items
   eq(rows.of(list[1]).text, '  ⚒ read  a.py  (cleared, kept in the archive)')
 end
 
-T['archived messages stand behind a line that counts them'] = function()
+T['archived messages are folded under a line that counts them'] = function()
   local archived = { archived = true, tokens = 0 }
   eq(
     lines({
@@ -251,7 +251,7 @@ local function shown(view)
   return vim.api.nvim_buf_get_lines(view.buffer, 0, -1, false)
 end
 
----How many lines each change of the buffer touched.
+---Returns how many lines each change of the buffer touched.
 local function watch(view)
   local touched = {}
   vim.api.nvim_buf_attach(view.buffer, false, {
@@ -321,7 +321,7 @@ T['an answer grows on its line, and opens below it when it outgrows that'] = fun
   eq(shown(view), { 'you        task', 'assistant  One two', '    One two', '    three four' })
 end
 
-T['thinking is a line that counts, until the answer begins'] = function()
+T['thinking is a line that counts words, until the answer begins'] = function()
   local view = view_of({ text('1', 'user', 'task') })
   view:say({ id = 'a', role = 'assistant', text = '', thinking = 'well then' }, '')
   eq(shown(view)[2], 'assistant  ✻ thinking… 2 words')
@@ -329,7 +329,7 @@ T['thinking is a line that counts, until the answer begins'] = function()
   eq(shown(view)[2], 'assistant  Yes')
 end
 
-T['the message that joins the transcript takes the place of its pieces, open as they were'] = function()
+T['a message that joins the transcript replaces its pieces, open as they were'] = function()
   local view = view_of({ text('1', 'user', 'task') })
   view:say(speech('a', 'assistant', 'One\ntwo'), 'One\ntwo')
   view:say(speech('b', 'user', 'next'), 'next')
@@ -355,7 +355,7 @@ T['the message that joins the transcript takes the place of its pieces, open as 
   eq(builder.by_message.a.kind, 'message')
 end
 
-T['a call says what it does until its result is there'] = function()
+T['a call shows its state until its result is there'] = function()
   local builder = build({ call('c1', 'run', { command = 'ls' }) })
   builder.items[1].state = 'in_progress'
   eq(rows.of(builder.items[1]).text, '  ⚒ run  ls  runs…')

@@ -1,9 +1,9 @@
-/** The gauge in characters. */
+/** Draws a bar in characters. */
 
 /** Cells of the bar in the tooltip. */
 export const CELLS = 20;
 
-/** A bar of `cells` cells, `used` of `size` filled, with `┊` where compaction will come: `▓▓▓▓▓░░░┊░░`. */
+/** Returns a bar of `cells` cells with `used` of `size` filled, and `┊` at the compaction threshold: `▓▓▓▓▓░░░┊░░`. */
 export function bar(used: number, size: number, compactAt: number | null, cells = CELLS): string {
   const filled = toCells(used, size, cells);
   const blocks = '▓'.repeat(filled) + '░'.repeat(cells - filled);

@@ -1,6 +1,6 @@
 /**
- * The prompts of this window: which is being answered, which wait, and each answer as far as it is written. The server
- * answers the prompts of a session one after another, so the first that has no answer yet is the one at work.
+ * The prompts of this window: the one being answered, the waiting ones, and each answer as far as it is written. The
+ * server answers the prompts of a session one after another, so the first prompt without an answer is the running one.
  */
 import * as vscode from 'vscode';
 
@@ -10,7 +10,7 @@ import type { Sessions } from './sessions';
 import type { Call, Piece } from './view/messages';
 import { changed, extend, type Speech } from './view/speech';
 
-/** A prompt that was sent. `taken` says that it stands in the transcript. */
+/** A prompt that was sent. `taken` means that the prompt is in the transcript. */
 interface Waiting {
   readonly id: number;
   readonly text: string;
@@ -18,12 +18,12 @@ interface Waiting {
   taken: boolean;
 }
 
-/** How a prompt ended: the reason of the server, or its refusal in words; `unsent` is then the prompt to try again with. */
+/** How a prompt ended: the server's reason, or its error. After an error `unsent` is the prompt to send again, or empty. */
 export type PromptEnd =
   | { readonly sessionId: string; readonly reason: TurnEnd }
   | { readonly sessionId: string; readonly error: string; readonly unsent: string };
 
-/** What is new in a session's answer. */
+/** A new piece of a session's answer. */
 export type Said = { readonly sessionId: string; readonly piece: Piece } | { readonly sessionId: string; readonly call: Call };
 
 interface Turn {
@@ -36,12 +36,12 @@ export class Chat implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<string>();
   readonly #said = new vscode.EventEmitter<Said>();
   readonly #ended = new vscode.EventEmitter<PromptEnd>();
-  /** The session whose prompts are others than before. */
+  /** Fires with the id of a session whose prompts changed. */
   readonly onDidChange = this.#changed.event;
   readonly onDidSay = this.#said.event;
   readonly onDidEnd = this.#ended.event;
 
-  /** Stops the answer that is being written; what was said stays, and the next prompt takes its turn. */
+  /** Stops the answer that is being written. The written text stays, and the next prompt starts. */
   readonly stop: (sessionId: string) => Promise<void>;
 
   readonly #sessions: Sessions;
@@ -49,7 +49,7 @@ export class Chat implements vscode.Disposable {
   readonly #turns = new Map<string, Turn>();
   #last = 0;
 
-  /** `cancel` stops what is running in a session. */
+  /** `cancel` stops the running work of a session. */
   constructor(sessions: Sessions, cancel: (sessionId: string) => Promise<void>) {
     this.#sessions = sessions;
     this.stop = cancel;
@@ -65,7 +65,7 @@ export class Chat implements vscode.Disposable {
     return this.#turn(sessionId).waiting.length > 0;
   }
 
-  /** Prompts that wait for the one at work. */
+  /** The prompts that wait for the running one. */
   queued(sessionId: string): readonly { readonly id: number; readonly text: string }[] {
     return this.#turn(sessionId).waiting.slice(1).map(({ id, text }) => ({ id, text }));
   }
@@ -79,7 +79,7 @@ export class Chat implements vscode.Disposable {
     return [...this.#turn(sessionId).calls.values()];
   }
 
-  /** Asks the model. Never throws: how it ended is told by `onDidEnd`. */
+  /** Asks the model. Never throws: `onDidEnd` fires with the outcome. */
   async prompt(sessionId: string, text: string): Promise<void> {
     const waiting: Waiting = { id: ++this.#last, text, source: new vscode.CancellationTokenSource(), taken: false };
     this.#turn(sessionId).waiting.push(waiting);
@@ -93,7 +93,7 @@ export class Chat implements vscode.Disposable {
     this.#ended.fire(end);
   }
 
-  /** Takes back a prompt that waits. */
+  /** Cancels a waiting prompt. */
   withdraw(sessionId: string, id: number): void {
     this.#turn(sessionId).waiting.find((each) => each.id === id)?.source.cancel();
   }
@@ -134,7 +134,7 @@ export class Chat implements vscode.Disposable {
     }
   }
 
-  /** A prompt is in the transcript: its turn begins, and what was said before it stands there too. */
+  /** Starts a turn when its prompt is in the transcript. The earlier messages are in the transcript by then, too. */
   #begin(sessionId: string): void {
     const { waiting, speeches, calls } = this.#turn(sessionId);
     speeches.clear();

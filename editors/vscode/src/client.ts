@@ -1,4 +1,4 @@
-/** The language client and its process: quiet, since `Connection` tells the person what there is to tell. */
+/** The language client and its process. It shows nothing to the user; `Connection` does that. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
@@ -13,9 +13,9 @@ import {
   type StaticFeature,
 } from 'vscode-languageclient/node';
 
-/** How long the last words of a program that has ended may take to arrive, ms. */
+/** Milliseconds in which the last output of an ended program may still arrive. */
 const LAST_WORDS = 500;
-/** How long a program may take to end after it was told to, ms. */
+/** Milliseconds that a program may take to end after it was asked to. */
 const GRACE = 2_000;
 
 export class UllageClient extends LanguageClient {
@@ -43,12 +43,12 @@ export class UllageClient extends LanguageClient {
     this.registerFeature(new Announcement());
   }
 
-  /** The last line the program wrote to standard error, once it has ended; empty if there is none. */
+  /** Returns the last line that the program wrote to standard error, or an empty string, once the program has ended. */
   lastWords(): Promise<string> {
     return this.#program.lastWords();
   }
 
-  /** When this has ended, so has the process. */
+  /** Resolves when the process has ended. */
   override async dispose(timeout?: number): Promise<void> {
     try {
       await super.dispose(timeout);
@@ -57,13 +57,13 @@ export class UllageClient extends LanguageClient {
     }
   }
 
-  /** The library would show some failures in a toast of its own, beside ours. */
+  /** Keeps the library from showing its own message next to the extension's. */
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
 }
 
-/** The editor's settings as the server reads them. */
+/** Returns the editor's settings as the server reads them. */
 export function settings(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration('ullage');
 }
@@ -77,7 +77,7 @@ class ServerProgram {
     this.#command = command;
   }
 
-  /** Rejects when it cannot be run at all. */
+  /** Starts the program. Rejects if it cannot be run at all. */
   async start(): Promise<ChildProcess> {
     const child = spawn(this.#command, ['lsp'], { stdio: 'pipe' });
     this.#child = child;
@@ -93,33 +93,33 @@ class ServerProgram {
     return this.#line;
   }
 
-  /** It ends when its input does; one that does not is killed. */
+  /** Waits for the program to end with its input, and kills it if it does not. */
   async end(): Promise<void> {
     await this.#ended(GRACE);
     if (this.#child?.exitCode === null) this.#child.kill('SIGKILL');
   }
 
-  /** Waits for the process to end, but not longer, ms. */
+  /** Waits until the process ends, for at most `limit` milliseconds. */
   async #ended(limit: number): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    // That it takes longer is no failure.
+    // A process that takes longer is no error here.
     await once(child, 'close', { signal: AbortSignal.timeout(limit) }).catch(() => undefined);
   }
 }
 
-/** Tells the server that this client understands its updates, and asks the person for permissions. */
+/** Declares in the capabilities that this client understands Ullage's updates and asks the user for permissions. */
 class Announcement implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     capabilities.experimental = { ullage: { permissions: true } };
   }
   initialize(): void {
-    // Nothing depends on what the server can do.
+    // The client does not depend on the server's capabilities.
   }
   getState(): { kind: 'static' } {
     return { kind: 'static' };
   }
   clear(): void {
-    // Holds nothing.
+    // There is nothing to clear.
   }
 }

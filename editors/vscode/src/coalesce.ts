@@ -1,4 +1,4 @@
-/** Runs work at most once per interval: at once when idle, and always once more after the last call. */
+/** Runs work at most once per interval: immediately when idle, and always once after the last call. */
 export class Coalesced {
   readonly #work: () => void;
   readonly #interval: number;

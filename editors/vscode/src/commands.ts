@@ -1,4 +1,4 @@
-/** The table of commands: one line each. */
+/** The table of commands, one line each. */
 import * as vscode from 'vscode';
 
 import * as archive from './commands/archive';

@@ -1,4 +1,4 @@
-/** The server's life: found, started, restarted when it dies, stopped. Everything happens one after another. */
+/** The server's life: found, started, restarted after a crash, stopped. All steps run one after another. */
 import * as vscode from 'vscode';
 
 import { settings, UllageClient } from './client';
@@ -16,10 +16,10 @@ import {
 } from './protocol.gen';
 import type { ServerLocator } from './server';
 
-/** A server that dies more often than this within `CRASH_PERIOD` ms is left alone, until somebody asks. */
+/** A server that crashes more often than this within `CRASH_PERIOD` ms is not restarted until the user asks for it. */
 const MAX_CRASHES = 4;
 const CRASH_PERIOD = 180_000;
-/** A program that has not answered by then is no server of ours; a first start writes caches and may take 10 s. Ms. */
+/** Milliseconds. A program that has not answered by then is not Ullage's server. A first start writes caches and may take 10 s. */
 const START_TIMEOUT = 60_000;
 
 export class Connection implements vscode.Disposable {
@@ -48,12 +48,12 @@ export class Connection implements vscode.Disposable {
     return this.#state;
   }
 
-  /** What runs and where it was found. */
+  /** The program that runs, and where it was found. */
   get place(): Found | undefined {
     return this.#place;
   }
 
-  /** Stops the server if it runs and starts it. Requests that come while one waits share it. */
+  /** Stops the server if it runs, and starts it. Calls share a restart that is still waiting. */
   restart(): Promise<void> {
     this.#crashes = [];
     this.#waitingRestart ??= this.#enqueue(async () => {
@@ -71,17 +71,17 @@ export class Connection implements vscode.Disposable {
       try {
         await this.#install();
       } finally {
-        // Whatever there was before can still be there.
+        // The server that ran before may still work.
         await this.#start({ kind: 'starting' });
       }
     });
   }
 
-  /** Asks the server, once whatever is going on with it has ended. */
+  /** Sends a request to the server after all pending starts and stops. */
   async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
     await this.#queue;
     if (!this.#client) throw new NotConnected(describe(this.#state));
-    // An absent token must not be passed: it would be sent as a second parameter.
+    // A missing token must not be passed, or it would be sent as a second parameter.
     return this.#client.sendRequest<R>(method.name, params, ...(token ? [token] : []));
   }
 
@@ -89,7 +89,7 @@ export class Connection implements vscode.Disposable {
     await this.#client?.sendNotification(method.name, params);
   }
 
-  /** Tells the server the editor's settings as they are now. */
+  /** Sends the editor's current settings to the server. */
   async pushSettings(): Promise<void> {
     await this.#client?.sendNotification('workspace/didChangeConfiguration', { settings: { ullage: settings() } });
   }
@@ -99,7 +99,7 @@ export class Connection implements vscode.Disposable {
     this.#update.dispose();
   }
 
-  /** For `deactivate`: the server has ended when this has. */
+  /** Stops the server, for `deactivate`. Resolves when the server has ended. */
   stop(): Promise<void> {
     return this.#enqueue(() => this.#stop());
   }
@@ -112,7 +112,7 @@ export class Connection implements vscode.Disposable {
 
   async #start(begin: Health): Promise<void> {
     this.#setHealth(begin);
-    // Without the network the renewal fails; another program may still be found.
+    // Without a network the renewal fails, but another program may still be found.
     if (this.#locator.isOutdated) await this.#install().catch((error: unknown) => { this.#log.error(errorText(error)); });
     const place = await this.#locator.find();
     if (!isFound(place)) {
@@ -148,11 +148,11 @@ export class Connection implements vscode.Disposable {
   async #stop(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    // It may be gone already.
+    // The process may have ended already.
     await client?.dispose().catch((error: unknown) => { this.#log.warn(errorText(error)); });
   }
 
-  /** The process ended without being asked to. One that dies while it starts is told by the failed start. */
+  /** Restarts the server after a crash. If the server dies while it starts, the failed start reports that. */
   #onDeath(client: UllageClient): void {
     if (client !== this.#client) return;
     this.#client = undefined;
@@ -174,7 +174,7 @@ export class Connection implements vscode.Disposable {
   }
 }
 
-/** The work's result. Throws when it takes longer, ms. */
+/** Returns the result of the work. Throws if the work takes longer than `limit` milliseconds. */
 async function within<T>(limit: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-/** What a report of a fault needs, as text. No message of any session, no title, no key. */
+/** Collects as text what a bug report needs, without messages, titles or keys. */
 import { describe, type Health } from './health';
 
 export interface Facts {

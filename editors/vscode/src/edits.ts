@@ -1,14 +1,14 @@
-/** Edits as people see them: what undoing one gives back. Pure functions. */
+/** Edits as users see them, and what undoing one brings back. Pure functions. */
 import { ago, full, messages, percent, short } from './figures';
 import type { EditInfo, Entry } from './protocol.gen';
 
-/** An edit with the smaller ones that were made, and are undone, together with it. */
+/** An edit with the smaller edits that were made, and are undone, together with it. */
 export interface UndoStep {
   readonly edit: EditInfo;
   readonly tokens: number;
 }
 
-/** The edits in force, newest first. */
+/** Returns the edits in force, newest first. */
 export function undoSteps(edits: readonly EditInfo[]): readonly UndoStep[] {
   const inForce = edits.filter((edit) => !edit.reverted);
   return inForce
@@ -29,12 +29,12 @@ const KINDS: Readonly<Record<string, string>> = {
   shorten: 'shortening of large parts',
 };
 
-/** `automatic compaction, 2 hours ago`. */
+/** Describes an edit: `automatic compaction, 2 hours ago`. */
 export function describeEdit({ kind, timestamp, trigger }: EditInfo, now: number): string {
   return `${trigger} ${KINDS[kind] ?? kind}, ${ago(timestamp, now)}`;
 }
 
-/** What taking edits back does: `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */
+/** Describes undoing edits: `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */
 export function bringsBack(steps: readonly UndoStep[], archived: number, used: number, size: number | null): string {
   const tokens = steps.reduce((sum, step) => sum + step.tokens, 0);
   const what = archived > 0 ? `${messages(archived)}, ` : '';
@@ -43,7 +43,7 @@ export function bringsBack(steps: readonly UndoStep[], archived: number, used: n
   return `Brings back ${what}${short(tokens)} tokens; the context will be at ${then}.`;
 }
 
-/** How many messages lie behind the markers of these edits. */
+/** Counts the messages that these edits' markers archived. */
 export function archivedBehind(steps: readonly UndoStep[], entries: readonly Entry[]): number {
   const markers = new Set(steps.map((step) => `${step.edit.id}-marker`));
   const blocks = entries.filter((entry) => markers.has(entry.message.id)).flatMap((entry) => entry.message.content);

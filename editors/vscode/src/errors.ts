@@ -1,11 +1,11 @@
-/** Errors on their way to the person. */
+/** Errors as they are shown to the user. */
 import { CancellationError } from 'vscode';
 import { ResponseError } from 'vscode-languageclient/node';
 
-/** The server cannot be asked just now. */
+/** Thrown when the server cannot be reached now. */
 export class NotConnected extends Error {}
 
-/** The stable word for a refusal by the server; undefined for anything else. */
+/** Returns the `kind` of a server's error, or undefined for any other error. */
 export function errorKind(error: unknown): string | undefined {
   if (!(error instanceof ResponseError)) return undefined;
   const data: unknown = error.data;
@@ -13,12 +13,12 @@ export function errorKind(error: unknown): string | undefined {
   return typeof data.kind === 'string' ? data.kind : undefined;
 }
 
-/** Whether somebody took the request back. */
+/** Whether the error means that the request was cancelled. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof CancellationError || errorKind(error) === 'Cancelled' || (error instanceof ResponseError && error.code === -32800);
 }
 
-/** One line. */
+/** Returns the error as one line. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

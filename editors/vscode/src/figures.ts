@@ -1,8 +1,8 @@
-/** Figures as people read them; the same forms as the server's own words. */
+/** Formats figures for users, in the same forms as the server. */
 
 import type { Cost } from './protocol.gen';
 
-/** Tokens for tight places: `950`, `4.2K`, `58K`, `1.2M`. */
+/** Formats tokens where there is little room: `950`, `4.2K`, `58K`, `1.2M`. */
 export function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   if (tokens < 9_950) return `${oneDigit(tokens / 1_000)}K`;
@@ -10,28 +10,28 @@ export function short(tokens: number): string {
   return `${oneDigit(tokens / 1_000_000)}M`;
 }
 
-/** Tokens where there is room: `58,432`. */
+/** Formats tokens where there is room: `58,432`. */
 export function full(tokens: number): string {
   return tokens.toLocaleString('en-US');
 }
 
-/** A share in whole per cent; a whole of nothing is empty. */
+/** Returns a share in whole per cent, or an empty string if the whole is 0. */
 export function percent(part: number, whole: number): number {
   return whole > 0 ? Math.round((100 * part) / whole) : 0;
 }
 
-/** A cost: `$0.042`, `$12.30`; other currencies by their names. */
+/** Formats a cost: `$0.042`, `$12.30`; other currencies by their names. */
 export function money({ amount, currency }: Cost): string {
   const digits = amount.toFixed(amount < 1 ? 3 : 2);
   return currency === 'USD' ? `$${digits}` : `${digits} ${currency}`;
 }
 
-/** What an edit did to the context's size: `164K → 31K`. */
+/** Formats an edit's effect on the context's size: `164K → 31K`. */
 export function shrinking(before: number, after: number): string {
   return `${short(before)} → ${short(after)}`;
 }
 
-/** `1 message`, `45 messages`. */
+/** Formats a number of messages: `1 message`, `45 messages`. */
 export function messages(count: number): string {
   return count === 1 ? '1 message' : `${full(count)} messages`;
 }
@@ -42,7 +42,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['minute', 60_000],
 ];
 
-/** How long ago, from Unix milliseconds: `12 s ago`, `2 hours ago`. */
+/** Formats how long ago a time in Unix milliseconds was: `12 s ago`, `2 hours ago`. */
 export function ago(then: number, now: number): string {
   const elapsed = Math.max(0, now - then);
   for (const [unit, length] of UNITS) {
@@ -52,7 +52,7 @@ export function ago(then: number, now: number): string {
   return elapsed < 5_000 ? 'just now' : `${Math.floor(elapsed / 1_000)} s ago`;
 }
 
-/** One line of at most `length` characters. */
+/** Shortens text to one line of at most `length` characters. */
 export function oneLine(text: string, length = 100): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;

@@ -1,22 +1,22 @@
-/** How the server does, as a value. */
+/** The server's state as a value. */
 
 export type Health =
   | { readonly kind: 'starting' }
   | { readonly kind: 'running'; readonly version: string }
-  /** It died and is being started again; `attempt` counts from 1. */
+  /** The server crashed and is being started again. `attempt` counts from 1. */
   | { readonly kind: 'restarting'; readonly attempt: number }
-  /** A private environment is being made for it. */
+  /** A private environment is being made for the server. */
   | { readonly kind: 'installing' }
-  /** No program was found; `fixable` when the extension can set one up. */
+  /** No program was found. `fixable` means that the extension can set one up. */
   | { readonly kind: 'missing'; readonly reason: string; readonly fixable: boolean }
   | { readonly kind: 'stopped'; readonly reason: string };
 
-/** Whether somebody has to do something. */
+/** Whether the user has to do something. */
 export function isTrouble(health: Health): health is Extract<Health, { reason: string }> {
   return health.kind === 'missing' || health.kind === 'stopped';
 }
 
-/** One line for the person. */
+/** Describes the state in one line for the user. */
 export function describe(health: Health): string {
   switch (health.kind) {
     case 'starting':

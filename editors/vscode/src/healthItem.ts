@@ -1,4 +1,4 @@
-/** The language status item that says how the server does, with the fix at hand. */
+/** The language status item that shows the server's state, with a command that helps. */
 import * as vscode from 'vscode';
 
 import type { Connection } from './connection';

@@ -1,24 +1,24 @@
-/** Where the server's program is: the first of a fixed list of places, decided from values alone. */
+/** Locates the server's program: the first in a fixed list of places, decided from values alone. */
 import * as path from 'node:path';
 
-/** What the decision rests on. */
+/** The values that the decision depends on. */
 export interface Surroundings {
   /** `ullage.server.path`, empty if unset. */
   readonly setting: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Folders of programs of the active Python environment. */
+  /** Program folders of the active Python environment. */
   readonly pythonFolders: readonly string[];
-  /** The program of the environment made by this extension, whether it is there or not. */
+  /** The program of the environment that this extension makes, whether it exists or not. */
   readonly privateServer: string;
   readonly windows: boolean;
-  /** An untrusted folder must not choose what runs. */
+  /** Whether the folder is trusted. An untrusted folder must not choose what runs. */
   readonly trusted: boolean;
   readonly isProgram: (file: string) => boolean;
 }
 
 export interface Found {
   readonly command: string;
-  /** For people: where it was found. */
+  /** Where the program was found, for the user. */
   readonly how: string;
 }
 
@@ -34,7 +34,7 @@ export function isFound(place: Found | NotFound): place is Found {
   return 'command' in place;
 }
 
-/** What somebody named must be there: falling back would run another program than the one they meant. */
+/** A program that the user named must exist: falling back would run a program that the user did not choose. */
 function named(around: Surroundings): Found | NotFound | undefined {
   const choices: readonly (readonly [string, string | undefined])[] = [
     ['the setting ullage.server.path', around.setting],
@@ -66,7 +66,7 @@ function notFound(around: Surroundings): NotFound {
   return { reason: `No ullage program was found in ${where}, and none has been set up yet.` };
 }
 
-/** Absolute folders only: a relative one would depend on the open folder. */
+/** Only absolute folders: a relative one would depend on the open folder. */
 function searchPath({ environment, windows }: Surroundings): readonly string[] {
   const value = environment['PATH'] ?? environment['Path'] ?? '';
   const system = windows ? path.win32 : path.posix;

@@ -1,4 +1,4 @@
-/** Where VS Code enters. */
+/** The extension's entry point for VS Code. */
 import type * as vscode from 'vscode';
 
 import { registerCommands } from './commands';
@@ -8,12 +8,12 @@ import { registerContextView } from './view/contextView';
 
 let ullage: Ullage | undefined;
 
-/** What other extensions, and our own tests, may use. */
+/** The interface for other extensions, and for the tests. */
 export interface Api {
   request<P, R>(method: Method<P, R>, params: NoInfer<P>): Promise<R>;
 }
 
-/** Returns at once: the server starts on its own time, and a failure to start takes no command away. */
+/** Returns immediately. The server starts in the background, and every command works even if that fails. */
 export function activate(context: vscode.ExtensionContext): Api {
   const own = (ullage = new Ullage(context));
   const view = registerContextView(context, own.sessions, own.chat);

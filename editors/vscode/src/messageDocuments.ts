@@ -1,4 +1,4 @@
-/** Single messages as read-only documents, for what a search finds. */
+/** Single messages as read-only documents, for search results. */
 import * as vscode from 'vscode';
 
 const SCHEME = 'ullage-message';
@@ -16,7 +16,7 @@ export class MessageDocuments implements vscode.Disposable {
     );
   }
 
-  /** Opens a text under a name, beside nothing and never saved. */
+  /** Opens a text under a name. The document replaces no other and is never saved. */
   async show(id: string, name: string, text: string): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${id}/${name}.md` });
     this.#texts.set(uri.toString(), text);

@@ -1,20 +1,20 @@
-/** Messages as text for people. */
+/** Messages as text for users. */
 import { oneLine } from './figures';
 import type { Entry, Message } from './protocol.gen';
 
 type Block = Message['content'][number];
 
-/** The whole message as Markdown. */
+/** Returns the whole message as Markdown. */
 export function messageMarkdown(message: Message): string {
   return message.content.map(blockText).join('\n\n');
 }
 
-/** `#12 assistant  first words…` */
+/** Returns `#12 assistant  first words…`. */
 export function messageLine(entry: Entry, length = 80): string {
   return `#${entry.index} ${entry.message.role}  ${messageStart(entry.message, length)}`;
 }
 
-/** How it begins, on one line. */
+/** Returns the beginning of the message on one line. */
 export function messageStart(message: Message, length: number): string {
   return oneLine(messageMarkdown(message), length);
 }
@@ -38,7 +38,7 @@ function blockText(block: Block): string {
   }
 }
 
-/** Text as it is, so that its lines can be read; anything else as JSON. */
+/** Returns text as it is, so that its lines can be read, and anything else as JSON. */
 function argument([name, value]: readonly [string, unknown]): string {
   return `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

@@ -1,16 +1,16 @@
 /**
- * The server's notices for the active session, as toasts with what can be done. The words are the server's. What comes
- * together becomes one toast: an import and the warning it causes, or a warning and the compaction that answers it.
+ * Shows the server's notices for the active session as messages with buttons. The text is the server's. Notices that
+ * come together become one message: an import and the warning it causes, or a warning and the compaction after it.
  */
 import * as vscode from 'vscode';
 
 import type { Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';
 
-/** Sessions whose last notice is kept until they are shown. */
+/** The most sessions whose last notice is kept until they are shown. */
 const MAX_WAITING = 20;
 const MUTED = 'ullage.mutedSessions';
-/** What may be joined or overtaken waits this long. The progress of an import has left the screen by then; ms. */
+/** Milliseconds that a notice waits for others to join or replace it. The progress of an import has disappeared by then. */
 const GATHERING = 1_000;
 
 interface Action {
@@ -18,7 +18,7 @@ interface Action {
   readonly run: (sessionId: string, notice: Notice | undefined) => unknown;
 }
 
-/** What waits to be shown: news of our own, and a warning of the server. */
+/** A message that waits to be shown: the extension's own text, and a warning of the server. */
 interface Held {
   readonly sessionId: string;
   readonly news: string;
@@ -29,7 +29,7 @@ export class Notices implements vscode.Disposable {
   readonly #sessions: Sessions;
   readonly #memory: vscode.Memento;
   readonly #subscription: vscode.Disposable;
-  /** The last notice of sessions that are not shown. That of an import comes before the import's answer. */
+  /** The last notice of each session that is not active. An import's notice comes before the import's answer. */
   readonly #waiting = new Map<string, SessionNotification>();
   readonly #actions: Readonly<Record<string, readonly Action[]>>;
   #held: Held | undefined;
@@ -70,7 +70,7 @@ export class Notices implements vscode.Disposable {
     this.#subscription.dispose();
   }
 
-  /** Says something of a session that is about to be shown, together with what the server says of it. */
+  /** Shows a text about a session that becomes active, together with the server's notice about it. */
   announce(sessionId: string, news: string): void {
     this.#hold({ sessionId, news, warning: undefined });
   }
@@ -84,7 +84,7 @@ export class Notices implements vscode.Disposable {
     }
     const news = this.#held?.sessionId === sessionId ? this.#held.news : '';
     switch (kindOf(update)) {
-      // The status bar shows that it runs; a toast would only be in the way.
+      // The status bar shows the running compaction, so no message is shown.
       case 'auto_compacting':
         if (news) this.#hold({ sessionId, news, warning: undefined });
         else this.#release();

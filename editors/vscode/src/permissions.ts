@@ -1,4 +1,4 @@
-/** Asks the person whether the model may make a tool call, when the server asks. */
+/** Asks the user whether the model may make a tool call, when the server requests it. */
 import * as vscode from 'vscode';
 
 import type { PermissionKind, RequestPermissionParams, RequestPermissionResult } from './protocol.gen';
@@ -12,8 +12,10 @@ interface Choice extends vscode.QuickPickItem {
 export class Permissions {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** The person's answer. One question at a time, since a second list would take the place of the first. A list that is
-   * closed without a choice permits nothing; `token` says that the turn was stopped meanwhile. */
+  /**
+   * Returns the user's answer. Questions are asked one after another, since a second list would replace the first. A
+   * list that is closed without a choice permits nothing. `token` is cancelled when the turn was stopped.
+   */
   ask(params: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
     const answer = this.#last.then(() => choose(params, token));
     this.#last = answer.catch(() => undefined);
@@ -23,7 +25,7 @@ export class Permissions {
 
 async function choose({ toolCall, options }: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
   const rejecting = options.find(({ kind }) => kind === 'reject_once');
-  // The list takes the focus from whoever is typing the next prompt: an Enter meant for that must permit nothing.
+  // The list takes the focus while the user may be typing the next prompt, so an Enter must permit nothing.
   const ordered = [...(rejecting ? [rejecting] : []), ...options.filter((option) => option !== rejecting)];
   const choices = ordered.map(({ optionId, name, kind }): Choice => ({ optionId, label: `$(${ICONS[kind]}) ${name}` }));
   const title = `Ullage: ${toolCall.title}?`;

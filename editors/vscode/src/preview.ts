@@ -1,4 +1,4 @@
-/** The preview while it is open: an editable document in memory, its title buttons and its live line. */
+/** The preview while it is open: an editable document in memory, its title buttons, and the line that shows the size. */
 import * as vscode from 'vscode';
 
 import { shrinking } from './figures';
@@ -6,7 +6,7 @@ import { changedLines, previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, t
 import type { CompactResult } from './protocol.gen';
 
 export const PREVIEW_SCHEME = 'ullage-preview';
-/** A language of our own, so that the editor's Markdown settings stay the person's: `#111` in it is a message, no colour. */
+/** A language of its own, so that the user's Markdown settings stay as they are: in it `#111` is a message, not a colour. */
 const LANGUAGE = 'ullage-preview';
 
 interface OpenPreview {
@@ -15,7 +15,7 @@ interface OpenPreview {
   readonly result: CompactResult;
 }
 
-/** What the person decided on. `summary` is theirs if they changed it. */
+/** The user's decision. `summary` is set if the user changed the summary. */
 export interface Decision {
   readonly sessionId: string;
   readonly previewId: string;
@@ -50,11 +50,11 @@ export class Preview implements vscode.Disposable {
       vscode.window.onDidChangeVisibleTextEditors(() => { this.#decorate(); }),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => { this.#forgetClosed(closed); }),
     );
-    // A window that was reloaded shows previews whose text and server are gone.
+    // After a window is reloaded, the text and the server of an open preview are gone.
     void vscode.window.tabGroups.close(tabs((uri) => uri.scheme === PREVIEW_SCHEME));
   }
 
-  /** Shows a preview in place of the one before. */
+  /** Shows a preview and replaces the previous one. */
   async show(sessionId: string, content: PreviewContent): Promise<void> {
     await this.close();
     const { result } = content;
@@ -66,7 +66,7 @@ export class Preview implements vscode.Disposable {
     this.#decorate();
   }
 
-  /** What to commit. Throws an Error fit for the person when the document does not say. */
+  /** Returns what to commit. Throws an Error for the user if the document has no readable summary. */
   async decision(): Promise<Decision> {
     const open = this.#open;
     if (!open?.result.previewId) throw new Error('No preview is open. Run Preview Compaction first.');
@@ -78,7 +78,7 @@ export class Preview implements vscode.Disposable {
     return summary === result.summary.trim() ? decision : { ...decision, summary };
   }
 
-  /** Closes the document without a question: nothing in it is worth keeping. */
+  /** Closes the document without a question, because nothing in it is worth saving. */
   async close(): Promise<void> {
     const open = this.#open;
     if (!open) return;
@@ -93,7 +93,7 @@ export class Preview implements vscode.Disposable {
     this.#disposables.dispose();
   }
 
-  /** Colours what comes and what goes as a diff does. */
+  /** Colours added and removed lines as a diff does. */
   #decorate(): void {
     for (const editor of vscode.window.visibleTextEditors.filter(({ document }) => document.uri.scheme === PREVIEW_SCHEME)) {
       const changed = changedLines(editor.document.getText());
@@ -129,7 +129,7 @@ export class Preview implements vscode.Disposable {
   }
 }
 
-/** Shows the document with the summary in sight and the cursor in it. */
+/** Shows the document with the summary in view and the cursor in it. */
 async function reveal(uri: vscode.Uri): Promise<void> {
   const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(uri), LANGUAGE);
   const editor = await vscode.window.showTextDocument(document, { preview: false });
@@ -149,12 +149,12 @@ function diffDecoration(sign: string, kind: 'inserted' | 'removed'): vscode.Text
   });
 }
 
-/** One range a line, so that each gets its sign. */
+/** Returns one range per line, so that each line gets its sign. */
 function ranges({ first, last }: Lines): vscode.Range[] {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => new vscode.Range(first + at, 0, first + at, 0));
 }
 
-/** The line of the summary's heading, two above its first mark; the top when the mark is gone. */
+/** Returns the line of the summary's heading, two lines before its first mark, or 0 if the mark is gone. */
 function headingLine(document: vscode.TextDocument): number {
   const mark = document.getText().indexOf(SUMMARY_BEGIN);
   return mark < 0 ? 0 : Math.max(0, document.positionAt(mark).line - 2);
@@ -169,7 +169,7 @@ function tabs(wanted: (uri: vscode.Uri) => boolean): vscode.Tab[] {
   return all.filter((tab) => tab.input instanceof vscode.TabInputText && wanted(tab.input.uri));
 }
 
-/** A file system of a few texts that live as long as the window. */
+/** A file system of a few texts that exist as long as the window. */
 class MemoryFiles implements vscode.FileSystemProvider, vscode.Disposable {
   readonly #texts = new Map<string, { readonly bytes: Uint8Array; readonly mtime: number }>();
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();

@@ -1,4 +1,7 @@
-/** The preview's document: what stays, the summary between two marks, what goes. Pure functions of text. */
+/**
+ * The text of the preview's document: the messages that stay, the summary between two marks, and the messages that are
+ * archived. Pure functions of text.
+ */
 import { full, messages, percent, short } from './figures';
 import { messageStart } from './messageText';
 import type { CompactResult, Entry } from './protocol.gen';
@@ -6,11 +9,11 @@ import type { CompactResult, Entry } from './protocol.gen';
 export const SUMMARY_BEGIN = '<!-- The summary: edit it down to the next mark. -->';
 export const SUMMARY_END = '<!-- End of the summary. -->';
 
-/** Before a line of what stays and of what goes, as in a diff. */
+/** The signs before a line that stays and a line that is archived, as in a diff. */
 const STAYS = '  ';
 const GOES = '- ';
 
-/** What a preview shows. `entries` are the messages of the context as it is. */
+/** The content of a preview. `entries` are the messages of the context as it is now. */
 export interface PreviewContent {
   readonly result: CompactResult;
   readonly entries: readonly Entry[];
@@ -35,7 +38,7 @@ export function previewDocument({ result, entries, title }: PreviewContent): str
   ].join('\n\n');
 }
 
-/** The summary in a document, as it was edited; undefined when a mark is gone. */
+/** Returns the summary in a document as the user edited it, or undefined if a mark is gone. */
 export function summaryOf(document: string): string | undefined {
   const begin = document.indexOf(SUMMARY_BEGIN);
   const end = document.lastIndexOf(SUMMARY_END);
@@ -43,18 +46,18 @@ export function summaryOf(document: string): string | undefined {
   return document.slice(begin + SUMMARY_BEGIN.length, end).trim();
 }
 
-/** The context's size with another summary, at the usual four characters a token: near, not exact. */
+/** Estimates the context's size with another summary, at four characters a token. */
 export function sizeWith(result: CompactResult, summary: string): number {
   return Math.max(0, result.contextSizeAfter + Math.round((summary.length - result.summary.length) / 4));
 }
 
-/** Lines of a preview, counted from 0; the last belongs to it. Empty when `last` comes before `first`. */
+/** Lines of a preview, counted from 0; `last` is included. The range is empty if `last` comes before `first`. */
 export interface Lines {
   readonly first: number;
   readonly last: number;
 }
 
-/** Where a preview's text adds (the summary) and where it takes away; undefined when a mark is gone. */
+/** Returns the lines that a preview adds (the summary) and removes, or undefined if a mark is gone. */
 export function changedLines(document: string): { readonly added: Lines; readonly removed: Lines } | undefined {
   const lines = document.split('\n');
   const [begin, end] = [lines.indexOf(SUMMARY_BEGIN), lines.lastIndexOf(SUMMARY_END)];
@@ -63,14 +66,14 @@ export function changedLines(document: string): { readonly added: Lines; readonl
   return { added: trim(lines, begin + 1, end - 1), removed: goes < 0 ? { first: 0, last: -1 } : trim(lines, goes, lines.length - 1) };
 }
 
-/** Without the empty lines around it. */
+/** Removes the empty lines at both ends. */
 function trim(lines: readonly string[], first: number, last: number): Lines {
   while (first <= last && !lines[first]) first += 1;
   while (first <= last && !lines[last]) last -= 1;
   return { first, last };
 }
 
-/** The line over the document, live while it is edited. */
+/** Returns the line over the document, which changes while the user edits. */
 export function previewLine(result: CompactResult, summary: string | undefined): string {
   if (summary === undefined) return 'A mark around the summary is missing: undo that edit to accept';
   const after = sizeWith(result, summary);

@@ -1,11 +1,11 @@
-/** The environment that the extension makes for itself, with consent, from the wheel it brings along. */
+/** The Python environment that the extension makes for itself, with the user's consent, from the wheel in the extension. */
 import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import type { LogOutputChannel } from 'vscode';
 
-/** The oldest Python that the server runs on, as its wheel says. */
+/** The oldest Python on which the server runs; the server's wheel states the same. */
 const OLDEST_PYTHON = [3, 11] as const;
 /** What the server's users may set a key for. Left out, a key would only get them an error that names a package. */
 const EXTRAS = 'all';
@@ -16,14 +16,14 @@ export class PrivateEnvironment {
   readonly #wheel: string | undefined;
   readonly #log: LogOutputChannel;
 
-  /** `storage` is a folder of the extension's own, `bundled` the one that holds the wheel. */
+  /** `storage` is a folder of the extension's own, `bundled` the folder with the wheel. */
   constructor(storage: string, bundled: string, log: LogOutputChannel) {
     this.#storage = storage;
     this.#wheel = findWheel(bundled);
     this.#log = log;
   }
 
-  /** Whether there is a wheel to make it from. */
+  /** Whether the extension contains a wheel. */
   get isPossible(): boolean {
     return this.#wheel !== undefined;
   }
@@ -34,17 +34,17 @@ export class PrivateEnvironment {
     return path.join(this.#folder, BIN, name);
   }
 
-  /** Whether the environment for this very wheel is finished. */
+  /** Whether the environment for this version of the wheel is complete. */
   get isReady(): boolean {
     return fs.existsSync(this.#marker);
   }
 
-  /** Whether one was made for an earlier wheel, so consent was given before. */
+  /** Whether an environment was made for an earlier wheel, so that the user has given consent. */
   get isOutdated(): boolean {
     return !this.isReady && this.#environments().length > 0;
   }
 
-  /** Makes it. Throws an Error fit for the person; an interrupted one is made anew the next time. */
+  /** Makes the environment. Throws an Error for the user. An interrupted environment is made again the next time. */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
     if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install ".[all]"` in a checkout of Ullage.');
     const python = await this.#findPython(pythons, signal);
@@ -88,7 +88,7 @@ export class PrivateEnvironment {
     throw new Error(`No Python ${OLDEST_PYTHON.join('.')} or newer was found; install one, or set ullage.server.path.`);
   }
 
-  /** In the extension's own folder, so that nothing in the open one is run. */
+  /** Runs in the extension's own folder, so that no program of the open folder is run. */
   #run(command: string, args: readonly string[], signal: AbortSignal): Promise<string> {
     this.#log.info(`$ ${command} ${args.join(' ')}`);
     const cwd = fs.existsSync(this.#storage) ? this.#storage : path.dirname(this.#storage);

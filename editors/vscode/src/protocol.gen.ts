@@ -299,14 +299,14 @@ export interface Entry {
   readonly inserted: boolean;
 }
 
-/** `kind` is the error's name, a stable word for programs. */
+/** Ullage's data of an error. `kind` is the error's name, a stable word for programs. */
 export interface ErrorData {
   readonly kind: string;
 }
 
 /**
- * JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not be
- * read, and for a failure inside.
+ * JSON-RPC's error object. `message` is one line for the user. `data` is left out if the request could not be read, and
+ * for internal errors.
  */
 export interface ErrorObject {
   readonly code: number;
@@ -609,7 +609,7 @@ export interface Prompting {
   readonly remedy: string;
 }
 
-/** Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses. */
+/** A message format: Anthropic's Messages API, OpenAI's Chat Completions or OpenAI's Responses. */
 export type Provider = "anthropic" | "openai" | "openai-responses";
 
 /** How to reach one provider. Keys are never settings: they come from the environment or the system's keyring. */
@@ -781,9 +781,9 @@ export interface Settings {
 export type Severity = "info" | "warning" | "error";
 
 /**
- * A part of the file that holds no event: where (1-based line, or index of the element) and why. `expected` is True for
- * what the format is known to hold beside the conversation (progress lines, snapshots); False for what could not be
- * read.
+ * A part of the file that became no event. `line` is its line number or the index of its element, counted from 1.
+ * `reason` says why it was skipped. `expected` is true for parts that the format has besides the conversation (progress
+ * lines, snapshots), and false for parts that could not be read.
  */
 export interface SkippedLine {
   readonly line: number;
@@ -920,7 +920,7 @@ export interface ToolUseBlock {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** A range behind the first exchange goes at once, again and again until the rest fits. */
+/** Drops a range after the first exchange at once, again and again until the rest fits. */
 export interface TruncateRange {
   readonly type: "truncate_range";
   /** How much of the rest stays. @default "half" */

@@ -1,9 +1,9 @@
-/** The active Python environment, as the Python extension tells it where there is one. */
+/** The active Python environment, according to the Python extension if it is installed. */
 import * as path from 'node:path';
 
 import * as vscode from 'vscode';
 
-/** What we use of `ms-python.python`'s public API. */
+/** The part of `ms-python.python`'s public API that is used here. */
 interface PythonApi {
   readonly environments?: {
     getActiveEnvironmentPath(): { readonly path: string };
@@ -11,7 +11,7 @@ interface PythonApi {
   };
 }
 
-/** The interpreter that is chosen in the editor; undefined without the Python extension. */
+/** Returns the interpreter chosen in the editor, or undefined without the Python extension. */
 export async function activeInterpreter(): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<PythonApi | undefined>('ms-python.python');
   const api = await extension?.activate();
@@ -19,7 +19,7 @@ export async function activeInterpreter(): Promise<string | undefined> {
   return chosen && path.isAbsolute(chosen) ? chosen : undefined;
 }
 
-/** Interpreters to make an environment with, best first. */
+/** Returns interpreters to make an environment with, best first. */
 export function interpreters(active: string | undefined): readonly string[] {
   const usual = process.platform === 'win32' ? ['py', 'python'] : ['python3', 'python'];
   return [...(active ? [active] : []), ...usual, 'python3.13', 'python3.12', 'python3.11'];

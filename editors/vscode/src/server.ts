@@ -18,12 +18,12 @@ export class ServerLocator {
     this.#log = log;
   }
 
-  /** Whether `setUp` could help. */
+  /** Whether `setUp` can provide a server. */
   get canSetUp(): boolean {
     return this.#environment.isPossible;
   }
 
-  /** Whether an environment of an earlier version stands there: it may be renewed without asking again. */
+  /** Whether only an environment of an earlier version exists. It may be renewed without asking again. */
   get isOutdated(): boolean {
     return this.#environment.isOutdated;
   }
@@ -44,7 +44,7 @@ export class ServerLocator {
     return place;
   }
 
-  /** Makes the private environment, showing progress with Cancel. Throws an Error fit for the person. */
+  /** Makes the private environment, with progress and Cancel. Throws an Error for the user. */
   async setUp(): Promise<void> {
     const chosen = vscode.workspace.getConfiguration('ullage').get<string>('server.python', '');
     const active = vscode.workspace.isTrusted ? await activeInterpreter() : undefined;

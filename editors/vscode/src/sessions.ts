@@ -1,4 +1,4 @@
-/** What is known of the sessions, kept from the server's answers and updates. */
+/** What is known of the sessions, from the server's answers and updates. */
 import * as vscode from 'vscode';
 
 import { errorKind } from './errors';
@@ -18,14 +18,14 @@ import type { CompactionState, SessionModel, UsageState } from './session';
 
 const REMEMBERED = 'ullage.activeSession';
 
-/** A compaction that ended well: whole context in tokens, and the edit to undo it by. */
+/** A completed compaction: sizes of the whole context in tokens, and the edit to undo. */
 export interface CompactionDone {
   readonly sessionId: string;
   readonly before: number;
   readonly after: number;
 }
 
-/** What this needs of the connection. */
+/** The functions of the connection that are used here. */
 export interface Door {
   readonly onDidUpdate: vscode.Event<SessionNotification>;
   request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R>;
@@ -93,7 +93,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     return this.#door.request(method, params, token);
   }
 
-  /** Makes a session the one that is shown, and remembers it for this workspace. */
+  /** Makes a session the active one, and remembers it for this workspace. */
   async activate(session: SessionResult): Promise<void> {
     this.#activeId = session.sessionId;
     this.#entry(session.sessionId).prompting = session.prompting;
@@ -104,9 +104,9 @@ export class Sessions implements SessionModel, vscode.Disposable {
     await this.refreshEdits(session.sessionId);
   }
 
-  /** Opens the active session in a server that has just started; one that is gone is forgotten. */
+  /** Opens the active session in a server that has just started. A session that no longer exists is forgotten. */
   async reload(): Promise<void> {
-    // What ran, ran in the server before.
+    // A compaction of the earlier server does not run any more.
     for (const known of this.#known.values()) known.compaction = undefined;
     this.#compactionChanged.fire(undefined);
     if (!this.#activeId) return;
@@ -120,7 +120,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     }
   }
 
-  /** Asks for the figures again, and who would answer prompts, for example after a change of settings. */
+  /** Requests the figures and the provider of prompts again, for example after a change of settings. */
   async refresh(): Promise<void> {
     if (!this.#activeId) return;
     const { sessionId, usage, prompting } = await this.request(SessionLoad, { sessionId: this.#activeId });
@@ -216,7 +216,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   }
 }
 
-/** Where no window is known the total comes as its parts alone. */
+/** Without a known window the server sends no total, so the parts are added up. */
 function total(meta: UsageMeta): number {
   return Object.values<number>({ ...meta.breakdown }).reduce((sum, part) => sum + part, 0);
 }

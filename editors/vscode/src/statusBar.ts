@@ -1,4 +1,4 @@
-/** The status bar item, painted at most once per interval. */
+/** The status bar item, drawn at most once per interval. */
 import * as vscode from 'vscode';
 
 import { Coalesced } from './coalesce';
@@ -7,17 +7,17 @@ import type { CompactionDone, Sessions } from './sessions';
 import { statusView, type StatusView } from './statusText';
 import { LINKED_COMMANDS, tooltipMarkdown } from './tooltip';
 
-/** Faster than anybody reads, slow enough that thousands of updates cost nothing; ms. */
+/** Milliseconds: faster than a user can read, slow enough that thousands of updates cost nothing. */
 const REPAINT = 50;
-/** How long what a compaction did stays on screen, ms. */
+/** Milliseconds for which a compaction's result stays on screen. */
 const DONE_SHOWN = 8_000;
-/** The tooltip says how long ago things were; ms. */
+/** Milliseconds after which the tooltip's relative times are updated. */
 const AGE = 30_000;
 
-/** Said where a folder's settings are not used. */
+/** Shown if the folder's settings are not used. */
 const RESTRICTED = 'Restricted: this folder is not trusted, so its settings are not used.';
 
-/** What this needs of the connection. */
+/** The functions of the connection that are used here. */
 export interface HealthSource {
   readonly health: Health;
   readonly onDidChangeHealth: vscode.Event<Health>;
@@ -38,7 +38,7 @@ export class StatusBar implements vscode.Disposable {
   readonly #disposables: readonly { dispose(): unknown }[];
   #tone: StatusView['tone'] = 'normal';
   #done: CompactionDone | undefined;
-  /** In force when the figures last came: fewer than before means that one was undone. */
+  /** The edits in force at the last figures. If there are fewer now, one was undone. */
   #compactions = 0;
   #doneTimer: NodeJS.Timeout | undefined;
 
@@ -96,7 +96,7 @@ export class StatusBar implements vscode.Disposable {
     this.#item.tooltip = markdown;
   }
 
-  /** Sets what changed: each assignment goes to the window, whether it changes anything or not. */
+  /** Sets only what changed, because VS Code sends each assignment to the window. */
   #apply(view: StatusView): void {
     const item = this.#item;
     if (item.text !== view.text) item.text = view.text;

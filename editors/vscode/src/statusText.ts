@@ -1,4 +1,4 @@
-/** What the status bar item says: a pure function of what is known. */
+/** The text of the status bar item: a pure function of the known state. */
 import { full, messages, percent, short, shrinking } from './figures';
 import { describe, isTrouble, type Health } from './health';
 import type { CompactionState, UsageState } from './session';
@@ -13,7 +13,7 @@ export interface StatusInput {
 
 export interface StatusView {
   readonly text: string;
-  /** For screen readers. */
+  /** The text for screen readers. */
   readonly label: string;
   readonly command: string;
   readonly tone: 'dimmed' | 'normal' | 'warning' | 'error';
@@ -92,7 +92,7 @@ function known(usage: UsageState, size: number): StatusView {
 
 const MOONS = ['○', '◔', '◑', '◕', '●'] as const;
 
-/** A circle filled as far as the context. */
+/** Returns a circle that is filled like the context. */
 function moon(share: number): string {
   if (share >= 95) return MOONS[4];
   if (share >= 70) return MOONS[3];

@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, string>> = {
   overhead: 'overhead',
 };
 
-/** Commands that the tooltip links to; the only ones its Markdown may run. */
+/** The commands that the tooltip links to. Its Markdown may run no others. */
 export const LINKED_COMMANDS: readonly string[] = [
   'ullage.compactContext',
   'ullage.previewCompaction',
@@ -51,7 +51,7 @@ function breakdown({ used, meta }: UsageState): string {
   return rows.length > 0 ? ['| | tokens | | |', '|:--|--:|--:|:--|', ...rows].join('\n') : 'Empty.';
 }
 
-/** How the figure is known. */
+/** Describes the source of the figure. */
 export function sourceLine({ meta }: UsageState, now: number): string {
   if (meta.source === 'stale') return `Stale: ${messages(meta.pendingMessages)} since the last report`;
   if (meta.source === 'reported')
@@ -65,7 +65,7 @@ function lastEditLine(edit: EditInfo | undefined, now: number): string {
   return `${what} ${ago(edit.timestamp, now)} (${edit.trigger}), saved ${short(edit.tokensSaved)}`;
 }
 
-/** Markdown reads two dollar signs as the edges of a formula or of an icon's name. */
+/** Escapes dollar signs, because Markdown reads two of them as a formula, and `$(` as an icon. */
 function costLine({ cost }: UsageState): string {
   return cost ? `Cost so far ${escapeMarkdown(money(cost))}, by list prices` : '';
 }
@@ -80,7 +80,7 @@ function links(usage: UsageState): string {
   return commands.join(' · ');
 }
 
-/** Text of others must not become links, pictures or commands. */
+/** Escapes foreign text, which must not become links, images or commands. */
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_{}[\]()#+\-.!|<>~&$]/g, '\\$&').replace(/\s+/g, ' ');
 }

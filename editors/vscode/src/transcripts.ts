@@ -1,4 +1,4 @@
-/** Transcripts that other programs keep in their usual folders. Names and times only: nothing in them is read. */
+/** Finds transcripts that other programs keep in their usual folders. Only names and times are read, no content. */
 import type { Dirent } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
@@ -6,7 +6,7 @@ import * as path from 'node:path';
 export interface Transcript {
   readonly path: string;
   readonly program: 'Claude Code' | 'Codex';
-  /** The project's folder as its name tells, or the file's. */
+  /** The project's folder according to the folder's name, or the file's name. */
   readonly name: string;
   /** Last change, Unix milliseconds. */
   readonly changedAt: number;
@@ -14,10 +14,10 @@ export interface Transcript {
   readonly size: number;
 }
 
-/** Folders below a program's own that hold transcripts: Codex sorts by year, month and day. */
+/** Folders of transcripts in a program's own folder. Codex sorts by year, month and day. */
 const MAX_DEPTH = 4;
 
-/** At most `limit` transcripts below a home folder, newest first. */
+/** Returns at most `limit` transcripts under a home folder, newest first. */
 export async function findTranscripts(home: string, limit = 200): Promise<readonly Transcript[]> {
   const found = await Promise.all([
     collect(path.join(home, '.claude', 'projects'), 'Claude Code'),
@@ -44,7 +44,7 @@ async function walk(folder: string, depth: number): Promise<readonly string[]> {
   return below.flat();
 }
 
-/** A folder that is not there, or not ours to see, holds nothing. */
+/** Returns the entries of a folder; none if it does not exist or cannot be read. */
 async function list(folder: string): Promise<readonly Dirent[]> {
   return fs.readdir(folder, { withFileTypes: true }).catch(() => []);
 }

@@ -1,4 +1,4 @@
-/** The one object that owns everything: the connection, the sessions, what is on screen. */
+/** The object that owns everything: the connection, the sessions, and what is on screen. */
 import * as vscode from 'vscode';
 
 import { Chat } from './chat';
@@ -17,7 +17,7 @@ import { StatusBar } from './statusBar';
 export class Ullage implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel('Ullage', { log: true });
   readonly preview = new Preview();
-  /** Messages were pinned or unpinned, of which no update tells. */
+  /** Fires when messages were pinned or unpinned. The server sends no update for that. */
   readonly pinsChanged = new vscode.EventEmitter<void>();
   readonly messages = new MessageDocuments();
   readonly connection: Connection;
@@ -58,7 +58,7 @@ export class Ullage implements vscode.Disposable {
     );
   }
 
-  /** Work that nobody waits for; its failure goes to the log. */
+  /** Runs work without waiting for it. A failure is logged. */
   run(work: Promise<unknown>): void {
     work.catch((error: unknown) => { this.log.error(errorText(error)); });
   }
@@ -67,7 +67,7 @@ export class Ullage implements vscode.Disposable {
     this.#disposables.dispose();
   }
 
-  /** Said once: the status bar goes on saying it. */
+  /** Offers to set up the server, once. The status bar shows the problem from then on. */
   async #offerFix(): Promise<void> {
     if (this.#offered) return;
     this.#offered = true;
@@ -87,7 +87,7 @@ export class Ullage implements vscode.Disposable {
   }
 }
 
-/** For the `when` clauses of the manifest. */
+/** Sets a context key for the `when` clauses of the manifest. */
 function setContext(name: string, value: boolean): void {
   void vscode.commands.executeCommand('setContext', `ullage.${name}`, value);
 }

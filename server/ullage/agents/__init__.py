@@ -1,1 +1,1 @@
-"""What is known of coding agents: their tool calls, their transcripts, what they do behind the proxy."""
+"""What Ullage knows about coding agents: their tool calls, transcript formats and behaviour behind the proxy."""

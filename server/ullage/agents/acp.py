@@ -1,7 +1,7 @@
-"""What agents behind the proxy say of themselves: how full they are, how they compact, which tool they use.
+"""Reads what agents behind the proxy add to the Agent Client Protocol (ACP): context sizes, compactions, tool names.
 
-Each question is put to every agent of the table, whatever name the agent gives itself, because programs made from
-another agent keep its habits. The first answer counts.
+Every function asks all agents of the table in order and returns the first answer. The agent's own name is not used,
+because programs derived from another agent keep its additions under a name of their own.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,16 @@ from ullage.agents.table import AGENTS
 from ullage.model.json_values import as_text
 
 _KNOWN = tuple(agent.acp for agent in AGENTS)
-# The slash commands that compact a context, in the table's order.
+# The slash commands that compact a context, without the slash and without repetition, in the table's order.
 COMPACT_COMMANDS = tuple(dict.fromkeys(known.compact_command for known in _KNOWN if known.compact_command))
 _NOT_OFFERED = {known.name: known.compact_command for known in _KNOWN if known.name and not known.offers_command}
 
 
 def occupancy_of_update(update: Mapping[str, Any]) -> Occupancy | None:
-    """How full the context is by a session update: ACP's `usage_update`, or what a known agent adds to others."""
+    """Returns the tokens in the agent's context according to a session update, or None if the update doesn't give them.
+
+    Reads ACP's `usage_update`, and what known agents add to other updates.
+    """
     if update.get("sessionUpdate") == "usage_update":
         used, size = token_count(update.get("used")), token_count(update.get("size"))
         model = next((name for known in _KNOWN if (name := known.model_in_usage(update))), "")
@@ -28,7 +31,7 @@ def occupancy_of_update(update: Mapping[str, Any]) -> Occupancy | None:
 
 
 def occupancy_of_answer(result: Mapping[str, Any]) -> Occupancy | None:
-    """How full the context is by the answer to a prompt.
+    """Returns the tokens in the agent's context according to the answer to a prompt, or None if it doesn't give them.
 
     `PromptResponse.usage` is not read: some agents report the turn there, others the session.
     """
@@ -36,20 +39,23 @@ def occupancy_of_answer(result: Mapping[str, Any]) -> Occupancy | None:
 
 
 def window_of_model(model: Mapping[str, Any]) -> int | None:
-    """The window, in tokens, of a model that an agent lists. Returns None if it isn't given."""
+    """Returns the window, in tokens, of a model that an agent lists, or None if the entry has no window."""
     return next((size for known in _KNOWN if (size := known.window_of_model(model)) is not None), None)
 
 
 def compaction_done(update: Mapping[str, Any]) -> bool:
-    """Whether a session update says, outside the protocol, that the agent has compacted its context."""
+    """Returns whether a session update reports, by an extension of ACP, that the agent has compacted its context."""
     return any(known.compaction_done(update) for known in _KNOWN)
 
 
 def unlisted_compact_command(agent_name: str) -> str | None:
-    """The compacting command of an agent that doesn't list it. Returns None for an agent without one."""
+    """Returns the compacting slash command of an agent that has one without listing it, otherwise None.
+
+    `agent_name` is the name that the agent gave when the connection was opened.
+    """
     return _NOT_OFFERED.get(agent_name)
 
 
 def tool_name(call: Mapping[str, Any]) -> str:
-    """The name that an agent's own tool has in a tool call; empty if the call doesn't give it."""
+    """Returns the tool's own name, for example `Read`, from an ACP tool call, or "" if the call doesn't give it."""
     return as_text(call.get("name")) or next((name for known in _KNOWN if (name := known.tool_in_call(call))), "")

@@ -1,4 +1,7 @@
-"""What can be known of a coding agent, as one value. Each agent's folder holds its own; `table.py` lists them."""
+"""What can be known about a coding agent, as one value.
+
+Each agent has a folder with its own values; `table.py` lists the agents.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,10 +12,11 @@ from ullage.formats.transcripts.imported import Format
 
 
 class Occupancy(Struct, frozen=True, kw_only=True):
-    """How full an agent's context is, by its own account.
+    """The size of an agent's context as the agent reports it.
 
-    `used` is in tokens. `size` is the window and `model` the model's name, if the agent gave them. If `summed`, `used`
-    adds up all requests of a turn, so it is the context's size only if the turn had a single request.
+    `used` is in tokens. `size` is the window in tokens and `model` the model's name, if the agent gave them. If
+    `summed` is true, `used` adds up all requests of a turn, so it is the context's size only if the turn had a single
+    request.
     """
 
     used: int
@@ -38,19 +42,19 @@ def _no_text(_: Mapping[str, Any]) -> str:
 
 
 class AcpAgent(Struct, frozen=True, kw_only=True):
-    """What an agent does behind the proxy besides what the Agent Client Protocol describes.
+    """What an agent does behind the proxy in addition to the Agent Client Protocol.
 
-    - `name`: how the agent calls itself when a connection is opened; empty if unknown.
+    - `name`: the name that the agent gives itself when a connection is opened; empty if unknown.
     - `compact_command`: its slash command that compacts the context; empty if it has none.
     - `offers_command`: whether the agent lists that command among its own. Some agents have it and never list it.
-    - `occupancy_in_update`: reads how full the context is from a session update that is no `usage_update`.
-    - `occupancy_in_answer`: reads the same from the answer to a prompt.
+    - `occupancy_in_update`: reads the context's size from a session update other than `usage_update`.
+    - `occupancy_in_answer`: reads the context's size from the answer to a prompt.
     - `model_in_usage`: reads the model's name from a `usage_update`.
     - `window_of_model`: reads the window, in tokens, from a model that `session/new` lists.
-    - `compaction_done`: whether a session update says that the agent has just compacted its context.
+    - `compaction_done`: says whether a session update reports that the agent has just compacted its context.
     - `tool_in_call`: reads the tool's own name from a tool call.
 
-    The readers return None, False or "" for what is not the agent's.
+    The readers return None, False or "" if the message has no such addition.
     """
 
     name: str = ""
@@ -65,14 +69,14 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
 
 
 class Inserted(Struct, frozen=True, kw_only=True):
-    """What an agent puts into the user's messages. Tags and patterns are regular expressions.
+    """What an agent inserts into the user's messages. Tags and patterns are regular expressions.
 
-    - `summary_openings`: how the message begins with which it goes on after a compaction of its own.
-    - `not_typed`: beginnings of texts that the user has not typed.
-    - `tags`: tags around what it inserts into a text.
-    - `instruction_tags`: tags around standing instructions.
-    - `reminder_tags`: tags that hold standing instructions if one of `instruction_marks`, or the name of an instruction
-      file, stands within.
+    - `summary_openings`: the first words of the message with which the agent continues after its own compaction.
+    - `not_typed`: patterns for the beginning of a text that the user has not typed.
+    - `tags`: names of tags around inserted text.
+    - `instruction_tags`: names of tags around standing instructions.
+    - `reminder_tags`: names of tags that hold standing instructions if they contain one of `instruction_marks` or the
+      name of an instruction file.
     """
 
     summary_openings: tuple[str, ...] = ()
@@ -86,10 +90,10 @@ class Inserted(Struct, frozen=True, kw_only=True):
 class Agent(Struct, frozen=True, kw_only=True):
     """A coding agent.
 
-    - `name`: what its users call it.
-    - `formats`: the transcript formats that it writes, the more particular first.
+    - `name`: the product's name.
+    - `formats`: the transcript formats that it writes, the more specific first.
     - `acp`: what it does behind the proxy.
-    - `inserted`: what it puts into the user's messages.
+    - `inserted`: what it inserts into the user's messages.
     """
 
     name: str

@@ -1,4 +1,7 @@
-"""Tool calls with their results, the same for every agent: native tool use, or commands in fenced text."""
+"""Finds tool calls and joins each with its result, in the same shape for every agent.
+
+A call is a native tool use, or a command in a fenced code block.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +27,11 @@ _PATCH_ACTIONS = {
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """A call and what came of it. `index` is the call's message, `failed` what the tool reported (None: nothing)."""
+    """A tool call with its result.
+
+    `index` is the index of the call's message, `result_index` that of the result's message, -1 if there is no result.
+    `failed` is the tool's own report; None means that the tool did not report whether it failed.
+    """
 
     index: int
     name: str
@@ -35,17 +42,20 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        """The shell command this call runs; empty when it runs none."""
+        """The shell command that this call runs; empty if it runs none."""
         return command_of(self.name, self.input)
 
     @property
     def path(self) -> str:
-        """The file this call is about, as its input names it; empty when none."""
+        """The file that this call is about, as its input names it; empty if the input names none or several."""
         return path_of(self.input)
 
 
 def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
-    """Every call in `messages` in order, each joined with its result; `indices` are the messages' places."""
+    """Returns every call in `messages`, in order, each joined with its result.
+
+    `indices` has one entry for each message: the number by which the caller knows the message.
+    """
     results = _results(messages, indices)
     calls: list[ToolCall] = []
     for position, message in enumerate(messages):
@@ -57,10 +67,10 @@ def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[Tool
 
 
 def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = touched_files) -> list[Touch]:
-    """The files that a call touches, as it names them, with what it does to each.
+    """Returns the files that a call touches, as the call names them, each with what the call does to it.
 
-    A call that failed changed nothing. `of_command` reads a command line; a caller that remembers what it has read
-    gives its own.
+    A failed call changes no file, so for a failed call only the files that it reads are returned. `of_command` reads a
+    command line; a caller may pass a cached reader.
     """
     command = call.command
     touches = [*_by_patch(call), *(of_command(command) if command else _by_name(call))]
@@ -70,7 +80,10 @@ def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = to
 
 
 def text_put_into(call: ToolCall, path: str) -> str:
-    """The text that a call puts into a file: what an edit writes, the lines that a patch adds, or a shell command."""
+    """Returns the text that a call puts into the file `path`.
+
+    The text is the lines that a patch adds to the file, or else what an edit writes, or else the shell command.
+    """
     return _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS) or call.command
 
 
@@ -81,7 +94,7 @@ def _by_name(call: ToolCall) -> Iterator[Touch]:
 
 
 def _by_patch(call: ToolCall) -> Iterator[Touch]:
-    """Files of a patch in Codex's notation, or of the list of changes its events carry."""
+    """Yields the files of a patch in Codex's notation, and of the list of changes that Codex's events contain."""
     for path, action, _ in _patched(call):
         yield path, action
     for path, change in as_object(call.input.get("changes")).items():
@@ -91,7 +104,7 @@ def _by_patch(call: ToolCall) -> Iterator[Touch]:
 
 
 def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
-    """Each file of a call's patches: its path, what becomes of it, and its part of the patch."""
+    """Yields each file of a call's patches: its path, what the patch does to it, and its part of the patch."""
     texts = [value for value in call.input.values() if isinstance(value, str)]
     for text in dict.fromkeys([*texts, call.command]):
         heads = list(_PATCH_LINE.finditer(text)) if "*** " in text else []

@@ -1,23 +1,26 @@
-"""Lines of a file as tools show them: with or without a number in front."""
+"""Splits a file's text into lines as tools show them, with or without a line number before each."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# `cat -n` and the tools that copy it set the number right in six columns, before a tab or an arrow; others write five
-# digits and a bar. Anything less particular (`12:`) may be part of the text and stays in it.
+# `cat -n` and the tools that copy it right-align the number in six columns, before a tab or an arrow. Others write at
+# least five digits and a bar. Shorter forms (`12:`) may be part of the file's text, so they are left in the text.
 _NUMBERED = re.compile(r"(?=[ \d]{6})( *\d+)[\t→](.*)|( *\d+)→(.*)|(\d{5,})\| ?(.*)", re.DOTALL)
 
 
 class Line(NamedTuple):
-    """A line's number in its file (None if nothing tells it) and its text without the number."""
+    """A line's number in its file (None if it is unknown) and its text without the number."""
 
     number: int | None
     text: str
 
 
 def file_lines(text: str, first: int | None = None) -> list[Line]:
-    """The lines of a text. `first` is the number of its first line, for text that bears no numbers itself."""
+    """Returns the lines of a text.
+
+    `first` is the number of the first line, for lines that show no number of their own.
+    """
     return list(_lines(text, first))
 
 

@@ -1,10 +1,10 @@
-"""File reads: where a conversation shows a file's contents.
+"""Finds the places of a conversation that show a file's contents.
 
-Three sources: results of tools that read (shell commands among them), calls and results of tools that write or edit
-(the final content is in their input, or in the answer), and files that a person's message carries. The shapes are those
-of the recorded transcripts and of the coding agents that are known by them: Claude Code's and Anthropic's numbered
-lines, Cline's `<file_content path>` and `<final_file_content path>`, Claude Code's reminders of a mentioned file,
-Gemini's `Content from @path:`, ACP's embedded resources.
+There are three sources: results of tools and shell commands that read a file; calls and results of tools that write or
+edit a file, whose final content is in the input or in the result; and files inside a user's message. The shapes are
+those of the recorded transcripts and of known agents: numbered lines of Claude Code and of Anthropic's text editor,
+Cline's `<file_content path>` and `<final_file_content path>`, Claude Code's reminders of a mentioned file, Gemini's
+`Content from @path:`, ACP's embedded resources.
 """
 
 import posixpath
@@ -37,10 +37,10 @@ _CARRIED = (
 
 
 class FileRead(Struct, frozen=True, kw_only=True):
-    """A place that shows a file: characters `start` to `stop` of the text of a block of a message.
+    """A place that shows a file: the characters `start` to `stop` of a block's text.
 
-    `first` is the number of the first line where the text bears no numbers. `is_input` for a file that a tool was told
-    to write: it shows the file, but is the model's own words.
+    `block` is the block's index in its message. `first` is the number of the first line, for lines that show no number
+    of their own. `is_input` marks the content that a tool call writes: the model itself wrote this text.
     """
 
     message_id: str
@@ -53,12 +53,16 @@ class FileRead(Struct, frozen=True, kw_only=True):
 
     @property
     def stop(self) -> int:
-        """Where it ends in the block's text."""
+        """The index in the block's text after the last character of the file."""
         return self.start + len(self.text)
 
 
 class _Call(Struct, frozen=True):
-    """What a tool's result is known to show: a file, all through or only where it says so."""
+    """What is known about a tool call's result: which file it shows.
+
+    If `snippet` is true, the result shows the file only if it contains the words with which an edit tool introduces
+    lines.
+    """
 
     path: str
     first: int | None = None
@@ -66,7 +70,7 @@ class _Call(Struct, frozen=True):
 
 
 def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
-    """Every place that shows a file, in order. What a failed call was told or answered shows none."""
+    """Yields every place that shows a file, in order. Calls that failed and their results are left out."""
     failed = {block.tool_use_id for message in messages for block in _results(message) if block.is_error}
     calls: dict[str, _Call] = {}
     for position, message in enumerate(messages):
@@ -84,15 +88,18 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
 
 
 def only_text(block: ToolResultBlock) -> str:
-    """A result's text; empty if it holds anything else, which a notice could not stand for."""
+    """Returns a result's text, or "" if the result contains anything else, for which a notice could not stand in."""
     if not all(isinstance(part, TextBlock) for part in block.content):
         return ""
     return join_texts(block.content)
 
 
 def file_keys(paths: Iterable[str]) -> dict[str, str]:
-    """Each path's file, so that two ways to write one file have one key: `./a.py` and `a.py`, `file:///a.py` and
-    `/a.py`, and a relative path with the one absolute path that ends in it."""
+    """Returns a key for each path, the same key for paths that mean the same file.
+
+    `./a.py` and `a.py` have one key, as have `file:///a.py` and `/a.py`. A relative path has the key of the absolute
+    path that ends in it, if there is exactly one.
+    """
     plain = {path: posixpath.normpath(path.removeprefix("file://")) for path in paths}
     by_name: dict[str, set[str]] = {}
     for path in plain.values():
@@ -124,7 +131,7 @@ def _by_command(read: ShellRead | None) -> _Call | None:
 
 
 def _written(message: Message, block: int, use: ToolUseBlock) -> Iterator[FileRead]:
-    """The file that a tool is told to write, whole."""
+    """Yields the file that a call writes as a whole."""
     path, text = path_of(use.input), text_of(use.input, CONTENT_KEYS)
     if path and text and action_of(use.name, use.input) is Action.WRITE:
         yield FileRead(message_id=message.id, block=block, path=path, text=text, first=1, is_input=True)
@@ -142,7 +149,7 @@ def _mentioned(message: Message, i: int, block: Block, command: str) -> Iterator
     if isinstance(block, ResourceBlock) and block.text and block.uri.startswith("file://"):
         yield FileRead(message_id=message.id, block=i, path=block.uri, text=block.text, first=1)
     elif isinstance(block, TextBlock):
-        # The output stands in a frame of its own, so what `first` says would be wrong by the frame's lines.
+        # No `first`: the message frames the output in lines of its own, so counting from 1 would be wrong.
         read = shell_read(command) if command else None
         yield from _shown(message, i, block.text, _Call(read.path) if read else None)
 

@@ -1,10 +1,10 @@
-"""How a command ended, read from what it printed."""
+"""Reads from a command's output whether the command passed or failed."""
 
 import re
 
 from ullage.model.artifacts import Outcome
 
-# Runners report at the end; the head is looked at for exit codes that wrappers print first.
+# Characters. Test runners report at the end; wrappers print an exit code at the beginning.
 _HEAD, _TAIL = 1_500, 5_000
 _EXIT_CODE = re.compile(
     r"<returncode>\s*(-?\d+)|\bexit(?:ed)?[ _](?:with )?(?:code|status)[\"']?[:= ]{1,3}(-?\d+)"
@@ -34,7 +34,11 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 
 def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
-    """The outcome and the line of `output` that tells most. `failed` is what the tool itself reported, if it did."""
+    """Returns the outcome of a command and the most informative line of its output, or "" if there is none.
+
+    The line is the test runner's summary, or for a failure the error. `failed` is the tool's own report, None if it
+    made none.
+    """
     looked_at = telling(output)
     summary = _last_summary(looked_at)
     outcome = _outcome(looked_at, summary, failed)
@@ -46,7 +50,7 @@ def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
 
 
 def telling(output: str) -> str:
-    """The part of an output that `judge` looks at."""
+    """Returns the beginning and the end of an output: the part that `judge` reads."""
     return output if len(output) <= _HEAD + _TAIL else f"{output[:_HEAD]}\n{output[-_TAIL:]}"
 
 
@@ -69,7 +73,7 @@ def _last_summary(output: str) -> str:
 
 
 def _error_line(output: str) -> str:
-    """The last line that names an error, else the last line of all."""
+    """Returns the last line that names an error, or else the last line that isn't empty or a tag."""
     last = ""
     for match in _ERROR_LINE.finditer(output):
         last = match[1]

@@ -1,6 +1,6 @@
-"""Tool results: what tools returned, in blocks of their own or, for agents without function calling, as text.
+"""Finds tool results: blocks of their own or, for agents without function calling, plain text.
 
-Such an agent puts one command in a fence at the end of its text, and the next message is the command's output.
+Such an agent ends its text with one command in a fenced code block, and the next message is the command's output.
 """
 
 import re
@@ -12,7 +12,7 @@ from ullage.agents.tools import Action, canonical_name
 from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, text_and_resources
 from ullage.model.message import Message, Role
 
-# What a command in a fence is called where tools have names.
+# The tool name that is given to a command in a fenced code block.
 FENCED = canonical_name(Action.RUN)
 FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n(.*?)(?:\n```|$(?![\s\S]))", re.DOTALL)
 _OBSERVATION = re.compile(
@@ -23,8 +23,12 @@ _OBSERVATION = re.compile(
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
-    """A result: its message's place and id, its block, the tool's name (empty if its use is not there) and its text.
-    `pictures` says that it holds something else, which its text does not tell. `tool_use_id` is empty for a fence."""
+    """A tool result.
+
+    `position` is the index of its message, `block` the index of its block there. `tool` is the tool's name, empty if
+    the transcript lacks the tool use. `tool_use_id` is empty for the output of a fenced command. `pictures` is true if
+    the result contains images, which `text` leaves out.
+    """
 
     position: int
     message_id: str
@@ -36,12 +40,12 @@ class ToolResult(Struct, frozen=True, kw_only=True):
 
 
 def tool_uses(messages: Sequence[Message]) -> Iterator[ToolUseBlock]:
-    """Every call, in order."""
+    """Yields every tool use, in order."""
     return (block for message in messages for block in message.content if isinstance(block, ToolUseBlock))
 
 
 def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
-    """Every result, in order."""
+    """Yields every tool result, in order."""
     tools = {block.id: block.name for block in tool_uses(messages)}
     for position, message in enumerate(messages):
         fenced = position > 0 and bool(fenced_command(messages, position - 1))
@@ -63,7 +67,7 @@ def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
 
 
 def fenced_command(messages: Sequence[Message], position: int) -> str:
-    """The command in the text at `position` when the next message is its output; empty otherwise."""
+    """Returns the command in the message at `position` if the next message is the command's output, otherwise ""."""
     message = messages[position]
     if message.role is not Role.ASSISTANT or position + 1 >= len(messages):
         return ""

@@ -1,7 +1,7 @@
-"""What a shell command does to files, and whether it tests or only looks. In doubt the answer is no.
+"""Reads from a shell command what it does to files, whether it runs tests and whether it only reads.
 
-A command is split into parts at `&&`, `||`, `;`, `|` and line ends outside quotes. Bodies of here-documents are data
-and are left out.
+If that is not clear, the answer is no file, or False. A command is split into parts at `&&`, `||`, `;`, `|` and line
+ends outside quotes. Bodies of here-documents are data and are left out.
 """
 
 import re
@@ -39,7 +39,8 @@ _LOOKS_ONLY = {
 }  # fmt: skip
 _GIT_LOOKS = {"status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "grep", "remote", "config"}
 _READERS = {"cat", "head", "tail", "less", "nl", "bat", "wc"}
-# The options with which a program shows one file's own lines; a group is the number of the first.
+# For each program the options with which it prints lines of one file unchanged. A group is the number of the first
+# line.
 _SHOWS = {
     "cat": re.compile(r"(?:-[nA])?"),
     "nl": re.compile(r"(?:-b ?a|-n|-A)?"),
@@ -56,14 +57,18 @@ Touch = tuple[str, FileAction]
 
 
 class ShellRead(Struct, frozen=True, kw_only=True):
-    """The file that a command shows, and the number of the first line it shows (None if that is not clear)."""
+    """The file that a command shows, and the number of the first line that it shows (None if the number is unknown)."""
 
     path: str
     first: int | None
 
 
 class _Part(Struct, frozen=True):
-    """A simple command: the operator before it, its words, the last word as written, and its redirections."""
+    """A simple command.
+
+    `joint` is the operator before it, `words` are its words without quotes, `last` is the last word with its quotes,
+    and `redirections` are pairs of a sign (`>`) and a file.
+    """
 
     joint: str
     words: tuple[str, ...]
@@ -76,7 +81,7 @@ class _Part(Struct, frozen=True):
 
 
 def without_cd(command: str) -> tuple[str, str]:
-    """The command without the `cd` it starts with, and the folder that goes to ("" if none)."""
+    """Returns the command without a leading `cd`, and the folder that the `cd` goes to ("" if there is no `cd`)."""
     match = _LEADING_CD.match(command)
     if match is None:
         return command.strip(), ""
@@ -84,25 +89,25 @@ def without_cd(command: str) -> tuple[str, str]:
 
 
 def first_line(command: str) -> str:
-    """The first line of a command that does something."""
+    """Returns the first line that does something: not a leading `cd`, a comment or a `set`."""
     lines = without_cd(command)[0].split("\n")
     return next((line.strip() for line in lines if not _PREAMBLE.match(line)), lines[0])
 
 
 def is_test(command: str) -> bool:
-    """Whether the command runs tests."""
+    """Returns whether the command runs tests."""
     return _TEST.search(_bare(command)) is not None
 
 
 def only_looks(command: str) -> bool:
-    """Whether every part of the command merely shows something."""
+    """Returns whether every part of the command only prints something and changes nothing."""
     return all(_part_looks(part) for part in _parts(command))
 
 
 def shell_read(command: str) -> ShellRead | None:
-    """The file that a command shows. Returns None for a command that does anything more.
+    """Returns the one file that a command shows, or None if the command does anything else.
 
-    The lines need not be known exactly, since one read stands for another only where their lines are the same.
+    `first` is None after a filter or with `tail`, because then the number is unknown.
     """
     rest, folder = without_cd(command)
     parts = _parts(rest)
@@ -117,7 +122,7 @@ def shell_read(command: str) -> ShellRead | None:
 
 
 def touched_files(command: str) -> list[Touch]:
-    """Files the command reads, writes or removes, as far as its words show."""
+    """Returns the files that a command reads, writes or removes, as far as its words show."""
     if read := shell_read(command):
         return [(read.path, FileAction.READ)]
     rest, folder = without_cd(command)
@@ -126,7 +131,7 @@ def touched_files(command: str) -> list[Touch]:
 
 
 def _bare(command: str) -> str:
-    """Without the bodies of here-documents."""
+    """Returns the command without the bodies of here-documents, cut to `_MAX_COMMAND` characters."""
     kept: list[str] = []
     ending = ""
     for line in command[:_MAX_COMMAND].split("\n"):
@@ -141,7 +146,7 @@ def _bare(command: str) -> str:
 
 @lru_cache(maxsize=512)
 def _parts(command: str) -> tuple[_Part, ...]:
-    """The parts of a command line that have words; remembered because a command is asked about more than once."""
+    """Returns the parts of a command line that have words. Cached, because several readings ask about one command."""
     parts: list[_Part] = []
     joint, sign = "", ""
     words, redirections = list[str](), list[tuple[str, str]]()
@@ -174,7 +179,7 @@ def _unquoted(word: str) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    """Whether the shell takes a word as it stands: no variable, command or pattern is put in."""
+    """Returns whether the shell uses a word as it is written, without expanding a variable, a command or a pattern."""
     unquoted = re.sub(r"'[^']*'", "", word)
     return not re.search(r"[$`]", unquoted) and not re.search(r"[*?]", re.sub(r'"[^"]*"', "", unquoted))
 

@@ -1,4 +1,7 @@
-"""The coding agents that Ullage knows, a line each. To add an agent: a folder beside this file, and a line here."""
+"""The coding agents that Ullage knows, one entry each.
+
+To add an agent, add a folder in this package and an entry here.
+"""
 
 from ullage.agents.agent import AcpAgent, Agent, Inserted
 from ullage.agents.claude_code import acp as claude_code_acp

@@ -1,10 +1,10 @@
-"""What coding agents' tool calls mean: the one table of tool names and input keys.
+"""The one table of what coding agents' tool calls mean: tool names by action, and input keys.
 
-Every reading of tool calls (`calls`, `file_reads`, `results`, the proxy's record, the summary's ledger) asks this
-module. The names are those of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Copilot, Cline, Roo, Cursor,
-Windsurf, Crush, goose, Kimi, Zed, Continue, Droid, SWE-agent, trae, OpenHands and of MCP's file server, as their
-documents and the recorded transcripts have them. Names and keys are compared in lower case without separators, so
-`read_file`, `ReadFile` and `mcp__files__read-file` are one name, and `filePath` and `file_path` one key.
+Every reading of tool calls uses this module: `calls`, `file_reads`, `results`, the proxy's record and the summary's
+ledger. The names come from the documents and recorded transcripts of Claude Code, Codex, Gemini CLI, Qwen Code,
+opencode, pi, Copilot, Cline, Roo, Cursor, Windsurf, Crush, goose, Kimi, Zed, Continue, Droid, SWE-agent, trae,
+OpenHands and MCP's file server. Names and keys are compared in lower case without separators, so `read_file`,
+`ReadFile` and `mcp__files__read-file` are one name, and `filePath` and `file_path` one key.
 """
 
 import re
@@ -31,7 +31,7 @@ class Action(StrEnum):
     THINK = "think"
 
 
-# Tool names by what the tools do. The first of each is the name we give a call whose agent gives none.
+# Tool names by what the tools do. The first name of each action is used for a call whose agent gives no name.
 TOOLS: Mapping[Action, tuple[str, ...]] = {
     Action.READ: (
         *("read_file", "read", "read_files", "read_many_files", "read_multiple_files", "read_text_file"),
@@ -67,7 +67,7 @@ TOOLS: Mapping[Action, tuple[str, ...]] = {
     Action.FETCH: ("fetch", "web_fetch", "fetch_web_content", "web_search", "google_web_search"),
     Action.THINK: ("think", "thought", "sequential_thinking"),
 }
-# A tool for several actions (Anthropic's text editor and its kin) is told by `command` what to do.
+# The values of `command` for tools with several actions, such as Anthropic's text editor, and the action of each.
 EDITOR_COMMANDS: Mapping[str, Action] = {
     "view": Action.READ,
     "read": Action.READ,
@@ -85,7 +85,7 @@ FILE_ACTIONS: Mapping[Action, FileAction] = {
     Action.EDIT: FileAction.MODIFIED,
     Action.DELETE: FileAction.DELETED,
 }
-# Kinds of tool calls in the Agent Client Protocol.
+# The kinds of tool calls in the Agent Client Protocol.
 ACP_KINDS: Mapping[str, Action] = {
     "read": Action.READ,
     "edit": Action.EDIT,
@@ -96,24 +96,24 @@ ACP_KINDS: Mapping[str, Action] = {
     "think": Action.THINK,
 }
 
-# Keys of a call's input. Where an input has several of a list, the first of the list counts.
+# Keys of a call's input that name its file. If an input has several of these keys, the first in this order is used.
 PATH_KEYS = (
     *("file_path", "path", "notebook_path", "filename", "file", "absolute_path", "absolute_file_path", "target_file"),
     *("target_notebook", "relative_path", "uri"),
 )
-# Lists of paths, or of objects that have a path.
+# Keys of lists of paths, or of objects that contain a path.
 PATHS_KEYS = ("paths", "file_paths", "files", "operations")
 CONTENT_KEYS = ("content", "file_text", "contents", "text", "code_content", "file_content")
-# What an edit puts into a file, and what it takes out.
+# Keys of the text that an edit inserts, and of the text that it removes.
 NEW_TEXT_KEYS = (
     *("new_string", "new_str", "content", "file_text", "insert_text", "new_text", "new_source", "code_content"),
     *("code_edit", "replacement_content", "patch", "input", "diff"),
 )
 OLD_TEXT_KEYS = ("old_string", "old_str", "old_text", "target_content")
 COMMAND_KEYS = ("command", "cmd", "script", "command_line", "commands")
-# Lists of things to do.
+# Keys of to-do lists.
 PLAN_KEYS = ("todos", "plan", "items")
-# What a call without a file is about.
+# Keys that say what a call without a file is about.
 SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 
 _SEPARATORS = re.compile(r"[\s_.-]")
@@ -122,7 +122,7 @@ _GLOB = re.compile(r"[*?{}]")
 
 @lru_cache(maxsize=4096)
 def plain(name: str) -> str:
-    """A tool's name or an input's key as the table compares it: lower case, without separators."""
+    """Returns a tool's name or an input's key as the table compares it: lower case, without separators."""
     return _SEPARATORS.sub("", name).lower()
 
 
@@ -135,14 +135,14 @@ _ACTIONS = {plain(name): action for action, names in TOOLS.items() for name in n
 
 
 def canonical_name(action: Action) -> str:
-    """The name for a call of which only its action is known."""
+    """Returns the tool name for a call of which only the action is known."""
     return TOOLS[action][0]
 
 
 def action_of(name: str, given: Mapping[str, Any]) -> Action | None:
-    """What the tool `name` does with the input `given`. Returns None for a tool that is not in the table.
+    """Returns what the tool `name` does with the input `given`, or None for a tool that is not in the table.
 
-    An MCP tool's server (`mcp__SERVER__TOOL`) is no part of its name.
+    An MCP tool's server (`mcp__SERVER__TOOL`) is ignored.
     """
     action = _ACTIONS.get(plain(name.rsplit("__", 1)[-1]))
     command = given.get("command")
@@ -152,30 +152,33 @@ def action_of(name: str, given: Mapping[str, Any]) -> Action | None:
 
 
 def value_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
-    """The value of the first of `keys` that the input has, unless it is empty. Returns None if there is none."""
+    """Returns the first value under one of `keys` that is not empty, or None if there is none."""
     own = {plain(key): value for key, value in given.items()}
     return next((value for key in _plain_keys(keys) if (value := own.get(key))), None)
 
 
 def text_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """The first text that the input has under one of `keys`; empty if it has none."""
+    """Returns the first text under one of `keys` that is not empty, or "" if there is none."""
     own = {plain(key): value for key, value in given.items() if isinstance(value, str)}
     return next((value for key in _plain_keys(keys) if (value := own.get(key))), "")
 
 
 def has_key(key: str, keys: tuple[str, ...]) -> bool:
-    """Whether an input's key is one of `keys`."""
+    """Returns whether an input's key is one of `keys`."""
     return plain(key) in _plain_keys(keys)
 
 
 def path_of(given: Mapping[str, Any]) -> str:
-    """The file that a call is about, as its input names it; empty if it names none or several."""
+    """Returns the file that a call is about, as its input names it, or "" if the input names none or several."""
     paths = paths_of(given)
     return paths[0] if len(paths) == 1 else ""
 
 
 def paths_of(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that a call is about: one, or those of a list. Patterns that stand for files are left out."""
+    """Returns the files that a call is about: one path, or a list of paths without repetition.
+
+    Glob patterns are left out.
+    """
     if path := text_of(given, PATH_KEYS):
         return (path,)
     found = (
@@ -186,10 +189,10 @@ def paths_of(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def command_of(name: str, given: Mapping[str, Any]) -> str:
-    """The command line that a call runs; empty if the tool runs none.
+    """Returns the command line that a call runs, or "" if the tool doesn't run commands.
 
-    A list of words is a command, of which `bash -lc LINE` is its line. A list under `commands` holds one command each,
-    in order.
+    A list of words is joined with spaces; of `["bash", "-lc", LINE]` only LINE is returned. A list under `commands`
+    holds one command per entry; they are joined with line breaks.
     """
     if action_of(name, given) is not Action.RUN:
         return ""
@@ -208,7 +211,7 @@ def _command_line(value: Any) -> str:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text in a value of a call's input, in order."""
+    """Yields every text inside a value of a call's input, in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Reads a transcript file of any known format. The format is told by the file's content, never by its name."""
+"""Reads a transcript file of any known format. The format is recognised by the file's content, never by its name."""
 
 from ullage.agents.table import AGENTS
 from ullage.formats.parsing import Document, parse_document
@@ -15,7 +15,7 @@ from ullage.formats.transcripts import (
 from ullage.formats.transcripts.imported import Format, ImportedTranscript
 from ullage.model.errors import UnknownFormat
 
-# In the order in which they are tried: a format comes before the formats that its files would match, too.
+# In the order in which they are tried. A specific format comes before general ones that would match its files too.
 FORMATS: tuple[Format, ...] = (
     ullage_jsonl.FORMAT,
     trae.FORMAT,
@@ -30,24 +30,26 @@ FORMATS: tuple[Format, ...] = (
 
 
 def read(data: bytes, name: str = "", format: str | None = None, run: int | None = None) -> ImportedTranscript:  # noqa: A002
-    """A foreign transcript as events. `name` is what errors call the input, `format` overrules detection.
+    """Converts another program's transcript into Ullage's events.
 
-    Where a file holds several conversations, `run` says which, from 1; without it the longest is read. The others
-    are named in `skipped`.
+    `name` is the input's name in errors. `format` is the name of a format, which is then used without detection. If a
+    file contains several conversations, `run` chooses one, counted from 1; by default the longest is read. The other
+    conversations are listed in the result's `skipped`.
 
-    Raises `UnknownFormat`, or `UnreadableTranscript` when nothing in it can be read.
+    Raises `UnknownFormat` if no format matches or `format` is not known, `UnreadableTranscript` if the input contains
+    no message, and `InvalidRequest` if it has no such run.
     """
     document = parse_document(data, name or "input", run)
     return (_named(format) if format else _detect(document)).read(document)
 
 
 def detect(data: bytes, name: str = "") -> str:
-    """The name of the input's format. Raises `UnknownFormat`."""
+    """Returns the name of the input's format. Raises `UnknownFormat` if no format matches."""
     return _detect(parse_document(data, name or "input")).name
 
 
 def format_names() -> tuple[str, ...]:
-    """All known formats."""
+    """Returns the names of all known formats, in the order in which they are tried."""
     return tuple(known.name for known in FORMATS)
 
 
@@ -55,7 +57,7 @@ def _detect(document: Document) -> Format:
     for known in FORMATS:
         if known.matches(document):
             return known
-    # Of lines, most of which are JSON, it says nothing that the file as a whole is not.
+    # If any line is JSON, the input isn't JSON as a whole, and the parse error would mislead.
     problem = "" if document.objects else document.problem
     raise UnknownFormat(
         f"{document.name}: no known transcript format recognised{f' ({problem})' if problem else ''}; "

@@ -1,1 +1,1 @@
-"""The composition root: the one place that names concrete stores and providers."""
+"""The composition root: the one package that names concrete stores and providers."""

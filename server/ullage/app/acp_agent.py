@@ -1,4 +1,4 @@
-"""The ACP agent, put together and served on standard input and output."""
+"""Builds the ACP agent and serves it on standard input and output."""
 
 from pathlib import Path
 
@@ -16,16 +16,17 @@ from ullage.system.stdio import serve_stdio
 
 
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
-    """Serves one client until it is done; the exit status."""
+    """Serves one client until it is done. Returns the exit status."""
     share_the_interpreter()
     return serve_stdio(make_agent(store_path, settings).connection)
 
 
 def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
-    """The agent, not yet connected; its sessions are those of the Language Server."""
+    """Builds the agent, not yet connected. Its sessions are in the same store as the Language Server's."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
-        # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
+        # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
+        # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(store_path)
@@ -43,5 +44,5 @@ def make_agent(store_path: Path | None, settings: Settings, max_line: int = MAX_
 
 
 def _check_model(workspace: Workspace) -> None:
-    # May ask the system's keyring.
+    # May read the system's keyring.
     workspace.ports.providers.name(workspace.settings.model, workspace.settings)

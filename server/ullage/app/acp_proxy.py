@@ -1,4 +1,4 @@
-"""The proxy, put together and served on standard input and output."""
+"""Builds the proxy and serves it on standard input and output."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,8 +14,10 @@ from ullage.system.stdio import claim_stdout
 
 
 def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: Settings, options: ProxyOptions) -> int:
-    """Stands in front of an agent until the client is done; the exit status. Raises `InvalidRequest` where the agent
-    cannot be started."""
+    """Serves one client in front of the agent that `command` starts, until the client is done. Returns the exit status.
+
+    Raises `InvalidRequest` if the agent can't be started.
+    """
 
     def open_workspace() -> Workspace:
         from ullage.app.compose import build_workspace  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Puts a workspace together from the concrete store, catalog, clock and summariser."""
+"""Builds a workspace from the concrete store, catalog, clock and summarizer."""
 
 import os
 import time
@@ -28,27 +28,30 @@ from ullage.tools.toolbox import LocalToolbox
 
 
 class SystemClock:
-    """The machine's time."""
+    """The machine's clock, in Unix milliseconds."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 
 
 class RandomIds:
-    """Identifiers that no other process will make, ordered by time within one."""
+    """Makes ids that are unique among all processes, and ordered by time (milliseconds) within one."""
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
 
 
 def build_workspace(store_path: Path | None, settings: Settings | None = None) -> Workspace:
-    """A workspace on the store at `store_path`, or in the user's data folder. Raises `StoreError`."""
+    """Opens the store at `store_path`, or in the user's data folder, and builds a workspace on it.
+
+    Raises `StoreError`.
+    """
     return workspace_on(open_store(store_path), settings, store_path)
 
 
 @contextmanager
 def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
-    """`build_workspace` for a while: the store is closed at the end. Without settings no model is ever asked."""
+    """Opens a workspace and closes its store afterwards. Without settings, summaries are written offline."""
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
     with open_store(store_path) as store:
         yield workspace_on(store, settings, store_path)
@@ -57,8 +60,11 @@ def open_workspace(store_path: Path | None, settings: Settings | None = None) ->
 def workspace_on(
     store: SessionStore, settings: Settings | None, path: Path | None = None, summarizer: Summarizer | None = None
 ) -> Workspace:
-    """A workspace on an open store, which lies at `path` if that is not the user's data folder; summaries are composed
-    offline unless another summariser is given."""
+    """Builds a workspace on an open store.
+
+    `path` is the store's file, or None if it is in the user's data folder. Summaries are written offline unless
+    `summarizer` is given.
+    """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
         return await recall(workspace.open(session_id), arguments)

@@ -1,4 +1,4 @@
-"""What a developer may ask of a server process: a log, and a debugger."""
+"""A log and a debugger for developers of a server process."""
 
 import logging
 import os
@@ -11,14 +11,14 @@ from typing import Any
 from ullage.model.errors import InvalidRequest
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# Debuggers listen on the loopback alone: whoever connects can run any code.
+# The loopback alone, because whoever connects to a debugger can run any code.
 _HOST = "127.0.0.1"
 
 
 def start_logging(*, debug: bool, file: Path | None) -> None:
-    """Logs to the file, which is made with its folder, else to standard error; with `debug` everything, else warnings.
+    """Logs to the file, or to standard error if there is none: everything if `debug` is true, otherwise warnings.
 
-    Raises `InvalidRequest` if the file cannot be written.
+    Creates the file and its folder. Raises `InvalidRequest` if the file can't be written.
     """
     try:
         if file is not None:
@@ -31,7 +31,7 @@ def start_logging(*, debug: bool, file: Path | None) -> None:
 
 
 def wait_for_debugger(port: int) -> None:
-    """Returns once a debugger is attached. Raises `InvalidRequest` without debugpy, or if the port is taken."""
+    """Waits until a debugger is attached. Raises `InvalidRequest` without debugpy, or if the port is taken."""
     try:
         debugpy: Any = import_module("debugpy")
     except ModuleNotFoundError as error:
@@ -46,5 +46,5 @@ def wait_for_debugger(port: int) -> None:
 
 
 def unix_milliseconds() -> int:
-    """The time for a trace."""
+    """Returns the time in Unix milliseconds."""
     return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""The Language Server, put together and served on standard input and output."""
+"""Builds the Language Server and serves it on standard input and output."""
 
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +18,10 @@ from ullage.system.stdio import serve_stdio
 
 
 def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
-    """Serves one client until it is done; returns the exit status. Raises `InvalidRequest` for an unwritable trace."""
+    """Serves one client until it is done.
+
+    Returns the exit status. Raises `InvalidRequest` if the trace can't be written.
+    """
     share_the_interpreter()
     connection = make_language_server(store_path).connection
     if trace_path is None:
@@ -28,10 +31,11 @@ def serve_language_server(store_path: Path | None, trace_path: Path | None = Non
 
 
 def make_language_server(store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
-    """The server, not yet connected."""
+    """Builds the server, not yet connected."""
 
     def open_workspace(announcer: Announcer) -> Workspace:
-        # Store, catalog and tokenizer are not needed to answer `initialize`, and would delay it.
+        # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
+        # them.
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(store_path)

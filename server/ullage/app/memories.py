@@ -1,4 +1,4 @@
-"""Where a project's memory lies: beside the sessions, wherever those are."""
+"""Finds the folder of a project's memory, which is next to the store."""
 
 from pathlib import Path
 
@@ -7,5 +7,5 @@ from ullage.store.memory_files import FolderMemory
 
 
 def project_memory(cwd: str, store_path: Path | None) -> FolderMemory:
-    """The memory of the project at `cwd`, or, without one, the user's own."""
+    """Returns the memory of the project at `cwd`, or the user's own memory if `cwd` is empty."""
     return FolderMemory(memory_base(cwd or None, store_path.absolute().parent if store_path else None))

@@ -1,4 +1,4 @@
-"""A person's own instructions for summaries, from files."""
+"""Reads a user's own instructions for summaries from files."""
 
 from pathlib import Path
 
@@ -6,16 +6,19 @@ from ullage.model.errors import InvalidRequest
 from ullage.tools.folder import resolve_inside
 
 PROJECT_FILE = ".ullage/summary.md"
-# Instructions longer than this (some 5,000 tokens) are a file that was named by mistake.
+# Characters, some 5,000 tokens. A longer file was probably named by mistake.
 _MOST_CHARS = 20_000
 
 
 def read_summary_prompts(cwd: str, prompt_file: str, /) -> tuple[str, ...]:
-    """The file that the settings name, then the project's own if it has one. Raises `InvalidRequest`."""
+    """Returns the text of the file that the settings name, then of the project's own file if it has one.
+
+    Raises `InvalidRequest` if a file can't be read, isn't text or is too long.
+    """
     own = (_read(Path(prompt_file).expanduser(), "ullage.summary.promptFile"),) if prompt_file else ()
     if not cwd or not Path(cwd, PROJECT_FILE).is_file():
         return own
-    # A project's link must not have another file of the person's sent to a model.
+    # A symbolic link in a project must not cause another file of the user to be sent to a model.
     return (*own, _read(resolve_inside(cwd, PROJECT_FILE), PROJECT_FILE))
 
 

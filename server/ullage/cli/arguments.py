@@ -1,4 +1,4 @@
-"""Every command's arguments. Light to import: what a command does is in `commands/<name>.py`."""
+"""The arguments of every command. Fast to import: the commands themselves are in `commands/<name>.py`."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
@@ -7,13 +7,16 @@ from typing import NamedTuple, NoReturn
 
 from ullage import __version__
 
-# The port that debugpy and its clients use unless they are told another.
+# The default port of debugpy and its clients.
 _DEBUGGER_PORT = 5678
 _TARGET_HELP = "a transcript's path, or the id of a stored session"
 
 
 class Command(NamedTuple):
-    """A command: its name, one line of help, and what adds its arguments."""
+    """A command: its name, one line of help, the function that adds its arguments, and its module in `commands`.
+
+    An empty `module` means a module with the command's name.
+    """
 
     name: str
     help: str
@@ -22,14 +25,14 @@ class Command(NamedTuple):
 
 
 class _Parser(ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser that reports a wrong command line in one line and exits with status 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 def build_parser() -> ArgumentParser:
-    """The parser of the whole command line; the result's `module` names the module of the command."""
+    """Returns the parser of the whole command line. Its result's `module` names the command's module in `commands`."""
     parser = _Parser(
         prog="ullage",
         description="Shows how full a model's context is, and compacts it without losing a message.",
@@ -45,7 +48,10 @@ def build_parser() -> ArgumentParser:
 
 
 def _tokens(text: str) -> int:
-    """A positive number of tokens; thousands may be parted by `_` or `,`."""
+    """Parses a positive number, in which `_` or `,` may separate thousands.
+
+    Raises `ArgumentTypeError` for anything else.
+    """
     digits = text.replace(",", "").replace("_", "")
     if not digits.isdecimal() or int(digits) == 0:
         raise ArgumentTypeError(f"{text!r} is not a positive whole number")
@@ -67,7 +73,7 @@ def _lsp(parser: ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    """A TCP port."""
+    """Parses a TCP port. Raises `ArgumentTypeError` for anything else."""
     if not text.isdecimal() or not 0 < int(text) < 1 << 16:
         raise ArgumentTypeError(f"{text!r} is not a port")
     return int(text)

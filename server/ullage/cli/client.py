@@ -1,8 +1,8 @@
-"""A small Language Server client: starts the real server as an editor would, and speaks to it over stdio.
+"""A small Language Server client: starts the real server as an editor would, and talks to it over stdio.
 
-It is made of the server's own parts. pygls' client isn't used (2.1.1): importing it takes 0.36 s, this one 0.07 s; it
-gives the server a pipe for standard error that it never reads, so a server that logs more than the pipe holds stops;
-and it waits for an answer without a limit.
+It is made of the server's own parts. pygls' client (2.1.1) isn't used for three reasons. Importing it takes 0.36 s,
+this one 0.07 s. It gives the server a pipe for standard error and never reads it, so a server that logs more than the
+pipe holds stops. It waits for answers without a limit.
 """
 
 import asyncio
@@ -22,27 +22,30 @@ from ullage.model.errors import UllageError
 
 R = TypeVar("R")
 LSP_PREFIX = "ullage/"
-# Bytes read at once; a pipe holds as many.
+# Bytes per read; a pipe holds as many.
 _CHUNK = 1 << 16
-# The server answers in milliseconds; this is for a machine that is very busy, seconds.
+# Seconds to wait for an answer. The server answers in milliseconds; this limit is for a very busy machine.
 _PATIENCE = 60.0
 
 
 class ServerTrouble(UllageError):
-    """The server stopped, answered with an error, or did not answer."""
+    """Raised if the server stopped, answered with an error, or did not answer in time."""
 
 
-# Says to the server that we understand `ullage/session/update`.
+# Tells the server that this client understands `ullage/session/update`.
 _CAPABILITIES = {"experimental": {"ullage": {"version": 1}}}
 
 Told = Callable[[str, Raw], None]
 
-# A server never opens the connection, so it may send at any time.
+# No opening request: the server is not the side that sends one, so its messages may come at any time.
 _DIALECT = Dialect(cancel="$/cancelRequest", cancel_key="id")
 
 
 class LanguageClient:
-    """One connection. Notifications go to `told(method, params)`, in order; the server's requests are answered null."""
+    """One connection to a server.
+
+    Each notification is passed to `told(method, params)`, in order. The server's requests are answered with null.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process, told: Told) -> None:
         if process.stdin is None or process.stdout is None:
@@ -56,11 +59,11 @@ class LanguageClient:
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: Struct, result: type[R]) -> R:
-        """One of our own methods, by its name without prefix. Raises `ServerTrouble`."""
+        """Calls one of Ullage's methods, by its name without prefix. Returns its result. Raises `ServerTrouble`."""
         return msgspec.json.decode(await self.request(LSP_PREFIX + method, params), type=result)
 
     async def request(self, method: str, params: Any) -> Raw:
-        """The result of any request. Raises `ServerTrouble`."""
+        """Sends any request. Returns its result as raw JSON. Raises `ServerTrouble`."""
         if self._reading.done():
             raise ServerTrouble(f"the server has ended (asked for {method})")
         asked = self._peer.ask(method, params)
@@ -80,11 +83,11 @@ class LanguageClient:
         return answer.result
 
     async def notify(self, method: str, params: Any) -> None:
-        """A notification."""
+        """Sends a notification."""
         await self._send(Notification(method=method, params=params))
 
     async def close(self) -> None:
-        """Ends the server as the protocol wants it, unless it has ended, and waits for its end."""
+        """Ends the server by `shutdown` and `exit`, unless it has ended, and waits for its end."""
         if self._reading.done():
             return
         await self.request("shutdown", None)
@@ -122,7 +125,10 @@ class LanguageClient:
 
 @asynccontextmanager
 async def start_server(store: Path, settings: Any, told: Told) -> AsyncGenerator[LanguageClient]:
-    """The server on that store, initialised with these settings; ended when done with, killed if it will not end."""
+    """Starts a server on the store `store` and initialises it with `settings`. Yields a client for it.
+
+    The server is ended at the end, and killed if it doesn't end by itself.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""What `ullage doctor` looks at: one check, one function, each with what to do when it fails."""
+"""The checks of `ullage doctor`: one function each, with what to do if the check fails."""
 
 import asyncio
 import base64
@@ -23,13 +23,13 @@ from ullage.tokens.registry import get_counter
 from ullage.tokens.vocabulary import SPECS, read_tokens
 
 _OLDEST_PYTHON = (3, 11)
-# A text and its tokens in o200k_base, GPT-4o's encoding, as OpenAI's own tokenizer counts them.
+# A text and its number of tokens in o200k_base, GPT-4o's encoding, as OpenAI's own tokenizer counts them.
 _KNOWN_MODEL, _KNOWN_TEXT, _KNOWN_TOKENS = "gpt-4o", "tiktoken is great!", 6
 _REINSTALL = "install Ullage again: a file of the package is damaged"
 
 
 def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check]:
-    """All checks, one after the other."""
+    """Yields the result of every check. Each check runs when its result is asked for."""
     yield _python()
     yield from (_guarded(what, check) for what, check in _guardable(store))
     yield extras_check()
@@ -78,7 +78,7 @@ def _vocabularies() -> Check:
 
 
 def _published_hash(name: str) -> str:
-    """The hash of the file that OpenAI published, rebuilt from the packed tokens."""
+    """Returns the hash of the file that OpenAI published, rebuilt from the packed tokens."""
     published = hashlib.sha256()
     for rank, token in enumerate(read_tokens(name)):
         published.update(b"%b %d\n" % (base64.b64encode(token), rank))

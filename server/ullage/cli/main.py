@@ -1,4 +1,4 @@
-"""The entry point: finds the command, runs it, and turns what went wrong into one line and an exit status."""
+"""The entry point: finds the command, runs it, and turns an error into one line and an exit status."""
 
 import os
 import shlex
@@ -11,13 +11,13 @@ from io import TextIOWrapper
 from ullage.cli.arguments import build_parser
 from ullage.model.errors import UllageError
 
-# As shells report a process that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
+# The exit statuses by which shells report a signal: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 _BAD_INPUT = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; 0 if it did its work, 1 if it found something wrong, 2 for input that cannot be used."""
+    """Runs one command. Returns 0 on success, 1 if the command found something wrong, 2 for unusable input."""
     args = build_parser().parse_args(_with_environment(sys.argv[1:] if argv is None else argv))
     _write_utf8()
     try:
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads any more. Python flushes stdout once more at exit, which must not fail aloud.
+        # The reader is gone. Python flushes stdout once more at exit, and a failure of that would print a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     return status
@@ -43,14 +43,20 @@ def _write_utf8() -> None:
 
 
 def _with_environment(argv: Sequence[str]) -> Sequence[str]:
-    """The arguments, with those of ULLAGE_LSP_OPTIONS for a server: editors start it with arguments of their own."""
+    """Returns the arguments, for `lsp` with those in ULLAGE_LSP_OPTIONS added.
+
+    Editors start the server with arguments of their own, which users can't always change.
+    """
     if argv[:1] != ["lsp"]:
         return argv
     return [*argv, *shlex.split(os.environ.get("ULLAGE_LSP_OPTIONS", ""))]
 
 
 def _run(args: Namespace) -> int:
-    """Imports the command on use: the Language Server must start without the drawing, `--help` without either."""
+    """Runs the command's module, which is imported on use.
+
+    The Language Server must start without importing the code that draws, and `--help` without either.
+    """
     return import_module(f"ullage.cli.commands.{args.module}").run(args)
 
 

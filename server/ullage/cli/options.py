@@ -11,8 +11,11 @@ T = TypeVar("T")
 
 
 class ReadingOptions(Struct, frozen=True, kw_only=True):
-    """What to look at, and how: a file (its format, which run of it) or session, its model and window, and how many
-    of its messages."""
+    """Which transcript to read, and how.
+
+    `target` is a file or a stored session. `format` and `run` choose the file's format and the conversation in it,
+    `model` and `window` (tokens) replace the transcript's own, `at` limits the number of messages.
+    """
 
     target: str
     store: Path | None = None
@@ -24,7 +27,7 @@ class ReadingOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def as_stored(self) -> bool:
-        """Whether a stored session is to be looked at as it is."""
+        """Whether a stored session is read unchanged."""
         return self.model is None and self.window is None and self.at is None
 
 
@@ -52,5 +55,5 @@ class CompactOptions(ContextOptions, frozen=True, kw_only=True):
 
 
 def read_options(args: Namespace, kind: type[T]) -> T:
-    """The arguments as a value of that struct."""
+    """Converts the arguments to a struct of the type `kind`."""
     return msgspec.convert(vars(args), kind)

@@ -1,4 +1,4 @@
-"""What commands print and write: results to standard output or a file, progress to standard error."""
+"""Prints results to standard output, writes them to files, and shows progress on standard error."""
 
 import os
 import sys
@@ -16,12 +16,12 @@ from ullage.model.errors import InputError
 
 
 def terminal_glyphs(*, ascii_only: bool = False) -> Glyphs:
-    """The characters that standard output can show."""
+    """Returns the characters that standard output can show."""
     return choose_glyphs(sys.stdout.encoding, os.environ, ascii_only=ascii_only)
 
 
 def print_lines(lines: Iterable[Text | str]) -> None:
-    """Prints lines as they are, in colour on a terminal without NO_COLOR."""
+    """Prints lines without wrapping them, in colour on a terminal unless NO_COLOR is set."""
     console = Console(highlight=False, markup=False, emoji=False)
     for line in lines:
         console.print(line, soft_wrap=True)
@@ -33,13 +33,13 @@ def print_json(value: Any) -> None:
 
 
 def to_json(value: Any) -> str:
-    """A value as indented JSON, with a newline at its end."""
+    """Returns a value as indented JSON with a newline at the end."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
 @contextmanager
 def working(what: str) -> Generator[None]:
-    """Shows on standard error, if that is a terminal, that work is under way."""
+    """Shows on standard error that work is running, if standard error is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
@@ -49,7 +49,7 @@ def working(what: str) -> Generator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file. Raises `InputError`."""
+    """Writes a file. Raises `InputError` if that fails."""
     try:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:

@@ -1,5 +1,8 @@
-"""What `ullage doctor` finds out about providers: which packages for them are installed, where the key comes from,
-whether they answer, and what to do if not."""
+"""The checks of `ullage doctor` for providers.
+
+They find out which packages are installed, where the key comes from, whether the provider answers, and what to do if
+not.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,12 +16,12 @@ from ullage.providers.extras import EXTRAS, is_installed
 from ullage.providers.keys import find_key, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
 
-# Seconds. Longer than a slow network takes to connect; people wait for this.
+# Seconds to wait for a provider. Longer than a slow network takes to connect, short enough for a waiting user.
 _PATIENCE = 10.0
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at: what was found, and `remedy` only if something is wrong."""
+    """The result of one check. `remedy` says what to do; it is empty if nothing is wrong."""
 
     what: str
     found: str
@@ -26,7 +29,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class GivenProvider(Struct, frozen=True, kw_only=True):
-    """A provider as described on the command line; `model` is asked for, if given."""
+    """A provider described on the command line. If `model` is given, the check asks for that model."""
 
     name: str
     settings: ProviderSettings
@@ -34,8 +37,10 @@ class GivenProvider(Struct, frozen=True, kw_only=True):
 
 
 def provider_checks(given: GivenProvider | None) -> Iterator[Check]:
-    """The given provider, else each known one that has a key. Having none is nothing to mend: no key is needed for
-    counting and offline compaction."""
+    """Yields a check of the given provider, or else of each known one.
+
+    A known provider without a key is not a failure: counting and offline compaction need no key.
+    """
     if given is not None:
         yield _check(given)
         return
@@ -47,7 +52,7 @@ def provider_checks(given: GivenProvider | None) -> Iterator[Check]:
 
 
 def extras_check() -> Check:
-    """Which extras are installed. A missing one is no fault: nothing needs it until a provider or a key does."""
+    """Returns which extras are installed. A missing extra is not a failure: only a provider or the keyring needs it."""
     installed = [extra for extra in EXTRAS if is_installed(extra)]
     missing = [f"{extra} ({words.how_to_install(extra)})" for extra in EXTRAS if extra not in installed]
     parts = [", ".join(installed), f"not installed: {', '.join(missing)}" if missing else ""]

@@ -1,5 +1,7 @@
-"""What a command looks at: a transcript file, always through a throw-away store, or a stored session; and the JSON
-object that it prints of it."""
+"""Opens the transcript that a command reads: a file, in a temporary store, or a stored session.
+
+Makes the `--json` object.
+"""
 
 import tempfile
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
@@ -36,7 +38,7 @@ from ullage.service.sessions import import_transcript
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """An open session; `is_copy` if it is gone when the command ends, so that nothing done to it lasts."""
+    """An open session. `is_copy` is true if the session is in a temporary store, so that no change to it is kept."""
 
     workspace: Workspace
     conversation: Conversation
@@ -45,10 +47,10 @@ class Source(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_source(options: ReadingOptions, *, reports: bool = True) -> AsyncGenerator[Source]:
-    """The file or session that the arguments name. Raises `InputError` if there is neither.
+    """Opens the file or session that the arguments name. Raises `InputError` if there is neither.
 
-    Without `reports` a copy's tokens are those of its messages and tools alone, at the rate its reports taught,
-    and not also the hidden prompt of the program that wrote it, which is not handed out.
+    If `reports` is false, a copy is counted without the agent's hidden prompt, which isn't part of the result: its
+    tokens are those of messages and tools, calibrated by the usage in the transcript.
     """
     if Path(options.target).exists():
         transcript = read_transcript(Path(options.target), options.format, options.run)
@@ -68,13 +70,13 @@ async def open_source(options: ReadingOptions, *, reports: bool = True) -> Async
 
 
 def read_transcript(path: Path, format_name: str | None, run: int | None) -> ImportedTranscript:
-    """A transcript file as events. Raises `InputError`."""
+    """Reads a transcript file as events. Raises `InputError`."""
     return transcripts.read(_read_bytes(path), str(path), format_name, run)
 
 
 @contextmanager
 def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
-    """A workspace on a store that is deleted afterwards."""
+    """Opens a workspace on a store that is deleted afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="ullage-") as folder,
         open_workspace(Path(folder) / "sessions.db", settings) as workspace,
@@ -83,7 +85,10 @@ def throwaway_workspace(settings: Settings) -> Generator[Workspace]:
 
 
 def reading_settings(model: str, window: int | None) -> Settings:
-    """Settings for looking at a transcript: nothing is compacted unasked, only the file is read, no model is asked."""
+    """Returns settings for reading a transcript.
+
+    Nothing is compacted automatically, no file but the transcript is read, and no model writes summaries.
+    """
     models = {model: ModelSettings(window=window)} if window else {}
     context = ContextSettings(enabled=False, bring_back="off")
     return Settings(model=model, models=models, context=context, summary=SummarySettings(writer="offline"))
@@ -92,9 +97,11 @@ def reading_settings(model: str, window: int | None) -> Settings:
 async def result_object(
     conversation: Conversation, provider: str, compaction: CompactionBlock | None
 ) -> dict[str, Any]:
-    """The object that `--json` prints; other programs read it, so its keys stay: `messages` (request-ready, with
-    `system` beside them if the provider wants it there), `used`, `size`, `source`, the `edits` in force and the
-    `compaction`, null without one."""
+    """Returns the object that `--json` prints. Other programs read it, so its keys must stay.
+
+    The keys are `messages` (as in a provider's request, with `system` if the provider has it there), `used` and `size`
+    in tokens, `source`, the `edits` in force, and the `compaction`, which is null if there is none.
+    """
     request = await provider_request(conversation, provider)
     usage = usage_result(conversation)
     beside = {"system": request["system"]} if request.get("system") else {}
@@ -109,7 +116,7 @@ async def result_object(
 
 
 def first_messages(events: Sequence[Event], count: int) -> Iterator[Event]:
-    """The events up to the first `count` messages, and the last one's report: the conversation as it stood then."""
+    """Yields the events up to the message number `count` and that message's usage: the conversation as it was then."""
     for event in events:
         if isinstance(event, MessageAppended):
             count -= 1
@@ -150,7 +157,7 @@ def _without_reports(workspace: Workspace, conversation: Conversation) -> Conver
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Returns a file's contents. Raises `InputError`."""
+    """Returns a file's contents. Raises `InputError` if the file can't be read."""
     try:
         return path.read_bytes()
     except OSError as error:

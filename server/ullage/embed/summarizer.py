@@ -16,7 +16,7 @@ from ullage.tokens.counter import TokenCounter
 
 
 class SummaryTask(Struct, frozen=True, kw_only=True):
-    """A summary to write: a `request` with the provider's fields (messages, system prompt), to be summarised in at
+    """A summary to write: a `request` with the provider's fields (messages, system prompt), to be summarized in at
     most `max_tokens` tokens. `previous` is the summary that this one replaces, `focus` names what it must keep; both
     may be empty."""
 

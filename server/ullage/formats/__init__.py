@@ -1,1 +1,1 @@
-"""Message formats that providers and benchmarks define: requests are written, transcripts are read."""
+"""Message formats that providers and benchmarks define. Requests are written, transcripts are read."""

@@ -1,6 +1,6 @@
-"""Foreign bytes as JSON values, and foreign values as the types expected of them.
+"""Parses foreign bytes into JSON values, and converts foreign values to the expected types.
 
-What others wrote may hold anything, so nothing here raises on a wrong shape: the answer is empty instead.
+Foreign input may contain anything, so no function here raises on a wrong shape. The result is then empty.
 """
 
 import json
@@ -12,16 +12,20 @@ from msgspec import Struct
 
 from ullage.model.json_values import JsonObject, as_list, as_object, as_text
 
-# A lone surrogate can only come from such an escape, so that only texts with one are searched for them.
+# In parsed JSON a lone surrogate can only come from such an escape, so only input with an escape is searched for one.
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-# What msgspec, which writes the log, can write.
+# msgspec, which writes the log, writes integers of at most 64 bits.
 _LARGEST_INT = 2**63
-# Seconds since 1970 stay below this until the year 5138; milliseconds are above it since 1973.
+# Unix seconds are smaller than this until the year 5138; Unix milliseconds have been larger since 1973.
 _LARGEST_SECONDS = 100_000_000_000
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One non-blank line of a JSONL file: its 1-based number, and its object or why there is none."""
+    """One line of a JSONL file that isn't blank.
+
+    `number` counts from 1. `value` is the line's JSON object, or None with the reason in `problem`. `comment` marks a
+    line that begins with `//`.
+    """
 
     number: int
     value: JsonObject | None = None
@@ -30,10 +34,11 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A file's contents: `value` if it is one JSON value, `lines` if it is lines; both if it is a single line.
-    `problem` says why it is not one value.
+    """The contents of a file.
 
-    `run` says which of several conversations in the file is wanted, from 1; None leaves the choice to the reader.
+    `value` is set if the file is one JSON value, and `lines` if it isn't; both are set for a single line. `problem`
+    says why the file is not one JSON value. `run` is the wanted conversation of several in the file, counted from 1;
+    None leaves the choice to the reader.
     """
 
     name: str
@@ -44,12 +49,12 @@ class Document(Struct, frozen=True, kw_only=True):
 
     @property
     def objects(self) -> list[JsonObject]:
-        """The lines that could be read."""
+        """The objects of the lines that could be parsed, in order."""
         return [line.value for line in self.lines if line.value is not None]
 
 
 def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
-    """The file as one JSON value or, failing that, as lines. Never raises."""
+    """Parses a file as one JSON value or, if it isn't one, as lines. Never raises."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     value, problem = parse_json(data)
     single_line = data.strip().count(b"\n") == 0
@@ -58,10 +63,10 @@ def parse_document(data: bytes, name: str, run: int | None = None) -> Document:
 
 
 def parse_json(data: bytes) -> tuple[Any, str]:
-    """A JSON value, or None and what is wrong.
+    """Returns a JSON value with "", or None with the reason why it could not be parsed.
 
-    What could not be written again as JSON is mended: bad UTF-8 and lone surrogates become U+FFFD, NaN and infinities
-    null, integers beyond 64 bits floats.
+    Values that msgspec could not write again are replaced: bad UTF-8 and lone surrogates by U+FFFD, NaN and infinities
+    by null, integers beyond 64 bits by floats.
     """
     try:
         value = json.loads(data.decode("utf-8", "replace"), parse_int=_parse_int, parse_constant=lambda _: None)
@@ -93,7 +98,7 @@ def _parse_line(number: int, raw: bytes) -> Line:
 
 
 def clean_text(text: str) -> str:
-    """The text with lone surrogates, which no provider accepts, as U+FFFD."""
+    """Returns the text with U+FFFD for each lone surrogate, because providers refuse them."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -112,14 +117,17 @@ def _clean_value(value: Any) -> Any:
 
 
 def as_count(value: Any) -> int:
-    """The value if it is a number of something, otherwise 0."""
+    """Returns a finite number of at least 0 as an integer, and 0 for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
         return 0
     return int(value)
 
 
 def as_timestamp(value: Any) -> int:
-    """Unix milliseconds of an ISO 8601 time (UTC where it names no zone) or of Unix seconds; 0 when it is neither."""
+    """Returns a time in Unix milliseconds, or 0 if the value is not a time.
+
+    Accepts ISO 8601 (UTC if it names no zone), Unix seconds and Unix milliseconds.
+    """
     if isinstance(value, int | float):
         number = float(as_count(value)) if isinstance(value, int) else value
         return int(number * 1000) if 0 < number < _LARGEST_SECONDS else as_count(value)
@@ -132,5 +140,5 @@ def as_timestamp(value: Any) -> int:
 
 
 def to_json(value: Any) -> str:
-    """The value as readable one-line JSON."""
+    """Returns the value as JSON on one line, with non-ASCII characters unescaped."""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""The three message formats that programs talk to models in, each with its reader and its writer."""
+"""The three message formats in which programs talk to models, each with its reader and its writer."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -20,7 +20,7 @@ from ullage.model.message import Message, ToolDefinition
 
 
 class Provider(StrEnum):
-    """Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses."""
+    """A message format: Anthropic's Messages API, OpenAI's Chat Completions or OpenAI's Responses."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -34,8 +34,11 @@ class Provider(StrEnum):
 def read_events(
     provider: Provider, messages: Sequence[Any], new_id: Callable[[], str] | None = None
 ) -> tuple[Event, ...]:
-    """A program's own messages as events, with the provider's account where a message carries it. `new_id` names
-    those that come without an id. Raises `InvalidRequest` for what is no message of this provider."""
+    """Converts a program's own messages into events, with the provider's usage if a message contains it.
+
+    `new_id` makes the ids of messages that have none; by default they are numbered. Raises `InvalidRequest` if an
+    element is not a message in this provider's format.
+    """
     builder = TranscriptBuilder(provider.value, "messages", new_id)
     match provider:
         case Provider.ANTHROPIC:
@@ -50,20 +53,26 @@ def read_events(
 
 
 def read_messages(provider: Provider | str, messages: Sequence[Any]) -> tuple[Message, ...]:
-    """A program's own messages as Ullage's, numbered. Raises `InvalidRequest`."""
+    """Converts a program's own messages into Ullage's, with numbered ids where a message has none.
+
+    Raises `InvalidRequest` for an unknown provider, or if an element is not a message in this provider's format.
+    """
     events = read_events(Provider(provider), messages)
     return tuple(event.message for event in events if isinstance(event, MessageAppended))
 
 
 def read_definitions(provider: Provider, tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
-    """A request's `tools`."""
+    """Converts a request's `tools` into tool definitions. Entries without a name are left out."""
     return read_tools(tools) if provider is Provider.ANTHROPIC else read_functions(tools)
 
 
 def write_request(
     provider: Provider | str, messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
-    """The fields of a provider's request that a conversation determines."""
+    """Returns the fields of a provider's request that the conversation determines.
+
+    Raises `InvalidRequest` for an unknown provider.
+    """
     match Provider(provider):
         case Provider.ANTHROPIC:
             return msgspec.to_builtins(write_anthropic(messages, tools))

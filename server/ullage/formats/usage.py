@@ -1,7 +1,7 @@
-"""A provider's token account in Anthropic's meaning.
+"""Converts a provider's usage into the meaning of Anthropic's fields.
 
-Anthropic's `input_tokens` leaves out what the cache served or stored; OpenAI's `prompt_tokens` and `input_tokens`
-include it. So the whole prompt comes out right only if the kind of account is known.
+Anthropic's `input_tokens` exclude the tokens that the cache served or stored; OpenAI's `prompt_tokens` and
+`input_tokens` include them. So the size of the whole prompt can only be computed if the kind of usage is known.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,11 @@ from ullage.model.usage import Usage
 
 
 def convert_usage(raw: Mapping[str, Any]) -> Usage:
-    """The account, its kind told by its fields: OpenAI chat (`prompt_tokens`), OpenAI Responses
-    (`input_tokens_details`) and Codex (`cached_input_tokens`) include the cache; otherwise it is Anthropic's."""
+    """Converts a usage, whose kind is recognised by its fields.
+
+    OpenAI's chat (`prompt_tokens`), OpenAI's Responses (`input_tokens_details`) and Codex (`cached_input_tokens`)
+    include the cache. Any other usage is read as Anthropic's.
+    """
     usage, reasoning = _convert(raw), _reasoning(raw)
     return replace(usage, reasoning_tokens=min(reasoning, usage.output_tokens)) if reasoning else usage
 
@@ -37,7 +40,7 @@ def _convert(raw: Mapping[str, Any]) -> Usage:
 
 
 def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int = 0) -> Usage:
-    """An account whose `prompt` covers everything, cached or not. Tokens."""
+    """Makes a usage from figures in tokens, of which `prompt` includes the cached tokens."""
     cache_read = min(cache_read, prompt)
     cache_creation = min(cache_creation, prompt - cache_read)
     return Usage(
@@ -49,14 +52,17 @@ def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int
 
 
 def _reasoning(raw: Mapping[str, Any]) -> int:
-    """OpenAI's two interfaces and Codex each have a place for it; Anthropic does not tell."""
+    """Returns the reasoning tokens, or 0 if the usage has none.
+
+    OpenAI's two APIs and Codex each have a field for them; Anthropic has none.
+    """
     details = as_object(raw.get("completion_tokens_details")) or as_object(raw.get("output_tokens_details"))
     return as_count(details.get("reasoning_tokens")) or as_count(raw.get("reasoning_output_tokens"))
 
 
 def _convert_chat(raw: Mapping[str, Any]) -> Usage:
     details = as_object(raw.get("prompt_tokens_details"))
-    # LiteLLM adds Anthropic's fields to an OpenAI account without leaving them out of `prompt_tokens`.
+    # LiteLLM adds Anthropic's fields to a usage of OpenAI's kind, whose `prompt_tokens` still include the cache.
     cached = as_count(details.get("cached_tokens")) or as_count(raw.get("cache_read_input_tokens"))
     return exclude_cache(
         as_count(raw.get("prompt_tokens")),

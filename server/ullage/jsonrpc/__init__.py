@@ -1,1 +1,1 @@
-"""JSON-RPC 2.0 sans I/O: lines and messages as values, and what a peer owes to the other."""
+"""JSON-RPC 2.0 without I/O: lines and messages as values, and the state of one side of a connection."""

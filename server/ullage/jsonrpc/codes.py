@@ -1,4 +1,4 @@
-"""JSON-RPC's own error codes, and the one that both protocols above it add for a request that was cancelled."""
+"""JSON-RPC's error codes, and the code that both LSP and ACP use for a cancelled request."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

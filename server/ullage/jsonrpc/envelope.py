@@ -1,4 +1,7 @@
-"""JSON-RPC messages as bytes and values: the envelope is decoded once, params by their own type."""
+"""Converts JSON-RPC messages between bytes and values.
+
+The envelope is decoded first; the params stay raw until they are decoded as the method's type.
+"""
 
 import json
 from typing import Any, TypeVar
@@ -12,13 +15,16 @@ from ullage.jsonrpc.errors import ErrorObject, RpcError
 RequestId = int | str
 T = TypeVar("T")
 _NOTHING = Raw(b"")
-# What an absent, null or (from Lua, where an empty table is a list) `[]` params stands for.
+# Params that mean "no params": absent, null, or `[]` from Lua, where an empty table is a list.
 _EMPTY = {b"", b"null", b"[]"}
 _LONGEST_EMPTY = max(map(len, _EMPTY))
 
 
 class Incoming(Struct, frozen=True):
-    """A request (method and id), a notification (method) or a reply (id)."""
+    """A received message.
+
+    A request has a method and an id, a notification a method alone, a reply an id and a result or an error.
+    """
 
     jsonrpc: str
     method: str | UnsetType = UNSET
@@ -29,12 +35,12 @@ class Incoming(Struct, frozen=True):
 
     @property
     def is_reply(self) -> bool:
-        """Whether it answers: an id alone does not."""
+        """Whether the message is a reply: it has an id and a result or an error."""
         return self.id is not UNSET and bool(memoryview(self.result) or memoryview(self.error))
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A request of ours on its way out."""
+    """A request to send."""
 
     id: RequestId
     method: str
@@ -43,7 +49,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """A result on its way out."""
+    """A result to send."""
 
     id: RequestId | None
     result: Any
@@ -51,7 +57,7 @@ class Response(Struct, frozen=True, kw_only=True):
 
 
 class ErrorResponse(Struct, frozen=True, kw_only=True):
-    """A refusal on its way out; `id` is null where the request's could not be read."""
+    """An error to send. `id` is None if the id of the refused request could not be read."""
 
     id: RequestId | None
     error: ErrorObject
@@ -59,7 +65,7 @@ class ErrorResponse(Struct, frozen=True, kw_only=True):
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """A notification on its way out."""
+    """A notification to send."""
 
     method: str
     params: Any
@@ -76,7 +82,10 @@ _anything = msgspec.json.Decoder(Raw)
 
 
 def read_envelope(body: bytes) -> Incoming:
-    """Raises `RpcError`: -32700 for what is not JSON, -32600 for what is no JSON-RPC 2.0 message."""
+    """Decodes the envelope of a message.
+
+    Raises `RpcError` with -32700 if the body is not JSON, and with -32600 if it is not a JSON-RPC 2.0 message.
+    """
     try:
         message = _decode(body, _envelope)
     except ValidationError as error:
@@ -89,7 +98,7 @@ def read_envelope(body: bytes) -> Incoming:
 
 
 def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") -> Any:
-    """Params as the method's type. Raises `RpcError` (-32602) with one line that names the field."""
+    """Decodes params as the method's type. Raises `RpcError` (-32602) with a line that names the wrong field."""
     try:
         return decoder.decode(b"{}" if _is_empty(params) else params)
     except ValidationError as error:
@@ -99,7 +108,7 @@ def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") 
 
 
 def _is_empty(params: Raw) -> bool:
-    # Looked at before it is copied: params may be tens of megabytes.
+    # The length is compared before the params are copied: they may be tens of megabytes.
     return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
 
 
@@ -113,13 +122,19 @@ def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
 
 
 def _mend_surrogates(body: bytes) -> bytes:
-    r"""JavaScript escapes half an emoji as a lone `\ud83d`, which msgspec refuses; it becomes U+FFFD."""
+    r"""Returns the body with U+FFFD for each lone surrogate, which msgspec refuses.
+
+    JavaScript writes half an emoji as the escape `\ud83d`.
+    """
     text = json.dumps(json.loads(body.decode()), ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _no_message(body: bytes, fault: str) -> RpcError:
-    """A fault was found where it stood; what comes behind it may not even be JSON."""
+    """Returns the error for a body that is not a message.
+
+    Checks the rest of the body too, which may not even be JSON.
+    """
     try:
         _decode(body, _anything)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Errors of JSON-RPC, as they go over the wire and as they are raised."""
+"""Errors of JSON-RPC, as they are sent and as they are raised."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -6,14 +6,16 @@ from ullage.jsonrpc.codes import INVALID_REQUEST
 
 
 class ErrorData(Struct, frozen=True, kw_only=True):
-    """`kind` is the error's name, a stable word for programs."""
+    """Ullage's data of an error. `kind` is the error's name, a stable word for programs."""
 
     kind: str
 
 
 class ErrorObject(Struct, frozen=True, kw_only=True):
-    """JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not
-    be read, and for a failure inside."""
+    """JSON-RPC's error object. `message` is one line for the user.
+
+    `data` is left out if the request could not be read, and for internal errors.
+    """
 
     code: int
     message: str
@@ -21,19 +23,21 @@ class ErrorObject(Struct, frozen=True, kw_only=True):
 
 
 class BadFrame(Struct, frozen=True):
-    """A part of a byte stream that cannot be read as a message, in one line; `code` is JSON-RPC's."""
+    """A part of a byte stream that cannot be read as a message. `reason` is one line; `code` is JSON-RPC's."""
 
     reason: str
     code: int = INVALID_REQUEST
 
 
 class BadReply(Exception):
-    """The other side answered a request of ours with an error, or with something that is no answer."""
+    """Raised when the other side answers our request with an error, or with something that is not an answer."""
 
 
 class RpcError(Exception):
-    """A request is refused: JSON-RPC's code, one line for a person, and `kind` for programs. `request_id` is the
-    refused request's where it could be read, None if not."""
+    """Raised to refuse a request, with JSON-RPC's code, one line for the user, and `kind` for programs.
+
+    `request_id` is the id of the refused request, or None if the id could not be read.
+    """
 
     def __init__(self, code: int, message: str, kind: str = "", request_id: int | str | None = None) -> None:
         super().__init__(message)
@@ -43,5 +47,5 @@ class RpcError(Exception):
 
     @property
     def error_object(self) -> ErrorObject:
-        """The error for the wire."""
+        """The error object to send."""
         return ErrorObject(code=self.code, message=str(self), data=ErrorData(kind=self.kind) if self.kind else UNSET)

@@ -1,24 +1,24 @@
-"""One message per line, sans I/O: bytes in, lines and refusals out."""
+"""Splits a byte stream into messages of one line each, without I/O."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-# The largest line taken: far above any session, far below what would exhaust a machine.
+# Bytes in the longest line that is accepted, 256 MiB: far above any session, far below the memory of a machine.
 MAX_LINE = 1 << 28
 
 
 class LineTooLong(Struct, frozen=True):
-    """Stands for a line that was not kept, since it is longer than `limit` bytes."""
+    """Takes the place of a line that was dropped because it is longer than `limit` bytes."""
 
     limit: int
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines, however the stream is split.
+    """Splits a byte stream into lines, however the stream was divided.
 
-    A line comes with its line break, so that what is passed on is what came. One that is too long is told of as soon
-    as it is, and skipped up to its end.
+    A line includes its line break, so that it can be forwarded unchanged. A line that is too long is reported as soon
+    as it passes the limit, and skipped up to its end.
     """
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
@@ -28,11 +28,11 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
-        """The lines that `data` completes, and refusals of those that it makes too long."""
+        """Returns the lines that `data` completes, and a `LineTooLong` for each line that passes the limit."""
         return [item for piece in _pieces(data) for item in self._take(piece)]
 
     def end(self) -> bytes:
-        """What is left when the stream ends: nothing, or a line without its break."""
+        """Ends the stream. Returns the last line if it has no line break, otherwise nothing."""
         rest = b"".join(self._pieces)
         self._begin()
         return rest
@@ -57,7 +57,7 @@ class LineSplitter:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """The data cut behind each line feed; `splitlines` would cut at carriage returns, too."""
+    """Yields the data divided after each line feed. `splitlines` would also divide it at carriage returns."""
     start = 0
     while end := data.find(b"\n", start) + 1:
         yield data[start:end]

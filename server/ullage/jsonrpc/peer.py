@@ -1,15 +1,15 @@
-"""One side of a JSON-RPC connection, sans I/O: message bodies in, events out, and messages to send as values.
+"""One side of a JSON-RPC connection, without I/O: message bodies in, events and messages to send out.
 
-A peer keeps two tables: the other side's requests that wait for an answer (each gets exactly one), and our own requests
-that wait for theirs. Nothing is kept of a request once it is answered. Where a protocol on top of JSON-RPC has a life
-cycle, the peer keeps that, too:
+A peer keeps two tables: requests of the other side that wait for an answer (each gets exactly one), and our own
+requests that wait for theirs. An answered request is removed from its table. The peer also keeps the life cycle that a
+protocol on top of JSON-RPC may have:
 
     new ── opening request ──▶ open ── closing request ──▶ closing ── exit ──▶ over
      ▲                           │
      └── the opening was refused ┘
 
-A request that may not come in the present state is refused, a notification is ignored. The running part, with tasks and
-timeouts, is `api/engine.py`.
+A request that may not come in the present state is refused; such a notification is ignored. Tasks and timeouts are in
+`api/engine.py`.
 """
 
 from typing import Any
@@ -33,10 +33,13 @@ from ullage.jsonrpc.errors import ErrorObject, RpcError
 class Dialect(Struct, frozen=True, kw_only=True):
     """What a protocol adds to JSON-RPC.
 
-    `cancel`: the notification that takes a request back, in either direction; `cancel_key`: the field of its params
-    that holds the request's id. `opening`: the request that must come first, and only once; empty if there is none.
-    `early`: the error code and kind for a request that comes before it. `closing`: the request after which no other is
-    served. `exit`: the notification that ends the connection. `null_ids`: whether a request's id may be null.
+    - `cancel`: the notification that cancels a request, in either direction.
+    - `cancel_key`: the field of its params that contains the request's id.
+    - `opening`: the request that must come first and only once; empty if there is none.
+    - `early`: the error code and kind for a request that comes before the opening request.
+    - `closing`: the request after which every other request is refused; empty if there is none.
+    - `exit`: the notification that ends the connection; empty if there is none.
+    - `null_ids`: whether a request's id may be null.
     """
 
     cancel: str
@@ -49,7 +52,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
 
 class Called(Struct, frozen=True):
-    """The other side sends a request; `Peer.answer` or `Peer.refuse` must follow for this id."""
+    """The other side has sent a request. `Peer.answer` or `Peer.refuse` must be called with this id."""
 
     id: RequestId | None
     method: str
@@ -57,20 +60,23 @@ class Called(Struct, frozen=True):
 
 
 class Notified(Struct, frozen=True):
-    """The other side sends a notification."""
+    """The other side has sent a notification."""
 
     method: str
     params: Raw
 
 
 class Cancelled(Struct, frozen=True):
-    """The other side takes back a request that is not yet answered. The request must still be answered or refused."""
+    """The other side has cancelled a request that is not answered yet.
+
+    The request must still be answered or refused.
+    """
 
     id: RequestId | None
 
 
 class Answered(Struct, frozen=True):
-    """The other side answers a request of ours; `error` is None if it gives a result."""
+    """The other side has answered our request. `error` is None if the answer is a result."""
 
     id: RequestId
     result: Raw
@@ -78,19 +84,19 @@ class Answered(Struct, frozen=True):
 
 
 class Exited(Struct, frozen=True):
-    """The other side ends the connection; `orderly` says whether it sent the closing request before."""
+    """The other side has ended the connection. `orderly` says whether the closing request came before."""
 
     orderly: bool
 
 
 class Refused(Struct, frozen=True):
-    """The body is not a message, or a message that may not come now; `reply` must be sent."""
+    """The body is not a message, or a message that may not come now. `reply` must be sent."""
 
     reply: ErrorResponse
 
 
 class Ignored(Struct, frozen=True):
-    """Nothing needs to be done. `reason` is a line for the log, empty for what every sound client does."""
+    """Nothing needs to be done. `reason` is a line for the log; it is empty for messages that correct clients send."""
 
     reason: str = ""
 
@@ -99,7 +105,7 @@ Event = Called | Notified | Cancelled | Answered | Exited | Refused | Ignored
 
 
 class RemoteError(Struct, frozen=True):
-    """An error as the other side sends it. One whose shape cannot be read has the code 0 and is quoted as `message`."""
+    """An error that the other side sent. An error of unreadable shape has code 0 and its JSON as `message`."""
 
     code: int = 0
     message: str = ""
@@ -111,8 +117,11 @@ _cancel_params = msgspec.json.Decoder(dict[str, Any])
 
 
 class Peer:
-    """The tables of one connection. The ids of our own requests are `prefix` and a number, so that they can be told
-    from those that somebody else sends on the same connection."""
+    """The state of one connection.
+
+    The ids of our own requests are `prefix` and a number, so that they differ from the ids of requests that another
+    program sends on the same connection.
+    """
 
     def __init__(self, dialect: Dialect, prefix: str = "") -> None:
         self._dialect = dialect
@@ -125,41 +134,46 @@ class Peer:
 
     @property
     def owed(self) -> frozenset[RequestId | None]:
-        """The other side's requests that are not answered yet."""
+        """The ids of the other side's requests that are not answered yet."""
         return frozenset(self._owed)
 
     @property
     def open(self) -> frozenset[RequestId]:
-        """Our own requests that are not answered yet."""
+        """The ids of our own requests that are not answered yet."""
         return frozenset(self._open)
 
     def receive(self, body: bytes) -> Event:
-        """What a message body means. Never raises."""
+        """Reads a message body and returns what happened. Updates the tables. Never raises."""
         try:
             return self._sort(read_envelope(body))
         except RpcError as refusal:
             return Refused(ErrorResponse(id=refusal.request_id, error=refusal.error_object))
 
     def ask(self, method: str, params: object) -> Request:
-        """A request of ours. An `Answered` with its id follows, if the other side ever answers."""
+        """Returns a request to send, with a new id.
+
+        If the other side answers, `receive` returns an `Answered` with that id.
+        """
         self._asked += 1
         request = Request(id=f"{self._prefix}{self._asked}", method=method, params=params)
         self._open.add(request.id)
         return request
 
     def take_back(self, request_id: RequestId) -> Notification:
-        """Nobody waits for this request of ours any more; a late answer to it is ignored."""
+        """Returns the notification that cancels our request. A late answer to the request is ignored."""
         self._open.discard(request_id)
         return Notification(method=self._dialect.cancel, params={self._dialect.cancel_key: request_id})
 
     def answer(self, request_id: RequestId | None, result: object) -> Response:
-        """The result of a request. Raises `KeyError` if no answer is owed."""
+        """Returns the result message of a request. Raises `KeyError` if the request doesn't wait for an answer."""
         del self._owed[request_id]
         return Response(id=request_id, result=result)
 
     def refuse(self, request_id: RequestId | None, error: ErrorObject) -> ErrorResponse:
-        """The error of a request. Raises `KeyError` if no answer is owed. The opening request may be sent again once it
-        was refused."""
+        """Returns the error message of a request. Raises `KeyError` if the request doesn't wait for an answer.
+
+        If the opening request is refused, the other side may send it again.
+        """
         if self._owed.pop(request_id) == self._dialect.opening:
             self._opened = not self._dialect.opening
         return ErrorResponse(id=request_id, error=error)
@@ -201,7 +215,7 @@ class Peer:
         if request_id is UNSET or (not message.is_reply and request_id not in self._open):
             raise _no_reply(message)
         if request_id is None or request_id not in self._open:
-            # A request that was taken back is answered all the same: the protocols want it so.
+            # A cancelled request of ours is still answered, as LSP and ACP demand; that needs no line in the log.
             return Ignored("" if self._is_ours(request_id) else f"an answer to no request of ours: {request_id!r}")
         self._open.remove(request_id)
         return Answered(request_id, message.result, _read_error(message))
@@ -210,7 +224,7 @@ class Peer:
         if not isinstance(request_id, str) or not request_id.startswith(self._prefix):
             return False
         number = request_id.removeprefix(self._prefix)
-        # Nobody asks 10^18 times.
+        # A longer number can't be ours, and `int` of a very long one is slow.
         return number.isdecimal() and len(number) < 19 and 0 < int(number) <= self._asked
 
     def _take_cancel(self, params: Raw) -> Event:
@@ -234,11 +248,11 @@ def _read_error(message: Incoming) -> RemoteError | None:
 
 
 def _no_reply(message: Incoming) -> RpcError:
-    """The refusal of a message that has neither a method nor a result nor an error."""
+    """Returns the error for a message that has neither a method nor a result nor an error."""
     known = None if message.id is UNSET else message.id
     return RpcError(INVALID_REQUEST, "Neither a request nor an answer: there is no method.", request_id=known)
 
 
 def cancelled() -> RpcError:
-    """The refusal of a request that the other side took back."""
+    """Returns the error for a request that the other side cancelled."""
     return RpcError(REQUEST_CANCELLED, "The request was cancelled.", "Cancelled")

@@ -1,1 +1,1 @@
-"""The Language Server door, on pygls."""
+"""The Language Server Protocol door. Requests run on our own engine; pygls answers `initialize`."""

@@ -1,4 +1,7 @@
-"""What happens in sessions, told to the client: as `ullage/session/update`, or in words to a plain client."""
+"""Sends what is published about sessions to the client: `ullage/session/update`, or messages and progress bars.
+
+A plain client, which doesn't understand `ullage/session/update`, gets messages and progress bars.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -32,7 +35,7 @@ MESSAGE_TYPES = {
 
 
 class _Bar:
-    """The progress of some work as it is known: lines in order, then the last one (None)."""
+    """A progress bar: the lines to show, in order, and None at the end."""
 
     def __init__(self) -> None:
         self.lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -40,10 +43,10 @@ class _Bar:
 
 
 class Announcer:
-    """The workspace's listener, of sessions and of searches that have to index.
+    """The workspace's listener for sessions, and for searches that have to index the archive.
 
-    Notices carry their own words; a compaction nobody asked for gets a progress bar, whose Cancel calls
-    `cancel_compaction` with the session's id.
+    On a plain client, an automatic compaction gets a progress bar whose Cancel calls `cancel_compaction` with the
+    session's id.
     """
 
     def __init__(
@@ -56,13 +59,13 @@ class Announcer:
         self.client = Client()
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Passes one update on."""
+        """Sends one update to the client."""
         if self.client.takes_updates:
             self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
             return
         match update:
             case Notice():
-                self.say(_notice_text(update), update.severity)
+                self.show_if_plain(_notice_text(update), update.severity)
             case CompactionUpdate(status=CompactionStatus.IN_PROGRESS):
                 self._begin(session_id, update)
             case CompactionUpdate():
@@ -73,7 +76,7 @@ class Announcer:
                 pass
 
     def indexing(self, progress: Indexing) -> None:
-        """Shows how a search that has to index gets on."""
+        """Shows the progress of a search that has to index the archive."""
         if progress.id not in self._bars:
             self._draw(progress.id, "Indexing the archive", progress.cancel)
         bar = self._bars[progress.id]
@@ -83,8 +86,8 @@ class Announcer:
             del self._bars[progress.id]
             bar.lines.put_nowait(None)
 
-    def say(self, text: str, severity: Severity = Severity.INFO) -> None:
-        """Shows a message, which only a plain client needs: others speak for themselves."""
+    def show_if_plain(self, text: str, severity: Severity = Severity.INFO) -> None:
+        """Shows a message in a plain client. Other clients show messages of their own."""
         if not self.client.takes_updates:
             self.warn(text, severity)
 
@@ -94,7 +97,7 @@ class Announcer:
         self._connection.notify(types.WINDOW_SHOW_MESSAGE, params)
 
     def _begin(self, session_id: str, update: CompactionUpdate) -> None:
-        # A compaction that was asked for runs inside its command's own bar.
+        # A compaction that the user asked for is shown in the progress bar of its command.
         if update.meta is UNSET or update.meta.ullage.trigger != EditTrigger.AUTOMATIC:
             return
         self._draw(update.compaction_id, "Compacting", lambda: self._cancel_compaction(session_id))

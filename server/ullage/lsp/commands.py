@@ -1,4 +1,4 @@
-"""Commands for clients without our plugin: `workspace/executeCommand` with progress, a result and a line of words."""
+"""Commands for clients without our plugin: `workspace/executeCommand` with progress, a result and a message."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,7 +14,7 @@ from ullage.service.conversation.workspace import Workspace
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):
-    """What a command gives: `value` is the request's result, `message` is shown to a plain client."""
+    """What a command returns: `value` is the request's result, `message` is shown in a plain client."""
 
     value: Any = None
     message: str = ""
@@ -22,10 +22,10 @@ class CommandOutcome(Struct, frozen=True, kw_only=True):
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A command: its id (`ullage.compact`), the title of its progress, and what it does.
+    """A command: its id (`ullage.compact`), the title of its progress bar, and the function that runs it.
 
-    `run` gets the client's arguments as plain JSON values; it raises an `UllageError` or is cancelled like any
-    coroutine.
+    `run` gets the client's arguments as plain JSON values. It raises `UllageError` if it fails, and it may be
+    cancelled.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class ExecuteCommandParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The protocol's own params, with arguments left as they came."""
+    """The protocol's own params, with the arguments as plain JSON values."""
 
     command: str
     arguments: tuple[Any, ...] | None = None
@@ -42,7 +42,7 @@ class ExecuteCommandParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CommandRunner:
-    """Runs commands by name, each within a progress bar whose Cancel cancels it."""
+    """Runs commands by name, each with a progress bar whose Cancel cancels the command."""
 
     def __init__(
         self,
@@ -58,11 +58,14 @@ class CommandRunner:
 
     @property
     def names(self) -> list[str]:
-        """For `executeCommandProvider`."""
+        """The commands' ids, for `executeCommandProvider`."""
         return list(self._commands)
 
     async def execute(self, params: ExecuteCommandParams) -> Any:
-        """Serves `workspace/executeCommand`."""
+        """Serves `workspace/executeCommand`.
+
+        Returns the command's result. Raises `InvalidRequest` for an unknown command.
+        """
         command = self._commands.get(params.command)
         if command is None:
             raise InvalidRequest(f"There is no command {params.command}; there are {', '.join(self._commands)}.")
@@ -71,5 +74,5 @@ class CommandRunner:
         async with self._board.show(command.title, task.cancel, params.work_done_token) as progress:
             outcome = await command.run(self._workspace(), params.arguments or (), progress)
         if outcome.message:
-            self._announcer.say(outcome.message, outcome.severity)
+            self._announcer.show_if_plain(outcome.message, outcome.severity)
         return outcome.value

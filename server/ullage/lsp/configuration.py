@@ -1,7 +1,6 @@
 """Settings from the client: `initializationOptions`, `workspace/didChangeConfiguration`, `workspace/configuration`.
 
-A setting that cannot be used never stops the server: the settings stay as they were and one message says what to
-change.
+Unusable settings never stop the server. The settings in force are kept, and one message says what to change.
 """
 
 import asyncio
@@ -19,19 +18,19 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
 
 SECTION = "ullage"
-# Keys of an editor's `ullage` section that speak of the editor's side alone.
+# Keys of an editor's `ullage` section that only the editor's plugin reads.
 CLIENT_KEYS = frozenset({"client", "server", "trace"})
 PULL_TIMEOUT = 10.0
 
 
 class DidChangeConfigurationParams(Struct, frozen=True):
-    """The protocol's own params, with settings left as they came."""
+    """The protocol's own params, with the settings as plain JSON values."""
 
     settings: Any = None
 
 
 class Configuration:
-    """The settings in force. `apply` is called with each new value, `warn` with a line about an unusable one."""
+    """The settings in force. Calls `apply` with each new value, and `warn` with a line about unusable settings."""
 
     def __init__(
         self, connection: LspConnection, apply: Callable[[Settings], object], warn: Callable[[str], object]
@@ -44,19 +43,22 @@ class Configuration:
         self.settings = Settings()
 
     def start(self, client: Client) -> None:
-        """Takes the client's options, once `initialize` is answered."""
+        """Reads the client's `initializationOptions`. Called once `initialize` is answered."""
         self._client = client
         self._take(client.options)
 
     async def subscribe(self, _: Any) -> None:
-        """Serves `initialized`: asks for settings, and to be told of changes, where the client can."""
+        """Serves `initialized`: registers for changes of settings and asks for the settings, if the client can."""
         if self._client.registers_configuration:
             self._connection.spawn(self._register())
         if self._client.answers_configuration:
             await self._pull()
 
     async def change(self, params: DidChangeConfigurationParams) -> None:
-        """Serves `workspace/didChangeConfiguration`: pushed settings, or a hint to ask for them."""
+        """Serves `workspace/didChangeConfiguration`: reads the pushed settings, or asks for them.
+
+        The server asks if no settings were pushed and the client answers such questions.
+        """
         if _section(params.settings) is not None or not self._client.answers_configuration:
             self._take(params.settings)
         else:
@@ -100,7 +102,11 @@ class Configuration:
 
 
 def _section(options: Any) -> Any:
-    """The `ullage` section of `{"settings": {"ullage": …}}`, `{"ullage": …}` or itself; None where there is none."""
+    """Returns the `ullage` section of the options, without the keys for the client.
+
+    The section may be in `{"settings": {"ullage": …}}` or `{"ullage": …}`, or be the options themselves. Returns None
+    if it is empty, and a value that is not an object as it is.
+    """
     for key in ("settings", SECTION):
         if isinstance(options, dict) and key in options:
             options = cast("dict[str, Any]", options)[key]

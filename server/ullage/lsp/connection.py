@@ -1,7 +1,7 @@
 """A Language Server client's connection: the request engine over framed messages, with lsprotocol's types.
 
-lsprotocol's values are attrs classes with snake-case fields, which its converter makes the wire's JSON of. Our own
-values are msgspec structs, which need no converter.
+lsprotocol's values are attrs classes with snake-case fields; its converter makes JSON of them. Our own values are
+msgspec structs and need no converter.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from ullage.lsp.framing import MAX_BODY, FrameParser
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
-# How often the client's process is looked for, seconds; the end of input is the usual, prompter sign.
+# Seconds between checks whether the client's process is alive. The end of input is the usual sign, and a faster one.
 WATCH = 2.0
-# The Language Server Protocol's code for a request before `initialize`.
+# The Language Server Protocol's error code for a request before `initialize`.
 NOT_INITIALIZED = -32002
 DIALECT = Dialect(
     cancel=types.CANCEL_REQUEST,
@@ -42,7 +42,7 @@ _plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 class LspConnection(RequestEngine):
-    """One client's connection. `converter` is pygls', for whoever needs the types of lsprotocol."""
+    """One client's connection. `converter` is pygls' converter of lsprotocol's types."""
 
     def __init__(self, max_body: int = MAX_BODY) -> None:
         super().__init__(FrameParser(max_body), DIALECT, prefix="ullage-")
@@ -50,7 +50,7 @@ class LspConnection(RequestEngine):
         self.add_route(types.SHUTDOWN, Any, self._shut_down)
 
     def add_standard_route(self, method: str, handler: Handler) -> None:
-        """Serves a method of the protocol's own: `handler` gets params of lsprotocol's type."""
+        """Serves a method of the protocol itself: `handler` gets params of lsprotocol's type."""
         self.add_reader(method, self._reader(method), handler)
 
     def notify(self, method: str, params: object) -> None:
@@ -60,7 +60,10 @@ class LspConnection(RequestEngine):
         return await super().ask(method, self._wire(params), result)
 
     def watch_process(self, pid: int) -> None:
-        """Stops when the client's process ends. One that cannot be seen (in another container) is not watched."""
+        """Stops the connection when the client's process ends.
+
+        Does nothing on Windows, or if the process can't be seen, for example because it is in another container.
+        """
         if os.name == "posix" and _is_alive(pid):
             self.spawn(self._await_death(pid))
 
@@ -92,7 +95,7 @@ class LspConnection(RequestEngine):
 
 
 def _describe(error: BaseValidationError) -> str:
-    """The first fault, with its field as the wire spells it."""
+    """Returns the first fault of the params, with the field's name as it was sent."""
     fault, _, path = transform_error(error)[0].partition(" @ ")
     field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
     return f"{fault} - at `{field}`"

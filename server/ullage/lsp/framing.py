@@ -1,7 +1,7 @@
-"""Content-Length framing, sans I/O: bytes in, bodies and refusals out.
+"""Content-Length framing without I/O: bytes in, message bodies and errors out.
 
-A broken header is reported once and skipped up to the next `Content-Length:`. A JSON string cannot hold a raw line
-break, so no body can be mistaken for a header on the way.
+A broken header is reported once, and the stream is skipped up to the next `Content-Length:`. A JSON string can't
+contain a raw line break, so no body can be mistaken for a header.
 """
 
 import re
@@ -10,23 +10,24 @@ from enum import Enum, auto
 from ullage.jsonrpc.errors import BadFrame
 
 LENGTH = b"content-length:"
-# The specification wants CR LF; a client that sends bare LF is understood rather than left waiting.
+# The specification demands CR LF. Bare LF is accepted too, because the client would otherwise wait for an answer for
+# ever.
 HEADER_END = re.compile(rb"\r?\n\r?\n")
 _LONGEST_END = 4
-# Real headers are under 100 bytes; more than this without an end is no header.
+# Bytes. Real headers are under 100 bytes; a longer text without an end is not a header.
 MAX_HEADER = 8192
-# The largest body taken: far above any session, far below what would exhaust a machine.
+# Bytes in the largest body that is accepted, 256 MiB: far above any session, far below the memory of a machine.
 MAX_BODY = 1 << 28
 
 
 class _State(Enum):
     HEADER = auto()
     BODY = auto()
-    LOST = auto()
+    SEEKING = auto()
 
 
 class FrameParser:
-    """Cuts a byte stream into message bodies, however the stream is split."""
+    """Splits a byte stream into message bodies, however the stream was divided."""
 
     def __init__(self, max_body: int = MAX_BODY, max_header: int = MAX_HEADER) -> None:
         self._max_body = max_body
@@ -37,7 +38,7 @@ class FrameParser:
         self._searched = 0
 
     def feed(self, data: bytes) -> list[bytes | BadFrame]:
-        """The bodies and refusals that `data` completes."""
+        """Returns the bodies and errors that `data` completes."""
         self._buffer += data
         found: list[bytes | BadFrame] = []
         while (item := self._next()) is not None:
@@ -45,16 +46,16 @@ class FrameParser:
         return found
 
     def end(self) -> list[BadFrame]:
-        """What is left when the stream ends: nothing, or a torn message."""
+        """Ends the stream. Returns an error if the stream ended inside a message."""
         torn = self._state is _State.BODY or (self._state is _State.HEADER and bool(self._buffer.strip()))
         return [BadFrame(reason="The stream ended inside a message.")] if torn else []
 
     def frame(self, body: bytes) -> bytes:
-        """A body with its header."""
+        """Returns a body with its header."""
         return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
     def _next(self) -> bytes | BadFrame | None:
-        if self._state is _State.LOST and not self._find_header():
+        if self._state is _State.SEEKING and not self._find_header():
             return None
         if self._state is _State.HEADER:
             refusal = self._read_header()
@@ -76,7 +77,7 @@ class FrameParser:
     def _find_header(self) -> bool:
         at = self._buffer.lower().find(LENGTH)
         if at < 0:
-            # A header's name may be torn between two reads: keep what could be its beginning.
+            # A header's name may be divided between two reads: keep what could be its beginning.
             del self._buffer[: max(0, len(self._buffer) - len(LENGTH) + 1)]
             return False
         self._begin_after(at)
@@ -85,16 +86,16 @@ class FrameParser:
     def _read_header(self) -> BadFrame | None:
         end = HEADER_END.search(self._buffer, max(0, self._searched - _LONGEST_END + 1))
         self._searched = len(self._buffer)
-        # Without an end, the last bytes may be the beginning of one.
+        # If no end is found, the last bytes may be the beginning of one.
         length = end.start() if end else len(self._buffer) - _LONGEST_END + 1
         if length > self._max_header:
-            return self._lose(1, f"A message header has no end within {self._max_header} bytes.")
+            return self._seek_header(1, f"A message header has no end within {self._max_header} bytes.")
         if end is None:
             return None
         wanted = _content_length(bytes(self._buffer[: end.start()]))
         refusal = self._check(wanted)
         if refusal is not None:
-            return self._lose(end.end(), refusal)
+            return self._seek_header(end.end(), refusal)
         del self._buffer[: end.end()]
         self._wanted = int(wanted or b"0")
         self._state = _State.BODY
@@ -109,9 +110,9 @@ class FrameParser:
             return f"A message is longer than {self._max_body} bytes."
         return None
 
-    def _lose(self, count: int, reason: str) -> BadFrame:
+    def _seek_header(self, count: int, reason: str) -> BadFrame:
         self._begin_after(count)
-        self._state = _State.LOST
+        self._state = _State.SEEKING
         return BadFrame(reason=reason)
 
 

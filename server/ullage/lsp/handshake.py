@@ -1,8 +1,8 @@
-"""The Language Server Protocol's handshake: `initialize` is answered by pygls, and says what the client can do.
+"""The Language Server Protocol's handshake: pygls answers `initialize`; `read_client` reads the client's abilities.
 
-pygls is used by its public names alone: a message of lsprotocol's types goes in by `handle_message`, and what pygls
-makes of it comes out at the writer. It serves nothing but `initialize`: for notifications it keeps a future each, for
-ever, and a document's text is of no use to us.
+Only public names of pygls are used: a message of lsprotocol's types goes in by `handle_message`, and the answer comes
+out at the writer. pygls serves `initialize` alone, because it keeps a future for every notification and never drops it,
+and because Ullage doesn't need the text of documents.
 """
 
 import asyncio
@@ -21,10 +21,12 @@ log = logging.getLogger(__name__)
 class Client(Struct, frozen=True, kw_only=True):
     """What a client can do, read once from its `initialize`.
 
-    `takes_updates`: it understands `ullage/session/update`; a plain client gets messages and progress instead.
-    `shows_progress`: the server may create progress tokens. `answers_configuration`: settings may be asked for.
-    `registers_configuration`: it wants to be told that changes of settings matter. `options` are its
-    `initializationOptions`. `asks_permission`: it asks the user before a tool is used.
+    - `takes_updates`: it understands `ullage/session/update`. A plain client gets messages and progress bars instead.
+    - `shows_progress`: the server may create progress bars.
+    - `answers_configuration`: the server may ask for settings.
+    - `registers_configuration`: the server may register for changes of settings.
+    - `asks_permission`: it asks the user before a tool is used.
+    - `options`: its `initializationOptions`.
     """
 
     takes_updates: bool = False
@@ -36,7 +38,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 def read_client(params: types.InitializeParams) -> Client:
-    """The client that sent these params. A capability that is not mentioned is missing."""
+    """Returns the client that sent these params. A capability that is not mentioned is missing."""
     window = params.capabilities.window
     workspace = params.capabilities.workspace
     change = workspace.did_change_configuration if workspace else None
@@ -53,7 +55,7 @@ def read_client(params: types.InitializeParams) -> Client:
 
 
 class Pygls:
-    """A pygls server without a transport. It takes one message at a time and gives what it would send."""
+    """A pygls server without a transport. It takes one message and returns its answer."""
 
     def __init__(self, name: str, version: str, converter: Converter) -> None:
         self._server = LanguageServer(
@@ -66,9 +68,12 @@ class Pygls:
         self._answer: asyncio.Future[dict[str, Any]] | None = None
 
     async def initialize(self, params: types.InitializeParams) -> dict[str, Any]:
-        """The result for the client, as plain JSON values. Raises `RuntimeError` with pygls' words if it fails."""
+        """Returns pygls' result for the client, as plain JSON values.
+
+        Raises `RuntimeError` with pygls' error if it fails.
+        """
         self._answer = asyncio.get_running_loop().create_future()
-        # pygls' type for a message has fields that may be set; lsprotocol's `method` is a constant.
+        # `Any`, because pygls' type for a message has a settable `method`, which is constant in lsprotocol's types.
         request: Any = types.InitializeRequest(id=0, params=params)
         self._server.protocol.handle_message(request)
         answer = await self._answer
@@ -77,7 +82,10 @@ class Pygls:
         return answer["result"]
 
     def write(self, data: bytes) -> None:
-        """Takes what pygls sends: the answer, or messages of its own about a failure, which go to the log."""
+        """Takes what pygls sends.
+
+        The answer is returned by `initialize`; other messages are about failures and are logged.
+        """
         message: dict[str, Any] = msgspec.json.decode(data)
         if "method" in message or self._answer is None or self._answer.done():
             log.error("pygls sent %s", message)
@@ -85,7 +93,7 @@ class Pygls:
             self._answer.set_result(message)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing: there is nothing to close. pygls' interface for writers wants the method."""
 
 
 def _has(value: Any, key: str) -> bool:

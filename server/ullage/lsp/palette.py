@@ -1,4 +1,7 @@
-"""The commands of the palette, for clients that know nothing of us. Arguments: a session's id, else the newest's."""
+"""The commands for a client's command palette, for clients without our plugin.
+
+A command about a session takes the session's id as its first argument; the default is the session that changed last.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +20,7 @@ async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Pro
     session_id, focus = _session_id(workspace, arguments), _text(arguments, 1)
     progress.report("Writing the summary")
     done = await context.compact(workspace, context.CompactParams(session_id=session_id, focus=focus))
-    # What it did is told by the compaction's own notice.
+    # No message: the compaction publishes a notice of its own.
     return CommandOutcome(value=done)
 
 
@@ -68,7 +71,10 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def _session_id(workspace: Workspace, arguments: Sequence[Any]) -> str:
-    """The session named, or the one that changed last."""
+    """Returns the session id that the arguments name, or that of the session that changed last.
+
+    Raises `SessionNotFound` if there is no session.
+    """
     named = _text(arguments, 0)
     if named:
         return named
@@ -79,7 +85,7 @@ def _session_id(workspace: Workspace, arguments: Sequence[Any]) -> str:
 
 
 def _text(arguments: Sequence[Any], place: int) -> str:
-    """An argument that must be text; empty when it is not given."""
+    """Returns a text argument, or "" if it is missing. Raises `InvalidRequest` if it is not text."""
     given: Any = arguments[place] if place < len(arguments) else None
     if given is None:
         return ""

@@ -1,4 +1,4 @@
-"""Progress bars in the client: `$/progress` on the client's token or on one of our own."""
+"""Progress bars in the client: `$/progress` with the client's token or with a token that the server creates."""
 
 import asyncio
 import uuid
@@ -10,27 +10,27 @@ from lsprotocol import types
 from ullage.jsonrpc.errors import BadReply
 from ullage.lsp.connection import LspConnection
 
-# A client that has not created a token by then will not show it; the work must not wait longer, seconds.
+# Seconds. The work waits for the token, so a client that takes longer to create it gets no progress bar.
 CREATE_TIMEOUT = 5.0
 
 
 class Progress:
-    """One bar while it is shown; silent where the client shows none."""
+    """One progress bar. Without a token it shows nothing."""
 
     def __init__(self, connection: LspConnection, token: types.ProgressToken | None) -> None:
         self._connection = connection
         self._token = token
 
     def begin(self, title: str, *, cancellable: bool) -> None:
-        """Draws it."""
+        """Shows the bar."""
         self._send(types.WorkDoneProgressBegin(title=title, cancellable=cancellable))
 
     def report(self, message: str, percentage: int | None = None) -> None:
-        """A line on how the work stands, and if known how much of it is done (0 to 100)."""
+        """Shows a line about the progress. `percentage` is the share that is done, 0 to 100, or None if unknown."""
         self._send(types.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def end(self, message: str | None = None) -> None:
-        """Takes it away, leaving a last line."""
+        """Removes the bar, with a last line if given."""
         self._send(types.WorkDoneProgressEnd(message=message))
 
     def _send(
@@ -41,7 +41,7 @@ class Progress:
 
 
 class ProgressBoard:
-    """Every bar that is shown, and what cancelling it does."""
+    """All progress bars that are shown, with the function that cancels the work of each."""
 
     def __init__(self, connection: LspConnection) -> None:
         self._connection = connection
@@ -52,7 +52,10 @@ class ProgressBoard:
     async def show(
         self, title: str, cancel: Callable[[], object], token: types.ProgressToken | None = None
     ) -> AsyncGenerator[Progress]:
-        """A bar around some work: on the client's `token`, else on a created one, else silent."""
+        """Shows a bar while the context is open: with the client's `token`, or a created token, or not at all.
+
+        If the user cancels the bar, `cancel` is called.
+        """
         token = await self._create() if token is None else token
         progress = Progress(self._connection, token)
         if token is not None:
@@ -66,7 +69,7 @@ class ProgressBoard:
             progress.end()
 
     def cancel(self, token: types.ProgressToken) -> None:
-        """The person pressed Cancel; a token that is gone already is ignored."""
+        """Cancels the work of a bar, because the user pressed Cancel. A token that is no longer shown is ignored."""
         if (cancel := self._cancels.get(token)) is not None:
             cancel()
 

@@ -24,11 +24,12 @@ PREFIX = "ullage/"
 
 
 class WorkspaceHooks(Struct, frozen=True, kw_only=True):
-    """What the door does to the workspace beside calling its methods.
+    """What the door needs from the program besides the workspace's methods.
 
-    `open` is called once, at the first use, not before `initialize` is answered; `warm_up` in a thread once the client
-    is `initialized`, to have ready what the first request would wait for; `configure` with every change of settings;
-    `cancel_compaction` with a session's id when the person cancels a compaction that came by itself.
+    - `open`: opens the workspace. Called once, at the first use, after `initialize` is answered.
+    - `warm_up`: called in a thread after `initialized`, to load what the first request would wait for.
+    - `configure`: called with every change of settings.
+    - `cancel_compaction`: called with a session's id when the user cancels an automatic compaction.
     """
 
     open: Callable[[Announcer], Workspace]
@@ -44,8 +45,11 @@ class ProgressCancelParams(Struct, frozen=True):
 
 
 class LspServer:
-    """One client's server, which owns the workspace. It serves each method as `ullage/<name>` and lists each command;
-    `connection` is the way in and out."""
+    """One client's server, which owns the workspace.
+
+    It serves each method as `ullage/<name>` and lists each command. `connection` takes the client's bytes and writes
+    ours.
+    """
 
     def __init__(
         self,
@@ -68,7 +72,7 @@ class LspServer:
         self._install()
 
     def workspace(self) -> Workspace:
-        """The workspace, opened at the first use."""
+        """Returns the workspace, which is opened at the first call."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             if self._announcer.client.asks_permission:
@@ -106,12 +110,12 @@ class LspServer:
         return Reply(result, lambda: self._configuration.start(client))
 
     async def _initialized(self, params: Any) -> None:
-        # A daemon, so that a client that leaves at once is not waited for.
+        # A daemon, so that the program ends at once if the client disconnects during the warm-up.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         await self._configuration.subscribe(params)
 
     def _announce(self, capabilities: dict[str, Any]) -> None:
-        # No documents: their text would be sent to us for nothing.
+        # No documents: otherwise the client would send their text, which Ullage doesn't use.
         capabilities["textDocumentSync"] = {"openClose": False}
         capabilities["executeCommandProvider"] = {"commands": self._commands.names, "workDoneProgress": True}
         capabilities["experimental"] = {

@@ -1,6 +1,6 @@
-"""A trace: every message of a connection in a file, one JSON object a line, for whoever debugs a client or the server.
+"""Writes every message of a connection to a file, one JSON object per line, to debug a client or the server.
 
-The file holds everything said in the session, so it is readable by its user alone.
+The file contains the whole session, so only its user may read it.
 """
 
 import os
@@ -24,7 +24,10 @@ _HEADER_END = b"\r\n\r\n"
 
 
 class Traced(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"sender": "from"}):
-    """One line of a trace. `timestamp` is Unix milliseconds; `text` stands for bytes that are no JSON-RPC message."""
+    """One line of a trace.
+
+    `timestamp` is Unix milliseconds; `text` is set for bytes that are not a JSON-RPC message.
+    """
 
     timestamp: int
     sender: Literal["client", "server"]
@@ -33,7 +36,7 @@ class Traced(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"sen
 
 
 class _Outline(Struct, frozen=True, omit_defaults=True):
-    """The part of a message that the level `messages` keeps."""
+    """The parts of a message that are written at the level `messages`."""
 
     id: Any = UNSET
     method: str | UnsetType = UNSET
@@ -58,7 +61,7 @@ class Trace:
         self._frames = FrameParser()
 
     def receive(self, data: bytes) -> None:
-        """Takes bytes from the client, in any split."""
+        """Notes bytes from the client, however they are divided."""
         for item in self._frames.feed(data):
             if isinstance(item, BadFrame):
                 self._write(Traced(timestamp=self._now(), sender="client", text=item.reason))
@@ -67,7 +70,7 @@ class Trace:
                 self._level = _requested_level(item) or self._level
 
     def send(self, data: bytes) -> None:
-        """Takes one framed message to the client."""
+        """Notes one framed message to the client."""
         self._take("server", data.partition(_HEADER_END)[2])
 
     def close(self) -> None:
@@ -90,7 +93,7 @@ class Trace:
 
 
 class TracedConnection:
-    """A connection whose messages, both ways, are written to a trace."""
+    """A connection whose messages, in both directions, are written to a trace."""
 
     def __init__(self, inner: Connection, trace: Trace) -> None:
         self._inner = inner
@@ -98,28 +101,28 @@ class TracedConnection:
 
     @property
     def stopped(self) -> "Future[int]":
-        """Holds the exit status once the client is done."""
+        """A future that gets the exit status when the client is done."""
         return self._inner.stopped
 
     def connect(self, writer: Writer) -> None:
-        """Where messages go from now on."""
+        """Sets the writer for messages to the client."""
         self._inner.connect(_TracedWriter(writer, self._trace))
 
     def feed(self, data: bytes) -> None:
-        """Takes bytes in any split."""
+        """Takes bytes from the client, however they are divided."""
         self._trace.receive(data)
         self._inner.feed(data)
 
     def end(self) -> None:
-        """The input is over."""
+        """Ends the input."""
         self._inner.end()
 
     def stop(self, status: int) -> None:
-        """Ends the connection; the first status counts."""
+        """Ends the connection with an exit status. Later calls are ignored."""
         self._inner.stop(status)
 
     async def drain(self, seconds: float) -> None:
-        """Lets running requests end for at most `seconds`, then cancels all work."""
+        """Waits at most `seconds` for running requests, then cancels all work."""
         await self._inner.drain(seconds)
 
 
@@ -141,18 +144,21 @@ class _TracedWriter:
 
 
 def open_trace(path: Path, now: Callable[[], int]) -> Trace:
-    """A trace that appends to the file, which is made with its folder. Raises `InvalidRequest` if that fails."""
+    """Opens a trace that appends to the file.
+
+    Creates the file and its folder. Raises `InvalidRequest` if that fails.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
         raise InvalidRequest(f"cannot write the trace {path}: {error.strerror}; choose another file") from error
-    # Unbuffered: a server that is killed has written all it has sent.
+    # Unbuffered, so that everything is in the file even if the server is killed.
     return Trace(os.fdopen(descriptor, "ab", buffering=0), now)
 
 
 def _requested_level(body: bytes) -> str | None:
-    """The level that a `$/setTrace` asks for; None for every other message."""
+    """Returns the level that a `$/setTrace` asks for, or None for every other message."""
     if _SET_TRACE.encode() not in body:
         return None
     try:

@@ -47,7 +47,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
 
 class StopReason(StrEnum):
-    """Why an answer ended. After `tool_use` the prompt turn goes on."""
+    """Why an answer ended. After `tool_use` the prompt turn continues."""
 
     END_TURN = "end_turn"
     TOOL_USE = "tool_use"

@@ -12,7 +12,7 @@ class _ContextEvent(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 class ContextWarning(_ContextEvent, frozen=True, kw_only=True, tag="context-warning"):
     """The context crossed the warning threshold. It is published once per crossing, not again when the session is
-    opened anew. Figures are tokens. `asks` is set if the next compaction will wait for the user's consent."""
+    opened again. Figures are tokens. `asks` is set if the next compaction will wait for the user's consent."""
 
     used: int
     usable: int

@@ -57,7 +57,7 @@ def _command_line(command: CommandArtifact) -> str:
 
 
 def _render_identifiers(ledger: ArtifactLedger) -> str:
-    """Names that stood in the same words share an entry; words that hold the name need not repeat it."""
+    """Renders names with the same context as one entry. A context that contains the name is given without the name."""
     names: dict[str, list[str]] = {}
     for item in ledger.identifiers:
         names.setdefault(item.context or item.name, []).append(item.name)

@@ -72,7 +72,7 @@ class Smart(_Strategy, frozen=True, kw_only=True, tag="smart"):
 
 
 class TruncateRange(_Strategy, frozen=True, kw_only=True, tag="truncate_range"):
-    """A range behind the first exchange goes at once, again and again until the rest fits."""
+    """Drops a range after the first exchange at once, again and again until the rest fits."""
 
     keep: Annotated[RangeKeep, Meta(description="How much of the rest stays.")] = RangeKeep.HALF
 

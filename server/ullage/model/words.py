@@ -96,7 +96,7 @@ def compaction_vetoed(reason: str) -> str:
 
 
 def hook_failed(hook: str, reason: str) -> str:
-    """A hook (such as `preCompact`) failed; the compaction went on without it."""
+    """A hook (such as `preCompact`) failed; the compaction continued without it."""
     return f"The {hook} hook failed and was passed over: {reason}."
 
 

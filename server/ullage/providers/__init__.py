@@ -1,1 +1,1 @@
-"""Models behind SDKs, servers and scripts. A provider's SDK is imported when the provider is first used."""
+"""Providers of models: SDKs, servers and scripts. A provider's SDK is imported when the provider is first used."""

@@ -1,7 +1,7 @@
 """The language of scripts: answers for a provider that plays them instead of asking a model.
 
-A script is text. Answers are parted by lines of three or more dashes and played in order; each line of an answer is
-`word: value`, a value goes on in lines indented by two spaces, and a line that begins with `#` is a comment::
+A script is text. Answers are separated by lines of three or more dashes and played in order. Each line of an answer is
+`word: value`, a value continues on lines indented by two spaces, and a line that begins with `#` is a comment::
 
     when: login              plays only if the newest prompt or tool result contains this; such answers come first
     for: summary             plays when a summary is asked for, else never
@@ -11,7 +11,7 @@ A script is text. Answers are parted by lines of three or more dashes and played
     usage: 1200 30 cached=400
     wait: 0.02               seconds before each piece from here on
     fail: rate_limited 2     seconds to wait; or unavailable, authentication, too_long, refused, broken
-    stop: max_tokens         or refusal; end_turn and tool_use follow from what was said
+    stop: max_tokens         or refusal; end_turn and tool_use follow from the answer
 
 The line `again:` alone in the last answer starts the script over when it is through.
 """

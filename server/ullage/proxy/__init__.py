@@ -1,1 +1,1 @@
-"""The third door: stands between an ACP client and any ACP agent, records, warns and compacts."""
+"""The third door, between an ACP client and any ACP agent: it forwards, records, warns and compacts."""

@@ -1,4 +1,4 @@
-"""Requests of the proxy's own about the agent's sessions: a fresh one, a copy, a former one, and a turn in one."""
+"""The proxy's own requests about the agent's sessions: open a fresh one, a copy or a former one, and prompt in one."""
 
 import asyncio
 import logging
@@ -12,8 +12,10 @@ _log = logging.getLogger(__name__)
 
 
 async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
-    """Has the agent open a new session with the mode and the options of this one. Returns its id, which is set aside,
-    and the agent's answer. Raises `AgentError`."""
+    """Asks the agent for a new session with the mode and the options of this one.
+
+    Returns the new session's id and the agent's answer. The new session is an aside. Raises `AgentError`.
+    """
     connection = session.connection
     params = {"cwd": session.cwd, "mcpServers": session.mcp_servers}
     with connection.making():
@@ -25,7 +27,10 @@ async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
 
 
 async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
-    """Has the agent open a session of its own again; its answer. Raises `AgentError`."""
+    """Asks the agent to open its session `agent_id` again. Returns the agent's answer.
+
+    Raises `AgentError` if the agent refuses or can't open former sessions.
+    """
     connection = session.connection
     params = {"sessionId": agent_id, "cwd": session.cwd, "mcpServers": session.mcp_servers}
     how = next((name for name in ("resume", "load") if connection.agent_can(name)), None)
@@ -35,12 +40,14 @@ async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
 
 
 async def open_aside(session: ProxiedSession, agent_id: str) -> None:
-    """Has the agent open a session of its own that the conversation may move to, unless it is open. Raises
-    `AgentError`."""
+    """Asks the agent to open a former session that the conversation may move to, unless it is open as an aside.
+
+    Raises `AgentError`.
+    """
     connection = session.connection
     if agent_id in connection.asides:
         return
-    # A load replays the session, which the client has seen.
+    # Before the request: a load replays the session, and the client has seen its messages already.
     connection.set_aside(agent_id)
     try:
         await reopen(session, agent_id)
@@ -50,8 +57,10 @@ async def open_aside(session: ProxiedSession, agent_id: str) -> None:
 
 
 async def copy_session(session: ProxiedSession) -> str:
-    """Has the agent copy the session as it is. Returns the copy's id, which is set aside, or an empty text if the agent
-    makes no copies."""
+    """Asks the agent for a copy of the session in its present state.
+
+    Returns the copy's id, or "" if the agent makes no copy. The copy is an aside.
+    """
     connection = session.connection
     if not connection.agent_can("fork"):
         return ""
@@ -67,18 +76,24 @@ async def copy_session(session: ProxiedSession) -> str:
 
 
 async def close_copy(session: ProxiedSession, copy: str) -> None:
-    """Has the agent close a copy, if it can. The copy stays set aside: it may still send something."""
+    """Asks the agent to close a copy, if the agent can.
+
+    The copy stays an aside, because the agent may still send its updates.
+    """
     if session.connection.agent_can("close"):
         await _try(session, "session/close", {"sessionId": copy})
 
 
 async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> None:
-    """Gives the agent a turn of the proxy's own, and waits for its end. Cancelled, it takes the turn back and still
-    waits for the end, because nothing else may run in that session before it. Raises `AgentError`."""
+    """Sends the agent a prompt of the proxy's own, and waits for the end of the turn.
+
+    If this coroutine is cancelled, it cancels the turn and still waits for the turn's end, because nothing else may run
+    in that session before. Raises `AgentError`.
+    """
     agent = session.connection.agent
     params = {"sessionId": agent_id, "prompt": [{"type": "text", "text": text}]}
     turn = asyncio.ensure_future(agent.request("session/prompt", params))
-    # Nobody asks for the outcome of a turn that was taken back.
+    # Reads the exception of a cancelled turn, which asyncio would log otherwise.
     turn.add_done_callback(lambda _: turn.cancelled() or turn.exception())
     try:
         await asyncio.shield(turn)
@@ -88,14 +103,16 @@ async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> Non
             try:
                 await asyncio.wait([turn])
             except asyncio.CancelledError:
-                # Cancelled once more: the agent is told once more.
+                # Cancelled once more, so the agent is sent the cancellation once more.
                 continue
         raise
 
 
 async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -> None:
-    """Gives a fresh session the mode and the options that the user has chosen. A choice that the agent refuses keeps
-    its default."""
+    """Sets the mode and the options that the user has chosen in a fresh session.
+
+    If the agent refuses one, its default is kept.
+    """
     facts = session.facts
     mode = as_object(opened.get("modes")).get("currentModeId")
     if facts.mode and facts.mode != mode:
@@ -111,7 +128,7 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
 
 
 async def _try(session: ProxiedSession, method: str, params: dict[str, Any]) -> None:
-    """Requests something that the conversation can do without."""
+    """Sends a request whose failure does no harm. An error is logged."""
     try:
         await session.connection.agent.request(method, params)
     except AgentError as error:

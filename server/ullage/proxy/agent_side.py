@@ -1,5 +1,7 @@
-"""Lines from the agent: passed on untouched and learnt from. Only what belongs to the proxy's own turns and sessions is
-kept from the client."""
+"""Handles lines from the agent: forwards them unchanged and reads what they report.
+
+Only lines of the proxy's own turns and of asides are kept from the client.
+"""
 
 from typing import Any
 
@@ -31,7 +33,7 @@ _sent = msgspec.json.Decoder(_Sent)
 
 
 async def from_agent(sessions: Sessions, piece: Piece) -> None:
-    """Takes a line, or a piece of a long one. Returns when there is room for more."""
+    """Handles a line, or a piece of a long one. Returns when the client has room for more."""
     client = sessions.connection.client
     frame = peek(piece.data) if piece.whole else None
     if frame is None:
@@ -44,7 +46,7 @@ async def from_agent(sessions: Sessions, piece: Piece) -> None:
 
 
 async def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """An answer to the proxy or to the client."""
+    """Handles an answer to a request of the proxy or of the client."""
     connection = sessions.connection
     if connection.agent.takes(frame):
         return
@@ -56,7 +58,7 @@ async def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """A notification or a request; most name a session."""
+    """Handles a notification or a request. Most of them name a session."""
     connection, sent = sessions.connection, _read(frame.params)
     session = sessions.by_agent_id(sent.session_id)
     aside = connection.asides.get(sent.session_id) or (session.own_turn if session and session.muted else None)
@@ -78,12 +80,12 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
     if update:
         await record_update(session, update)
         if update.get("sessionUpdate") == "available_commands_update":
-            # The agent's list of commands replaces the one that the client has.
+            # The agent's list of commands replaces the client's list, so ours must be added again.
             offer_commands(session)
 
 
 def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
-    """Collects the text of a turn of the proxy's own, and declines whatever the agent requests in it."""
+    """Collects the text of a turn that the client doesn't see, and declines every request of the agent in it."""
     if frame.method == UPDATE:
         aside.take(fields(sent.update))
     elif frame.method == "session/request_permission" and frame.id is not UNSET:
@@ -93,7 +95,10 @@ def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
 
 
 def _is_title(update: dict[str, Any]) -> bool:
-    """A title that an agent finds for a fresh session or a copy is one for the handover, not for the conversation."""
+    """Returns whether an update sets the title.
+
+    The title of a fresh session or a copy describes the handover, not the conversation.
+    """
     return update.get("sessionUpdate") == "session_info_update" and "title" in update
 
 

@@ -1,4 +1,4 @@
-"""Lines from the client: passed on untouched, except for the requests that the proxy handles itself."""
+"""Handles lines from the client: forwards them unchanged, except for the requests that the proxy handles itself."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -30,7 +30,7 @@ _named = msgspec.json.Decoder(_Named)
 
 
 async def from_client(sessions: Sessions, piece: Piece) -> None:
-    """Takes a line, or a piece of a long one. Returns when there is room for more."""
+    """Handles a line, or a piece of a long one. Returns when the agent has room for more."""
     agent = sessions.connection.agent
     frame = peek(piece.data) if piece.whole else None
     if frame is None or frame.method is UNSET:
@@ -62,14 +62,14 @@ async def _prompt(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _cancel(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Cancels the prompts that the proxy holds back; the agent cancels those that it has."""
+    """Cancels the prompts that the proxy holds; the agent cancels those that it has."""
     session = _session_of(sessions, frame)
     if session is None or not session.cancel_acts() or session.busy:
         _pass(sessions, session, piece, frame)
 
 
 async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Passes a request on, once its session is open. A notification to a session that is not open is dropped."""
+    """Forwards a request as soon as its session is open. A notification to a session that is not open is dropped."""
     session = _session_of(sessions, frame)
     if sessions.connection.agent.alive and (session is None or session.is_open):
         _pass(sessions, session, piece, frame)
@@ -78,7 +78,7 @@ async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
-    """Passes a request on once there is an agent again."""
+    """Forwards a request after the agent and the session have been opened again."""
     connection = sessions.connection
     try:
         await revive(connection)
@@ -98,7 +98,7 @@ def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, fram
 
 
 def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -> Pending:
-    """What is learnt from the answer to a request that is passed on."""
+    """Returns what to do with the answer to a request that is forwarded."""
     method = "" if frame.method is UNSET else frame.method
     match method:
         case "session/new" | "session/fork":
@@ -117,7 +117,7 @@ def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -
 
 
 def _learning(sessions: Sessions, method: str, learn: Callable[[dict[str, Any]], object]) -> Pending:
-    """Passes the answer on, and then learns from its result unless the agent has refused."""
+    """Returns a `Pending` that forwards the answer and calls `learn` with its result, unless the answer is an error."""
 
     async def answered(piece: Piece, frame: Frame) -> None:
         sessions.connection.client.pass_on(piece)
@@ -134,12 +134,12 @@ async def _closed(sessions: Sessions, session: ProxiedSession, piece: Piece, fra
 
 
 def _session_of(sessions: Sessions, frame: Frame) -> ProxiedSession | None:
-    """The session that the params name, if the client has it open."""
+    """Returns the session that the params name, or None if the client has no such session open."""
     return sessions.get(session_named(frame.params))
 
 
 def session_named(params: Raw) -> str:
-    """The session id in params; an empty text if there is none."""
+    """Returns the session id in params, or "" if there is none."""
     try:
         return _named.decode(params).session_id
     except (ValueError, RecursionError):

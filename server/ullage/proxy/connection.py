@@ -1,4 +1,7 @@
-"""What all sessions of a running proxy share: the client, the agent, the record, and what the two have told."""
+"""What all sessions of a running proxy share.
+
+These are the client and the agent with their abilities, the record, and the requests that wait for an answer.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -18,16 +21,21 @@ from ullage.proxy.record.recorder import Recorder
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
-    """The command line's options. `window`: tokens, for an agent that reports none. `hand_over`: compact by a handover
-    although the agent has a command of its own."""
+    """The command line's options.
+
+    `window` is the window in tokens for an agent that reports none. If `hand_over` is true, the proxy compacts by a
+    handover even if the agent has a compacting command.
+    """
 
     window: int | None = None
     hand_over: bool = False
 
 
 class Pending(Struct, frozen=True, kw_only=True):
-    """A request of the client's that the agent has not answered. `answered` gets the answer and passes it on; without
-    it the answer passes as it came."""
+    """A request of the client that the agent has not answered.
+
+    `answered` gets the answer and forwards it. If `answered` is None, the answer is forwarded unchanged.
+    """
 
     method: str
     params: dict[str, Any] = {}
@@ -35,19 +43,22 @@ class Pending(Struct, frozen=True, kw_only=True):
 
 
 class Aside(Struct):
-    """A session that the present agent process has open and that is not the client's: a copy, a fresh one before a
-    handover is complete, or the one that was left. `text` is what the agent has answered in it."""
+    """A session of the agent's process that the client does not see.
+
+    It is a copy, a fresh session before its handover is complete, or a session that the conversation has left. `text`
+    is the text of the agent's answers in it.
+    """
 
     text: str = ""
 
     def take(self, update: dict[str, Any]) -> None:
-        """Collects the text of an answer."""
+        """Adds the text of an update if it is a piece of an answer."""
         if update.get("sessionUpdate") == "agent_message_chunk":
             self.text += as_text(as_object(update.get("content")).get("text"))
 
 
 class Connection:
-    """One client, one agent. `asides` are by the agent's session ids."""
+    """One client and one agent. The keys of `asides` are the agent's session ids."""
 
     def __init__(self, client: Outlet, agent: Agent, recorder: Recorder, options: ProxyOptions) -> None:
         self.client = client
@@ -66,33 +77,33 @@ class Connection:
 
     @property
     def shown(self) -> Client:
-        """What the client shows."""
+        """What the client can show, from its `initialize`."""
         return read_client(self.greeting.get("clientCapabilities"), None)
 
     @property
     def agent_name(self) -> str:
-        """The agent's own name for itself, or its program."""
+        """The name that the agent gave itself, or else its program."""
         return self._name or self.agent.command[0]
 
     def agent_can(self, ability: str) -> bool:
-        """Whether the agent has announced a session capability (`resume`, `fork`, …), or `load`."""
+        """Returns whether the agent declared a session capability (`resume`, `fork`, …), or `load`."""
         if ability == "load":
             return self._abilities.get("loadSession") is True
         return isinstance(as_object(self._abilities.get("sessionCapabilities")).get(ability), dict)
 
     def learn_agent(self, result: dict[str, Any]) -> None:
-        """Reads the agent's answer to `initialize`."""
+        """Reads the agent's name and abilities from its answer to `initialize`."""
         self._abilities = as_object(result.get("agentCapabilities"))
         self._name = as_text(as_object(result.get("agentInfo")).get("name"))
 
     def set_aside(self, agent_id: str) -> Aside:
-        """From here on the client sees nothing of this session of the agent's."""
+        """Makes a session of the agent an aside: from here on the client is sent none of its updates."""
         aside = self.asides[agent_id] = Aside()
         return aside
 
     @contextmanager
     def making(self) -> Generator[None]:
-        """While the agent makes a session for the proxy, whose id is not known before the answer."""
+        """Notes that the agent makes a session for the proxy, whose id is unknown until the agent answers."""
         self._making += 1
         try:
             yield
@@ -106,13 +117,16 @@ class Connection:
         return self._making > 0 and not awaited
 
     def agent_ended(self) -> dict[RequestId | None, Pending]:
-        """Forgets what only the ended process had; returns the requests that it will not answer."""
+        """Forgets asides and requests of the process that has ended. Returns the requests that it will not answer."""
         self.asides.clear()
         waiting, self.pending = self.pending, {}
         return waiting
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Runs something beside the two pumps, which must never wait for an answer of the agent's to the proxy."""
+        """Runs a coroutine in a task.
+
+        The pumps must not wait for it, because it may wait for an answer that a pump has to read.
+        """
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,4 +1,4 @@
-"""What an agent has reported of one session: model, window, mode, options, commands, and how full the context is."""
+"""What an agent has reported about one session: model, window, mode, options, commands and the context's size."""
 
 from typing import Any
 
@@ -8,9 +8,13 @@ from ullage.model.json_values import as_list, as_object, as_objects, as_text
 
 
 class AgentFacts:
-    """The newest facts. `window` and `occupancy` are None until the agent reports them. `reports_usage`: the agent
-    sends `usage_update` itself. `reports_model`: it names the model with its figures. `has_commands`: it has sent a
-    list of commands, which may be empty."""
+    """The newest facts about a session.
+
+    - `window`, `occupancy`: in tokens; None until the agent reports them.
+    - `reports_usage`: the agent sends `usage_update` itself.
+    - `reports_model`: the agent names the model together with its token figures.
+    - `has_commands`: the agent has sent a list of commands, which may be empty.
+    """
 
     def __init__(self) -> None:
         self.model = ""
@@ -41,7 +45,7 @@ class AgentFacts:
                 self.window = window_of_model(model)
 
     def take_update(self, update: dict[str, Any]) -> None:
-        """Reads a session update: offers, options and the mode. Other updates change nothing."""
+        """Reads commands, options or the mode from a session update. Other updates change nothing."""
         match update.get("sessionUpdate"):
             case "available_commands_update":
                 self.commands, self.has_commands = as_list(update.get("availableCommands")), True
@@ -53,19 +57,22 @@ class AgentFacts:
                 pass
 
     def take_mode(self, mode: Any) -> None:
-        """The mode as it is now; anything but a name changes nothing."""
+        """Sets the mode. A value that is not a name changes nothing."""
         self.mode = as_text(mode) or self.mode
 
     def take_config(self, result: dict[str, Any]) -> None:
-        """The config options as they are now."""
+        """Sets the config options, and the model if one of the options is the model."""
         for option in as_objects(result.get("configOptions")):
             self.config[as_text(option.get("id"))] = option.get("currentValue")
             if option.get("category") == "model" and not self.reports_model:
                 self.model = as_text(option.get("currentValue"))
 
     def take_occupancy(self, occupancy: Occupancy, update: dict[str, Any] | None = None) -> None:
-        """The agent's newest figure, and the update that it came in, if it did not come with an answer. A model that is
-        reported with it counts more than an option, which may be an alias."""
+        """Sets the agent's newest figure.
+
+        `update` is the update that contained the figure, or None if an answer did. A model reported with a figure is
+        preferred to the model option, which may be an alias.
+        """
         self.occupancy = occupancy
         if update is not None and update.get("sessionUpdate") == "usage_update":
             self.reports_usage = True
@@ -74,5 +81,5 @@ class AgentFacts:
             self.model, self.reports_model = occupancy.model, True
 
     def forget_occupancy(self) -> None:
-        """The figure was of another session of the agent's."""
+        """Drops the figure, because it belongs to another session of the agent."""
         self.occupancy = None

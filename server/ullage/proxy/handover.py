@@ -1,5 +1,8 @@
-"""Compaction by handover: the agent writes a summary, a fresh session of it begins with that and our ledger, and the
-client goes on under the id it knows. The agent's former session stays as it was, so the handover can be undone."""
+"""Compacts by a handover: the conversation goes on in a fresh session of the agent, which begins with a summary.
+
+The agent writes the summary, and our ledger is added. The client keeps using the session id that it knows. The agent's
+former session stays as it was, so the handover can be undone.
+"""
 
 import asyncio
 import logging
@@ -34,7 +37,7 @@ from ullage.proxy.state import State
 from ullage.proxy.to_client import send_compaction, send_text, send_usage
 
 _log = logging.getLogger(__name__)
-# Characters of what was said since, when a compaction is taken back: a few turns.
+# Characters of the messages since a compaction that are repeated when it is undone: a few turns.
 _SINCE = 40_000
 
 
@@ -46,8 +49,11 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 
 async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
-    """Compacts a held session by a handover; what it did, in words. `focus`: what the summary must keep. Raises
-    `AgentError`, `NothingToCompact`, `StoreUnavailable`; the context is then as it was."""
+    """Compacts a held session by a handover. Returns a sentence for the user about the result.
+
+    `focus` says what the summary must keep. Raises `AgentError`, `NothingToCompact` or `StoreUnavailable`; the context
+    is then unchanged.
+    """
     record = await session.record()
     if not has_messages(record):
         raise NothingToCompact(words.nothing_to_compact(0, record.used))
@@ -72,7 +78,10 @@ async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -
 
 
 async def move(session: ProxiedSession, record: SessionRecord, summary: Summary, trigger: EditTrigger) -> Moved:
-    """Goes on in a fresh session of the agent's, which will begin with the summary. Raises `AgentError`."""
+    """Moves the conversation to a fresh session of the agent, which will begin with the summary.
+
+    Raises `AgentError`.
+    """
     fresh, opened = await open_fresh(session)
     attached = session.attachment(fresh)
     edit = archive(record, Archiving(summary=summary, trigger=trigger, after=(attached,)))
@@ -81,8 +90,10 @@ async def move(session: ProxiedSession, record: SessionRecord, summary: Summary,
 
 
 async def undo(session: ProxiedSession) -> str:
-    """Takes the last compaction of a held session back; what that did, in words. Raises `NothingToUndo`, `AgentError`,
-    `StoreUnavailable`."""
+    """Undoes the last compaction of a held session. Returns a sentence for the user about the result.
+
+    Raises `NothingToUndo`, `AgentError` or `StoreUnavailable`.
+    """
     record = await session.record()
     found = undoable(record)
     before = record.used
@@ -94,8 +105,10 @@ async def undo(session: ProxiedSession) -> str:
 
 
 async def _summary(session: ProxiedSession, record: SessionRecord, focus: str) -> Summary:
-    """The agent's own summary with our ledger; a summary without a model if the agent gives none. Raises `AgentError`
-    if the agent has ended."""
+    """Returns the agent's summary with our ledger, or an offline summary if the agent writes none.
+
+    Raises `AgentError` if the agent has ended.
+    """
     try:
         text = await _ask(session, focus)
     except AgentError as error:
@@ -110,7 +123,10 @@ async def _summary(session: ProxiedSession, record: SessionRecord, focus: str) -
 
 
 async def _ask(session: ProxiedSession, focus: str) -> str:
-    """Asks for a summary, in a copy of the session where there can be one, so that the session itself stays clean."""
+    """Asks the agent for a summary, if possible in a copy of the session.
+
+    With a copy, the session itself doesn't contain the proxy's request, to which an undo would return.
+    """
     copy = await copy_session(session)
     if not copy:
         with session.summarizing() as answer:
@@ -135,7 +151,7 @@ def _update(compaction_id: str, status: CompactionStatus, edit: CompactionEdit |
     return CompactionUpdate(compaction_id=compaction_id, status=status, meta=Meta(ullage=meta))
 
 
-# What the agent is sent. The wording stays: agents were measured with it (PROXY.md, Agents).
+# Text that the agent is sent. Keep the wording: agents were measured with it (PROXY.md, Agents).
 
 
 def _summary_prompt(focus: str) -> str:
@@ -150,7 +166,7 @@ def _summary_prompt(focus: str) -> str:
 
 
 def seed_of(block: CompactionBlock) -> str:
-    """The beginning of the first prompt in a fresh session: the summary of the session before it."""
+    """Returns the beginning of the first prompt in a fresh session: the summary of the conversation so far."""
     return (
         "What follows is a record of this conversation so far, kept when its context was compacted. Go on from it; "
         f"the person's next message comes after it.\n\n{render_marker(block)}"
@@ -158,8 +174,10 @@ def seed_of(block: CompactionBlock) -> str:
 
 
 def since_of(messages: Sequence[Message]) -> str:
-    """The beginning of the next prompt in a session that was left for a while: the last of what was said elsewhere
-    since. Empty if nothing was."""
+    """Returns the beginning of the next prompt in a session to which the conversation returns.
+
+    It is the end of the messages that were written in another session since. Returns "" if there are none.
+    """
     said = "\n\n".join(text for message in messages if (text := _as_text(message)))
     if not said:
         return ""

@@ -1,4 +1,4 @@
-"""A compaction that the agent makes itself, by its own command or unasked: what is known of it while it runs."""
+"""Follows a compaction that the agent makes itself, by its own command or unasked."""
 
 from typing import Any
 
@@ -13,8 +13,13 @@ _KINDS = ("compaction_update", "compaction_summary_chunk")
 
 
 class NativeCompaction(Struct, frozen=True, kw_only=True):
-    """`used_before`: tokens in the context before it. `asked`: the agent's command was given. `copy`: the id of a copy
-    of the session as it was, empty where the agent makes none. `completed`: the agent has said that it is done."""
+    """A compaction of the agent's own.
+
+    - `used_before`: tokens in the context before it.
+    - `asked`: the agent's command was sent.
+    - `copy`: the id of a copy of the session before the compaction, empty if the agent makes no copies.
+    - `completed`: the agent has reported that the compaction is done.
+    """
 
     used_before: int
     trigger: EditTrigger = EditTrigger.AUTOMATIC
@@ -25,8 +30,11 @@ class NativeCompaction(Struct, frozen=True, kw_only=True):
 
 
 def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
-    """The compaction after a session update, whoever asked for it. An update that reports one begins it if none is
-    under way, with `used` tokens before it; any other update changes nothing."""
+    """Returns the compaction after a session update, or None if none is running.
+
+    An update that reports a compaction begins one if none is running, with `used` tokens before it. Any other update
+    changes nothing.
+    """
     kind = update.get("sessionUpdate")
     done = compaction_done(update)
     if kind not in _KINDS and not done:

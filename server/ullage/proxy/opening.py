@@ -1,7 +1,7 @@
-"""Sessions that the client opens: new ones and forks, and former ones by `session/load` and `session/resume`.
+"""Opens sessions for the client: new ones and forks, and former ones by `session/load` and `session/resume`.
 
-A former session is opened by the agent if the agent has it under the client's id. If it was handed over, the proxy has
-it opened under the agent's id and answers with the history as recorded.
+If the agent has a former session under the client's id, the agent opens it. After a handover the proxy asks the agent
+to open it under the agent's id, and answers the client with the recorded history.
 """
 
 import asyncio
@@ -24,21 +24,26 @@ from ullage.proxy.slash_commands import offer_commands
 from ullage.proxy.state import State
 
 _LOAD = "session/load"
-# How long an agent has to say what commands it has before ours are offered alone, seconds: the agents measured say it
-# within some tenths.
+# Seconds that an agent has to send its list of commands before ours are offered alone. The agents that were measured
+# send the list within some tenths of a second.
 _COMMANDS_PATIENCE = 1.0
 
 
 def pending_new(sessions: Sessions, parent: ProxiedSession | None, frame: Frame) -> Pending:
-    """What to do with the answer to `session/new`, or to `session/fork` of a parent. The session's id comes with it."""
+    """Returns what to do with the answer to `session/new`, or to `session/fork` of `parent`.
+
+    The answer has the session's id.
+    """
     params = fields(frame.params)
     answered = partial(_made, sessions, parent, params)
     return Pending(method=as_text(frame.method), params=params, answered=answered)
 
 
 def early_session(sessions: Sessions, session_id: str) -> ProxiedSession | None:
-    """A session that the agent sends updates of before it has answered `session/new`. None if the client waits for no
-    session."""
+    """Returns a session whose updates the agent sends before it has answered `session/new`.
+
+    Returns None if the client doesn't wait for a new session, or knows a session of this id already.
+    """
     waiting = [pending for pending in sessions.connection.pending.values() if pending.method == "session/new"]
     if not waiting or not session_id or sessions.get(session_id) is not None:
         return None
@@ -72,7 +77,10 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 async def _made(
     sessions: Sessions, parent: ProxiedSession | None, params: dict[str, Any], piece: Piece, frame: Frame
 ) -> None:
-    """The agent has made a session, or has refused to."""
+    """Handles the agent's answer to `session/new` or `session/fork`.
+
+    Begins the session's record unless the agent refused.
+    """
     sessions.connection.client.pass_on(piece)
     result = fields(frame.result)
     session_id = as_text(result.get("sessionId"))
@@ -80,14 +88,14 @@ async def _made(
         return
     session = sessions.get(session_id)
     if session is None or session.state is State.LOST:
-        # Some agents count their sessions anew in each process.
+        # A lost session may have this id, because some agents count their sessions from 1 in each process.
         session = _session(sessions, session_id, params)
         await _replace(sessions, session)
     await _begin(session, result, parent.id if parent else "")
 
 
 class _Load(Struct, frozen=True):
-    """A request to open a former session. `replays`: the client wants its history."""
+    """A request to open a former session. `replays` is true if the client wants the session's history."""
 
     session: ProxiedSession
     request_id: RequestId | None
@@ -95,10 +103,10 @@ class _Load(Struct, frozen=True):
 
 
 async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) -> None:
-    """The agent has opened a former session, or has refused to."""
+    """Handles the agent's answer to a request to open a former session."""
     connection, session = sessions.connection, asked.session
     if session.state is not State.OPENING:
-        # The client has closed it in the meantime, or has asked for it again.
+        # The client has closed the session meanwhile, or has asked for it again.
         connection.client.pass_on(piece)
         return
     if not memoryview(frame.error):
@@ -109,7 +117,7 @@ async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) 
     workspace = await connection.recorder.opened()
     record = SessionRecord(workspace, session.id) if workspace else None
     if record is not None and record.exists:
-        # The agent has lost it; the record has not.
+        # The agent no longer has the session, but the record has.
         connection.spawn(reopen_recorded(session, record, asked.request_id, replays=asked.replays))
     else:
         connection.client.pass_on(piece)
@@ -117,7 +125,7 @@ async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) 
 
 
 async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str) -> None:
-    """Begins the record of a session that the agent has opened, or goes on with it."""
+    """Begins the record of a session that the agent has opened, or continues it."""
     facts = session.facts
     facts.take_opened(result)
     if session.state is State.OPENING:
@@ -125,7 +133,7 @@ async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str
     replayed, early = session.take_replayed(), session.take_early()
     attached = session.attachment(session.agent_id)
     created = SessionCreated(cwd=session.cwd, model=facts.model)
-    # An option may name an alias, which a recorded session knows better.
+    # An option may name the model by an alias; the record of an existing session has the real name.
     model = facts.model if facts.reports_model else ""
 
     async def job(record: SessionRecord) -> None:
@@ -146,7 +154,7 @@ async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str
 
 
 async def _offer(session: ProxiedSession) -> None:
-    """Offers our commands for an agent that offers none."""
+    """Offers our commands after a while, if the agent has offered none."""
     await asyncio.sleep(_COMMANDS_PATIENCE)
     if not session.facts.has_commands:
         offer_commands(session)
@@ -160,5 +168,8 @@ def _session(
 
 
 async def _replace(sessions: Sessions, session: ProxiedSession) -> None:
-    """Puts a session in the place of one that the client had open under the same id."""
+    """Adds a session.
+
+    If the client had a session of the same id open, that one is closed and its last messages are recorded.
+    """
     await record_messages(session, sessions.put(session))

@@ -1,5 +1,7 @@
-"""Prompts of the client's: passed on at once, or held back while the proxy makes room, carries out a command or has the
-session opened again."""
+"""Handles the client's prompts: forwards them at once, or holds them.
+
+A prompt is held while the proxy makes room, carries out a command or has the session opened again.
+"""
 
 from functools import partial
 from typing import Any
@@ -29,7 +31,7 @@ from ullage.proxy.to_client import send_held_notices, send_text, send_usage
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt of the client's as it came: the request's id, the line, and its ACP content blocks."""
+    """A prompt of the client: the request's id, the line, and its ACP content blocks."""
 
     id: RequestId | None
     line: bytes
@@ -37,13 +39,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> SlashCommand | None:
-        """The slash command that its first text is, if it is one."""
+        """The slash command in the prompt's first text, or None if the text is no command."""
         texts = (as_text(part.get("text")) for part in as_objects(self.content) if part.get("type") == "text")
         return read_command(next(texts, ""))
 
 
 async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> None:
-    """Handles `session/prompt` of a known session. Whatever happens, it gets one answer."""
+    """Handles `session/prompt` of a known session. The prompt gets exactly one answer in every case."""
     prompt = Prompt(
         id=None if frame.id is UNSET else frame.id, line=piece.data, content=as_list(fields(frame.params).get("prompt"))
     )
@@ -51,27 +53,30 @@ async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> No
     if session.passes and not ours and not session.seed and not session.is_full:
         await _forward(session, prompt, session.mapped(piece))
     else:
-        session.act(_see_to(session, prompt), cancelled=partial(_answer, session, prompt, "cancelled"))
+        session.act(_handle_held(session, prompt), cancelled=partial(_answer, session, prompt, "cancelled"))
 
 
-async def _see_to(session: ProxiedSession, prompt: Prompt) -> None:
-    """Handles a prompt that may not pass as it is, after those before it."""
+async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
+    """Handles a held prompt after the ones before it."""
     async with session.order:
         try:
             if session.busy:
-                await _in_mid_turn(session, prompt)
+                await _handle_during_turn(session, prompt)
             else:
                 with session.held():
                     await reopen_held(session)
-                    await _carry_out(session, prompt)
+                    await _handle_in_hold(session, prompt)
         except UllageError as error:
             send_held_notices(session)
             session.connection.client.insert(line(ErrorResponse(id=prompt.id, error=error_object(error))))
 
 
-async def _in_mid_turn(session: ProxiedSession, prompt: Prompt) -> None:
-    """The agent works for the client. Its own commands and other prompts pass, and it queues or refuses them. Raises
-    `SessionBusy` for a command that needs the agent."""
+async def _handle_during_turn(session: ProxiedSession, prompt: Prompt) -> None:
+    """Handles a prompt while the agent works for the client.
+
+    The agent's own commands and prompts are forwarded; the agent queues or refuses them. Raises `SessionBusy` for a
+    command of the proxy that needs the agent.
+    """
     match _own_command(session, prompt):
         case None:
             await _forward(session, prompt, _seeded(session, prompt))
@@ -83,8 +88,8 @@ async def _in_mid_turn(session: ProxiedSession, prompt: Prompt) -> None:
             raise refusal(session.state)
 
 
-async def _carry_out(session: ProxiedSession, prompt: Prompt) -> None:
-    """Handles a prompt of a held session, and passes it on unless it is a command of ours."""
+async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
+    """Handles a prompt of a held session: carries it out if it is a command of the proxy, and forwards it otherwise."""
     match _own_command(session, prompt):
         case None:
             if session.is_full:
@@ -102,8 +107,10 @@ async def _carry_out(session: ProxiedSession, prompt: Prompt) -> None:
 
 
 async def _make_room(session: ProxiedSession) -> None:
-    """Compacts before a prompt, by the agent's own command if it has one. If that fails, the prompt goes on in the
-    context as it is. Raises `AgentError` if the agent has ended."""
+    """Compacts before a prompt, by the agent's own command if it has one.
+
+    If that fails, the prompt is forwarded with the context as it is. Raises `AgentError` if the agent has ended.
+    """
     record = await session.record()
     session.compaction_tried(record.used)
     try:
@@ -122,15 +129,17 @@ async def _make_room(session: ProxiedSession) -> None:
 
 
 async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
-    """Before the agent gets its own command: remembers how full the context is, and makes a copy to undo by, if the
-    agent makes copies."""
+    """Prepares for the agent's own compacting command.
+
+    Notes the context's size, and makes a copy of the session for an undo if the agent makes copies.
+    """
     record, occupancy = await session.record(), session.facts.occupancy
     used = occupancy.used if occupancy else record.used
     session.begin_compaction(used, trigger, await copy_session(session))
 
 
 async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> None:
-    """Gives a prompt to the agent, and records it."""
+    """Forwards a prompt to the agent, and records it."""
     connection = session.connection
     session.prompted(prompt.id)
     session.leave_act()
@@ -144,14 +153,17 @@ async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> Non
 
 
 async def _end_turn(session: ProxiedSession, prompt_id: RequestId | None, piece: Piece, frame: Frame) -> None:
-    """The agent has answered a prompt: before the answer goes out, the rest of the turn is recorded, and the client
-    gets the figures that the agent has not sent. Nothing of that is possible for a session that is not open."""
+    """Handles the agent's answer to a prompt, which ends the turn.
+
+    Before the answer is forwarded, the rest of the turn is recorded, and the client is sent the figures that the agent
+    has not sent. A session that is not open is not recorded.
+    """
     try:
         session.answered(prompt_id)
         if session.state in {State.IDLE, State.PROMPTING}:
             await _complete(session, fields(frame.result))
     finally:
-        # Whatever goes wrong here, the client gets its answer.
+        # The client gets its answer even if an error is raised above.
         session.connection.client.pass_on(piece)
 
 
@@ -185,13 +197,13 @@ def _answer(session: ProxiedSession, prompt: Prompt, stop_reason: str) -> None:
 
 
 def _own_command(session: ProxiedSession, prompt: Prompt) -> SlashCommand | None:
-    """The command that a prompt is, if the proxy carries it out."""
+    """Returns the command in the prompt if the proxy carries it out, otherwise None."""
     command = prompt.command
     return command if command is not None and is_ours(session, command) else None
 
 
 def _seeded(session: ProxiedSession, prompt: Prompt) -> Piece:
-    """The prompt with the agent's id of the session, and with the seed before it if there is one."""
+    """Returns the prompt with the agent's id of the session, and with the seed before it if there is one."""
     changes: dict[str, Any] = {}
     if session.agent_id != session.id:
         changes["sessionId"] = session.agent_id
@@ -201,7 +213,7 @@ def _seeded(session: ProxiedSession, prompt: Prompt) -> Piece:
 
 
 def _renamed(session: ProxiedSession, prompt: Prompt, own: str, rest: str) -> Piece:
-    """The command by the agent's name for it; as it came if that is the name it has."""
+    """Returns the prompt with the agent's name for the compacting command, and with the agent's id of the session."""
     if own == "compact":
         return _seeded(session, prompt)
     text = [{"type": "text", "text": f"/{own} {rest}".strip()}]

@@ -1,4 +1,7 @@
-"""Going on after an end: of the agent, which is started again, and of a session, which is opened or begun again."""
+"""Continues after an end of the agent or of a session.
+
+An agent that has ended is started again. A lost session is opened again, or a fresh one is begun.
+"""
 
 from typing import Any
 
@@ -21,7 +24,10 @@ from ullage.proxy.to_client import send_history, send_usage
 
 
 async def revive(connection: Connection) -> None:
-    """Has the agent running, greeted and signed in to as before. Raises `AgentError`, `InvalidRequest`."""
+    """Starts the agent if it doesn't run, and repeats the client's `initialize` and `authenticate`.
+
+    Raises `AgentError` or `InvalidRequest`.
+    """
     async with connection.reviving:
         if connection.agent.alive:
             return
@@ -32,15 +38,18 @@ async def revive(connection: Connection) -> None:
 
 
 async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
-    """Has a held session open in a running agent; the agent's answer, which is empty if it was open. An agent that
-    cannot open it gets a fresh session with a summary. Raises `AgentError`, `InvalidRequest`, `StoreUnavailable`."""
+    """Opens a held session in a running agent. Returns the agent's answer, which is empty if the session was open.
+
+    If the agent can't open the session, the conversation moves to a fresh session with a summary. Raises `AgentError`,
+    `InvalidRequest` or `StoreUnavailable`.
+    """
     await revive(session.connection)
     if session.state is not State.REOPENING:
         return {}
     record = await session.record()
     block = last_block(record)
     if block is not None:
-        # Nothing was said in it yet, and few agents keep such a session.
+        # The agent's session is empty since the compaction, and few agents keep an empty session.
         fresh, opened = await open_fresh(session)
         record.attach(session.attachment(fresh))
         session.moved(fresh, seed_of(block))
@@ -55,7 +64,7 @@ async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
 
 
 async def reopen_lost(session: ProxiedSession) -> None:
-    """Has a lost session open again, for a request that is no prompt. Raises as `reopen_held`."""
+    """Opens a lost session again, for a request other than a prompt. Raises the errors of `reopen_held`."""
     async with session.order:
         if session.state is State.LOST:
             with session.held():
@@ -65,8 +74,10 @@ async def reopen_lost(session: ProxiedSession) -> None:
 async def reopen_recorded(
     session: ProxiedSession, record: SessionRecord, request_id: RequestId | None, *, replays: bool
 ) -> None:
-    """Answers a request to open a lost session that is recorded, whatever of it the agent still has. `replays`: the
-    client wants its history."""
+    """Answers a request to open a lost session that is recorded, whether or not the agent still has it.
+
+    If `replays` is true, the client is sent the session's history.
+    """
     client = session.connection.client
     async with session.order:
         try:
@@ -84,8 +95,11 @@ async def reopen_recorded(
 
 
 def agent_ended(sessions: Sessions) -> FailPending:
-    """Called when the agent's output ends. Returns a function that fails the requests pending at that moment (not later
-    ones) with the exit reason."""
+    """Marks all sessions as lost when the agent's output ends.
+
+    Returns a function that answers the requests pending at this moment with an error. It is called with the exit
+    reason.
+    """
     connection = sessions.connection
     waiting = connection.agent_ended()
     for session in sessions:

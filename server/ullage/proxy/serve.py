@@ -1,4 +1,4 @@
-"""The proxy, put together: the client's two streams, the agent, and the record."""
+"""Puts the proxy together: the client's two streams, the agent, and the record."""
 
 import logging
 from collections.abc import Awaitable, Sequence
@@ -23,8 +23,10 @@ log = logging.getLogger(__name__)
 
 
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
-    """Serves a client on these descriptors, in front of the agent that the command starts, until the client closes its
-    end. Returns the exit status. Raises `InvalidRequest` if the agent cannot be started."""
+    """Serves a client on two descriptors, in front of the agent that `command` starts, until the client closes its end.
+
+    Returns the exit status. Raises `InvalidRequest` if the agent can't be started.
+    """
     proxy = Proxy(command, store, options, Outlet(DescriptorWriter(stdout)))
     await proxy.connection.agent.start()
     await proxy.run(await open_source(stdin))
@@ -42,7 +44,7 @@ class Proxy:
         self.sessions = Sessions(self.connection)
 
     async def run(self, source: Source) -> None:
-        """Passes the client's lines on until they end, then ends the agent."""
+        """Forwards the client's lines until its stream ends, then ends the agent."""
         cutter = LineCutter()
         while data := await source.read():
             for piece in cutter.feed(data):
@@ -67,7 +69,7 @@ class Proxy:
         except UllageError as error:
             log.warning("%s", error)
         except Exception:
-            # A fault of ours with one message must not end the conversation.
+            # A fault of the proxy with one message must not end the conversation.
             log.exception("A message was not handled")
 
     def _agent_ended(self) -> FailPending:

@@ -1,4 +1,4 @@
-"""Proxied sessions: everything that belongs to one, written here alone, and the sessions of a connection."""
+"""Proxied sessions: the state of each, which is only changed here, and the sessions of a connection."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
@@ -19,15 +19,20 @@ from ullage.proxy.record.session_record import SessionRecord
 from ullage.proxy.record.turn import Turn
 from ullage.proxy.state import BUSY, MUTED, OPEN, PASSING, Event, State, after
 
-# A context that stayed full after a compaction is not compacted again before it has grown by this share: five per cent
-# is a turn or two, so that a compaction that achieves nothing is not tried before every prompt.
+# If a context is still full after a compaction, the next compaction waits until the context has grown by five per cent,
+# a turn or two. Otherwise a compaction that doesn't help would be tried before every prompt.
 _TRY_AGAIN = 1.05
 
 
 class ProxiedSession:
-    """A session by the client's id. `agent_id` is the agent's own, which differs after a handover. `seed` precedes the
-    next prompt, so that the agent knows what was said in another session of its own. `rounds` counts the answers of the
-    present turn: each was a request to the model. `acts` are the tasks of prompts that are held back."""
+    """A proxied session. `id` is the client's.
+
+    - `agent_id`: the agent's id of it, which differs after a handover.
+    - `seed`: text before the next prompt, with what was said in another session of the agent.
+    - `rounds`: the answers of the present turn so far; each was a request to the model.
+    - `acts`: the tasks of held prompts.
+    - `order`: held by the task that handles a held prompt, one at a time.
+    """
 
     def __init__(
         self, connection: Connection, session_id: str, cwd: str, mcp_servers: list[Any], state: State = State.OPENING
@@ -52,11 +57,11 @@ class ProxiedSession:
         self._tried_at = 0
         self._notices: list[str] = []
 
-    # The life of the session: each verb is an event of the table in `state.py`.
+    # The life of the session: each method is an event of the table in `state.py`.
 
     @property
     def state(self) -> State:
-        """Where the session is in its life."""
+        """The state of the session."""
         return self._state
 
     @property
@@ -66,7 +71,7 @@ class ProxiedSession:
 
     @property
     def muted(self) -> bool:
-        """Whether the client must not see what the agent sends in this session."""
+        """Whether the client must not see the agent's updates of this session."""
         return self._state in MUTED
 
     @property
@@ -76,37 +81,40 @@ class ProxiedSession:
 
     @property
     def passes(self) -> bool:
-        """Whether a prompt may go to the agent at once: the proxy holds none back, and no other waits."""
+        """Whether a prompt may go to the agent at once: the state allows it, and no other prompt is held."""
         return self._state in PASSING and not self.order.locked() and not self.acts
 
     def opened(self) -> None:
-        """The agent has opened the session."""
+        """Marks the session as opened by the agent."""
         self._on(Event.OPENED)
         if self._prompts and self._state is State.IDLE:
-            # The client did not wait.
+            # The client has sent a prompt before the session was open.
             self._on(Event.PROMPTED)
 
     def refused(self) -> None:
-        """The agent has refused to open it, and so every prompt that was sent in the meantime."""
+        """Marks the session as lost, because the agent refused to open it. Prompts sent meanwhile were refused too."""
         self._prompts.clear()
         self._on(Event.REFUSED)
 
     def prompted(self, prompt_id: RequestId | None) -> None:
-        """A prompt goes to the agent, with the seed if there is one. Raises `AgentError` if the session is not open."""
+        """Notes that a prompt goes to the agent, with the seed if there is one.
+
+        Raises `AgentError` if the session is not open.
+        """
         self._on(Event.PROMPTED)
         self._prompts.add(prompt_id)
         self.rounds = 0
         self.seed = ""
 
     def answered(self, prompt_id: RequestId | None) -> None:
-        """The agent has answered a prompt."""
+        """Notes that the agent has answered a prompt."""
         self._prompts.discard(prompt_id)
         if not self._prompts and self.busy:
             self._on(Event.ANSWERED)
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """The proxy has the session. Whoever takes it has `order`. Raises `SessionBusy`, `AgentError`."""
+        """Holds the session for the proxy. The caller must hold `order`. Raises `SessionBusy` or `AgentError`."""
         self._on(Event.HELD)
         try:
             yield
@@ -115,7 +123,10 @@ class ProxiedSession:
 
     @contextmanager
     def compacting(self) -> Generator[None]:
-        """The agent carries out its own compacting command for the proxy; the client sees it."""
+        """Holds the state `COMPACTING` while the agent carries out its own compacting command for the proxy.
+
+        The client sees the agent's updates.
+        """
         self._on(Event.COMPACT)
         try:
             yield
@@ -124,7 +135,10 @@ class ProxiedSession:
 
     @contextmanager
     def summarizing(self) -> Generator[Aside]:
-        """The agent writes a summary in this session, for the proxy alone."""
+        """Holds the state `SUMMARIZING` while the agent writes a summary in this session.
+
+        Yields the aside that collects the summary. The client doesn't see the agent's updates.
+        """
         self._on(Event.SUMMARIZE)
         self.own_turn = Aside()
         try:
@@ -133,7 +147,10 @@ class ProxiedSession:
             self._on(Event.DONE)
 
     def moved(self, agent_id: str, seed: str) -> None:
-        """The conversation goes on in another session of the agent's. The one it leaves is set aside, if it is open."""
+        """Notes that the conversation goes on in the agent's session `agent_id`.
+
+        The session it leaves becomes an aside if it is open.
+        """
         left_open = self._state is State.HOLDING
         self._on(Event.MOVED)
         self.connection.asides.pop(agent_id, None)
@@ -143,17 +160,21 @@ class ProxiedSession:
         self.facts.forget_occupancy()
 
     def agent_ended(self) -> tuple[Message, ...]:
-        """The agent's process has ended; the messages of its last turn."""
+        """Notes that the agent's process has ended. Returns the remaining messages of the last turn."""
         self._prompts.clear()
         self._compaction = None
         return self._last(Event.AGENT_ENDED)
 
     def close(self) -> tuple[Message, ...]:
-        """The client has closed the session, or opens it anew; the messages of its last turn."""
+        """Closes the session, because the client has closed it or opens it anew.
+
+        Returns the remaining messages of the last turn.
+        """
         return self._last(Event.CLOSE)
 
     def _last(self, event: Event) -> tuple[Message, ...]:
-        # Part of a history is no turn: the record has it, or gets it when the session is opened again.
+        # Messages of an incomplete replay are dropped: the record has them, or gets them when the session is opened
+        # again.
         replays = self._state is State.OPENING
         self._on(event)
         rest = self.rest()
@@ -162,11 +183,13 @@ class ProxiedSession:
     def _on(self, event: Event) -> None:
         self._state = after(self._state, event)
 
-    # What the agent says in it.
+    # The agent's messages.
 
     def take(self, update: dict[str, Any]) -> tuple[Message, ...]:
-        """Folds an update; the messages that it completes. While the session is opened they are history, which waits
-        until `take_replayed`."""
+        """Folds an update. Returns the messages that it completes.
+
+        While the session is being opened the messages are history, which `take_replayed` returns later.
+        """
         messages = tuple(self._turn.take(update))
         if self._state is State.OPENING:
             self._replayed += messages
@@ -174,89 +197,100 @@ class ProxiedSession:
         return messages
 
     def take_replayed(self) -> tuple[Message, ...]:
-        """The history that the agent has sent while it opened the session, once."""
+        """Returns the history that the agent sent while it opened the session, and forgets it."""
         replayed, self._replayed = (*self._replayed, *self.rest()), ()
         return replayed
 
     def hold_early(self, message: Message) -> None:
-        """Keeps a prompt that was sent before the session was open, and so before its record begins."""
+        """Keeps a prompt that was sent before the session was open, because its record has not begun."""
         self._early += (message,)
 
     def take_early(self) -> tuple[Message, ...]:
-        """The prompts that were sent before the session was open, once."""
+        """Returns the prompts that were sent before the session was open, and forgets them."""
         early, self._early = self._early, ()
         return early
 
     def rest(self) -> tuple[Message, ...]:
-        """The messages of a turn that is over, as far as they were not taken."""
+        """Ends the turn. Returns its remaining messages."""
         return tuple(self._turn.end())
 
     def count_rounds(self, messages: Sequence[Message]) -> None:
-        """Counts the answers among messages of the present turn."""
+        """Adds the answers among `messages` to `rounds`."""
         self.rounds += sum(message.role is Role.ASSISTANT for message in messages)
 
     def hold_notice(self, text: str) -> None:
-        """Keeps a notice in words until the end of the answer."""
+        """Keeps a notice's text until the end of the answer."""
         self._notices.append(text)
 
     def take_notices(self) -> Iterator[str]:
-        """The notices that have waited, once."""
+        """Yields the kept notices and forgets them."""
         notices, self._notices = self._notices, []
         yield from notices
 
-    # A compaction of the agent's own.
+    # The agent's own compactions.
 
     def begin_compaction(self, used: int, trigger: EditTrigger, copy: str) -> None:
-        """The agent's command is about to be given, with `used` tokens in the context. `copy`: see
-        `NativeCompaction`."""
+        """Notes that the agent's compacting command is about to be sent, with `used` tokens in the context.
+
+        `copy` is described at `NativeCompaction`.
+        """
         self._compaction = NativeCompaction(used_before=used, trigger=trigger, asked=True, copy=copy)
 
     def watch_compaction(self, update: dict[str, Any]) -> None:
-        """Reads what an update reports of a compaction."""
+        """Reads what an update reports about a compaction."""
         used = self.facts.occupancy.used if self.facts.occupancy else 0
         self._compaction = watched(self._compaction, update, used)
 
     def take_compaction(self) -> NativeCompaction | None:
-        """The compaction of the turn that ends, once."""
+        """Returns the compaction of the turn that ends, or None, and forgets it."""
         compaction, self._compaction = self._compaction, None
         return compaction
 
     def take_unasked_compaction(self) -> NativeCompaction | None:
-        """The compaction that the agent has just completed by itself in the middle of a turn, once."""
+        """Returns the compaction that the agent has just completed unasked, and forgets it.
+
+        Returns None if there is none. Called in the middle of a turn.
+        """
         compaction = self._compaction
         return self.take_compaction() if compaction and compaction.completed and not compaction.asked else None
 
     def mapped(self, piece: Piece) -> Piece:
-        """A line of the client's with the agent's id of the session; untouched if that is the client's."""
+        """Returns a line of the client with the agent's id of the session.
+
+        The line is unchanged if both ids are the same.
+        """
         return piece if self.agent_id == self.id else Piece(with_params(piece.data, {"sessionId": self.agent_id}))
 
     # The record.
 
     @property
     def written(self) -> SessionRecord | None:
-        """The record as far as it is written; None before anything is."""
+        """The record as far as it is written, or None if the session is not in the store yet."""
         workspace = self.connection.recorder.workspace
         record = SessionRecord(workspace, self.id) if workspace else None
         return record if record and record.exists else None
 
     async def record(self) -> SessionRecord:
-        """The record, with everything so far in it. Raises `StoreUnavailable` if nothing is recorded."""
+        """Waits until everything so far is recorded and returns the record.
+
+        Raises `StoreUnavailable` if nothing is recorded.
+        """
         workspace = await self.connection.recorder.settled()
         if workspace is None:
             raise StoreUnavailable("this conversation is not recorded, so it can be neither handed over nor taken back")
         return SessionRecord(workspace, self.id)
 
     async def put(self, job: Callable[[SessionRecord], Awaitable[None]]) -> None:
-        """Has a job done on the record, after those before it. Waits only if too many wait."""
+        """Adds a job on the record, which runs after those before it. Waits only if too many jobs wait."""
         await self.connection.recorder.put(lambda workspace: job(SessionRecord(workspace, self.id)))
 
     def attachment(self, agent_id: str) -> AgentAttached:
-        """The event that says which agent keeps the session, under which id of its own, with which window."""
+        """Returns the event that says which agent keeps the session, with the agent's id of it and its window."""
         window = self.facts.window or self.connection.options.window
         return AgentAttached(agent=self.connection.agent_name, session_id=agent_id, window=window)
 
     def adopt(self, attached: AgentAttached) -> None:
-        """Takes up where the record says that the session is: under another id of the agent's."""
+        """Sets the agent's id and the window to those in the record."""
         self.agent_id, self.facts.window = attached.session_id, attached.window
 
     @property
@@ -266,13 +300,16 @@ class ProxiedSession:
         return record is not None and record.is_full(at_least=self._tried_at * _TRY_AGAIN)
 
     def compaction_tried(self, used: int) -> None:
-        """A compaction is tried at so many tokens."""
+        """Notes that a compaction is tried at `used` tokens."""
         self._tried_at = used
 
-    # Prompts that are held back.
+    # Held prompts.
 
     def act(self, coroutine: Coroutine[Any, Any, None], cancelled: Callable[[], object]) -> None:
-        """Sees to a held prompt beside the pumps. `cancelled` is called if it is cancelled before it is passed on."""
+        """Handles a held prompt in a task.
+
+        `cancelled` is called if the task is cancelled before the prompt is forwarded.
+        """
         task = self.connection.spawn(coroutine)
 
         def ended(_: "asyncio.Task[None]") -> None:
@@ -285,18 +322,21 @@ class ProxiedSession:
         task.add_done_callback(ended)
 
     def leave_act(self) -> None:
-        """The prompt of the running task is the agent's from here on: what cancels it is the agent's, too."""
+        """Notes that the prompt of the running task is forwarded.
+
+        From here on, a cancellation of the prompt is forwarded to the agent.
+        """
         self.acts -= {asyncio.current_task()}
 
     def cancel_acts(self) -> bool:
-        """Cancels the prompts that are held back; whether there were any."""
+        """Cancels the held prompts. Returns whether there were any."""
         for task in self.acts:
             task.cancel()
         return bool(self.acts)
 
 
 class Sessions:
-    """The sessions of a connection, by the client's ids."""
+    """The sessions of a connection. The keys are the client's ids."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -306,24 +346,24 @@ class Sessions:
         return iter(tuple(self._by_id.values()))
 
     def get(self, session_id: str) -> ProxiedSession | None:
-        """The session that the client knows by this id."""
+        """Returns the session that the client knows by this id, or None."""
         return self._by_id.get(session_id)
 
     def by_agent_id(self, agent_id: str) -> ProxiedSession | None:
-        """The session that the agent knows by this id."""
+        """Returns the session that the agent knows by this id, or None."""
         session = self._by_id.get(agent_id)
         if session is not None and session.agent_id == agent_id:
             return session
         return next((other for other in self._by_id.values() if other.agent_id == agent_id), None)
 
     def put(self, session: ProxiedSession) -> tuple[Message, ...]:
-        """Adds a session. One of the same id that was there is closed; the messages of its last turn."""
+        """Adds a session. Closes a session of the same id, and returns the remaining messages of its last turn."""
         before = self._by_id.get(session.id)
         self._by_id[session.id] = session
         return before.close() if before else ()
 
     def drop(self, session: ProxiedSession) -> tuple[Message, ...]:
-        """Closes a session; the messages of its last turn."""
+        """Closes a session. Returns the remaining messages of its last turn."""
         if self._by_id.get(session.id) is session:
             del self._by_id[session.id]
         return session.close()

@@ -1,4 +1,4 @@
-"""Slash commands: the ones that the client is offered, and the ones that the proxy carries out itself."""
+"""The slash commands that the client is offered, and those that the proxy carries out itself."""
 
 from msgspec import Struct
 
@@ -14,14 +14,14 @@ _OWN = (
 
 
 class SlashCommand(Struct, frozen=True):
-    """A prompt that is a command: `/name rest`."""
+    """A prompt of the form `/name rest`."""
 
     name: str
     rest: str = ""
 
 
 def read_command(text: str) -> SlashCommand | None:
-    """The command that a prompt's first text is, if it is one."""
+    """Returns the slash command in a prompt's first text, or None if the text doesn't begin with a slash."""
     if not text.startswith("/"):
         return None
     name, _, rest = text[1:].partition(" ")
@@ -29,8 +29,10 @@ def read_command(text: str) -> SlashCommand | None:
 
 
 def compacting_command(session: ProxiedSession) -> str | None:
-    """The name of the agent's own command for a compaction. None if it has none, or if contexts are to be handed
-    over."""
+    """Returns the name of the agent's own compacting command.
+
+    Returns None if it has none, or if the user chose to compact by handovers.
+    """
     connection = session.connection
     if connection.options.hand_over:
         return None
@@ -40,14 +42,17 @@ def compacting_command(session: ProxiedSession) -> str | None:
 
 
 def is_ours(session: ProxiedSession, command: SlashCommand) -> bool:
-    """Whether the proxy carries a command out: `/compact`, and those of ours that the agent does not have."""
+    """Returns whether the proxy carries out a command: `/compact`, and those of ours that the agent lacks."""
     if command.name == "compact":
         return True
     return any(own["name"] == command.name for own in _OWN) and command.name not in session.facts.command_names
 
 
 def offer_commands(session: ProxiedSession) -> None:
-    """Offers the client the agent's commands and those that the agent lacks. Sends nothing if it lacks none."""
+    """Sends the client the agent's commands together with those of ours that the agent lacks.
+
+    Sends nothing if it lacks none.
+    """
     offered = session.facts.command_names
     added = [own for own in _OWN if own["name"] not in offered]
     if added:

@@ -1,29 +1,30 @@
 """The life of one proxied session, as a table of states and events. Pure.
 
-Rule: whatever decides between "pass it on", "hold it back" and "keep it from the client" is a state, and every change
-of state is in `TRANSITIONS`. Data of a session (ids, counts, texts) is in `session.py` and decides nothing by itself.
+Rule: every fact that decides between forwarding a prompt, holding it and hiding the agent's updates is a state, and
+every change of state is in `TRANSITIONS`. Other data of a session (ids, counts, texts) is in `session.py` and decides
+nothing by itself.
 
-Theory. At any time a session belongs to one of three:
+At any time the agent works in a session for one side at most:
 
-- to nobody (`IDLE`);
-- to the client: the agent works for it (`OPENING`, `PROMPTING`), and whatever either side sends passes through;
-- to the proxy: it holds back a prompt (`HOLDING`), for which it may give the agent a turn of its own (`COMPACTING`,
-  `SUMMARIZING`) or have the session opened again (`REOPENING`).
+- for neither (`IDLE`);
+- for the client (`OPENING`, `PROMPTING`): messages of both sides are forwarded;
+- for the proxy, which holds a prompt (`HOLDING`), may give the agent a turn of its own (`COMPACTING`, `SUMMARIZING`) or
+  have the session opened again (`REOPENING`).
 
 The client and the proxy never have the agent work in one session at the same time: `HELD` is possible only in `IDLE`
-and `LOST`, so a command that needs the agent is refused with `SessionBusy` in the middle of a turn. In `LOST` and
-`CLOSED` there is nothing to belong to anybody: the agent's process does not have the session, or the client has closed
-it. Only what happens in the session itself changes its state: a copy that writes a summary, or the fresh session that a
-handover opens, is an `Aside` of the connection until the conversation moves there (`MOVED`).
+and `LOST`, so a command that needs the agent is refused with `SessionBusy` in the middle of a turn. In `LOST` the
+agent's process does not have the session; in `CLOSED` the client has closed it. Only events in the session itself
+change its state: a copy that writes a summary, or the fresh session of a handover, is an `Aside` of the connection
+until the conversation moves there (`MOVED`).
 
-Events are of two kinds. `PROMPTED`, `HELD`, `COMPACT`, `SUMMARIZE` and `MOVED` are decisions of the proxy: where the
-table has no entry, the decision is refused with an error and the state stays. The others are facts, which come when
-they like: each has an entry in every state in which it can come. `CLOSED` has entries, too, because a task may still be
-at work for a session that is gone.
+There are two kinds of events. `PROMPTED`, `HELD`, `COMPACT`, `SUMMARIZE` and `MOVED` are decisions of the proxy: if the
+table has no entry, the decision is refused with an error and the state stays. The others are facts, which can come at
+any time: each has an entry in every state in which it can come. `CLOSED` has entries too, because a task may still be
+at work for a closed session.
 
 The agent's process may end in any state. Then `AGENT_ENDED` leads to `LOST` while the task that holds the prompt is
-still running; the table refuses whatever the task decides next, so the task ends with an error and the next prompt
-opens the session again.
+still running. The table refuses the task's next decision, so the task ends with an error, and the next prompt opens the
+session again.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ from ullage.model.errors import AgentError, SessionBusy, UllageError
 
 
 class State(Enum):
-    """Whose the session is. The value is used in error messages."""
+    """The state of a session. The value is used in error messages."""
 
     OPENING = "being opened"
     IDLE = "idle"
@@ -47,7 +48,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """What happens to a session."""
+    """What happens to a session. The value describes the event."""
 
     OPENED = "the agent has opened the session"
     REFUSED = "the agent has refused to open the session"
@@ -67,7 +68,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     State.OPENING: {
         Event.OPENED: State.IDLE,
         Event.REFUSED: State.LOST,
-        # A client that does not wait for its answer: the agent judges.
+        # A client may send a prompt without waiting for the session; the agent decides whether to accept it.
         Event.PROMPTED: State.OPENING,
         Event.ANSWERED: State.OPENING,
         Event.AGENT_ENDED: State.LOST,
@@ -76,7 +77,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     State.IDLE: {
         Event.PROMPTED: State.PROMPTING,
         Event.HELD: State.HOLDING,
-        # The prompt that was held back has been passed on and is answered already.
+        # The held prompt has been forwarded and answered.
         Event.RELEASED: State.IDLE,
         Event.AGENT_ENDED: State.LOST,
         Event.CLOSE: State.CLOSED,
@@ -84,7 +85,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     State.PROMPTING: {
         Event.PROMPTED: State.PROMPTING,
         Event.ANSWERED: State.IDLE,
-        # The prompt that was held back has been passed on.
+        # The held prompt has been forwarded.
         Event.RELEASED: State.PROMPTING,
         Event.AGENT_ENDED: State.LOST,
         Event.CLOSE: State.CLOSED,
@@ -110,9 +111,9 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     },
     State.REOPENING: {
         Event.OPENED: State.HOLDING,
-        # The agent could not open it: the conversation goes on in a fresh session.
+        # The agent could not open it, so the conversation goes on in a fresh session.
         Event.MOVED: State.HOLDING,
-        # Neither worked.
+        # Neither the session nor a fresh one could be opened.
         Event.RELEASED: State.LOST,
         Event.AGENT_ENDED: State.LOST,
         Event.CLOSE: State.CLOSED,
@@ -131,19 +132,21 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     },
 }
 
-# The agent works for the client, or nobody does: a prompt that needs nothing of the proxy passes at once.
+# States in which a prompt that needs nothing of the proxy is forwarded at once.
 PASSING = frozenset({State.OPENING, State.IDLE, State.PROMPTING})
-# The agent works for the client.
+# States in which the agent works for the client.
 BUSY = frozenset({State.OPENING, State.PROMPTING})
-# The client must not see what the agent sends in the session: a replay of what it has seen, or a summary.
+# States in which the client must not see the agent's updates: a replay of messages that it has, or a summary.
 MUTED = frozenset({State.REOPENING, State.SUMMARIZING})
-# The agent's process has the session, or is opening it for the client.
+# States in which the agent's process has the session, or is opening it for the client.
 OPEN = frozenset(State) - {State.REOPENING, State.LOST, State.CLOSED}
 
 
 def after(state: State, event: Event) -> State:
-    """The state after an event. Raises `SessionBusy` if the agent works for the client, and `AgentError` in any other
-    state that the event is not possible in."""
+    """Returns the state after an event.
+
+    If the table has no entry, raises `SessionBusy` if the agent works for the client, and `AgentError` otherwise.
+    """
     found = TRANSITIONS[state].get(event)
     if found is None:
         raise refusal(state)
@@ -151,7 +154,7 @@ def after(state: State, event: Event) -> State:
 
 
 def refusal(state: State) -> UllageError:
-    """The error for a decision that is not possible in a state."""
+    """Returns the error for a decision that is not possible in a state."""
     if state in BUSY:
         return SessionBusy("the agent is at work in this session; wait for its turn to end, or cancel it")
     return AgentError(f"the session is {state.value}; the next prompt tries again")

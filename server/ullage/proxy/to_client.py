@@ -1,4 +1,4 @@
-"""Messages of the proxy's own to the client. Every update that it makes is marked by `_meta.ullage`."""
+"""Sends the proxy's own messages to the client. Every update that the proxy makes is marked by `_meta.ullage`."""
 
 from typing import Any
 
@@ -13,14 +13,16 @@ _MARK: dict[str, Any] = {"ullage": {}}
 
 
 class NoticeListener:
-    """Listens to recorded sessions and sends their notices to the client. Figures are not sent: the client gets the
-    agent's."""
+    """Listens to recorded sessions and sends their notices to the client.
+
+    Figures are not sent: the agent sends its own.
+    """
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Sends a notice on."""
+        """Sends the update to the client if it is a notice."""
         session = self._sessions.get(session_id)
         if session is not None and isinstance(update, Notice):
             send_notice(session, update)
@@ -33,20 +35,22 @@ def send_update(session: ProxiedSession, update: Any) -> None:
 
 
 def send_text(session: ProxiedSession, text: str) -> None:
-    """Sends text in the place of the agent's answer."""
+    """Sends text as if it were the agent's answer."""
     content = {"type": "text", "text": text}
     send_update(session, {"sessionUpdate": "agent_message_chunk", "content": content, "_meta": _MARK})
 
 
 def send_commands(session: ProxiedSession, commands: list[Any]) -> None:
-    """Sends the list of slash commands that the user may give."""
+    """Sends the list of slash commands that the user may use."""
     update = {"sessionUpdate": "available_commands_update", "availableCommands": commands, "_meta": _MARK}
     send_update(session, update)
 
 
 def send_notice(session: ProxiedSession, notice: Notice) -> None:
-    """Sends a notice for the user. A client that shows no notices gets it as text, but never in the middle of an
-    answer: then it waits for `send_held_notices`."""
+    """Sends a notice for the user.
+
+    A client that shows no notices gets it as text. During an answer the text waits until `send_held_notices`.
+    """
     if session.connection.shown.shows_notices:
         send_update(session, notice)
     elif session.busy:
@@ -62,19 +66,21 @@ def send_held_notices(session: ProxiedSession) -> None:
 
 
 def send_usage(session: ProxiedSession, record: SessionRecord) -> None:
-    """Sends how full the context is, and how that is known."""
+    """Sends the context's size, and whether the figure is reported, stale or estimated."""
     send_update(session, record.usage_update())
 
 
 def send_compaction(session: ProxiedSession, update: CompactionUpdate) -> None:
-    """Sends the beginning or the end of a compaction. A client without compactions gets nothing here: the outcome
-    follows as text."""
+    """Sends the beginning or the end of a compaction.
+
+    A client that shows no compactions is sent nothing here; it gets the outcome as text.
+    """
     if session.connection.shown.shows_compactions:
         send_update(session, update)
 
 
 def send_unrecorded(sessions: Sessions, reason: str) -> None:
-    """Sends that nothing is recorded from here on."""
+    """Sends a notice that nothing is recorded from here on."""
     title = f"Ullage no longer records this conversation: {reason}"
     meta = Meta(ullage=NoticeMeta(kind="unrecorded"))
     for session in sessions:
@@ -82,8 +88,7 @@ def send_unrecorded(sessions: Sessions, reason: str) -> None:
 
 
 async def send_history(session: ProxiedSession, record: SessionRecord) -> None:
-    """Sends everything that was ever said in a session, with the compactions where they cut. Waits for room in
-    between."""
+    """Sends the whole transcript of a session, with compactions at their places. Waits for room between pages."""
     for updates in record.history():
         for update in updates:
             if isinstance(update, CompactionUpdate):

@@ -1,1 +1,1 @@
-"""What may not be shown or quoted: secrets, private words, texts that pose as orders or markers."""
+"""Removes from quoted text what must not be shown or obeyed: secrets, private text, imitated orders and markers."""

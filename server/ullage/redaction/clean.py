@@ -1,4 +1,4 @@
-"""Keeps what must not travel out of summaries and ledgers: secrets, and text that poses as our frame."""
+"""Removes secrets and imitations from text that goes into summaries and ledgers."""
 
 from ullage.redaction.imitations import neutralise
 from ullage.redaction.secrets.names import redact_named
@@ -8,13 +8,15 @@ from ullage.redaction.secrets.shapes import redact_shapes
 
 
 def clean(text: str) -> str:
-    """`text` fit for a summary: imitations made quotes, secrets redacted, also those that unseen characters hid."""
+    """Returns `text` fit for a summary: imitations are rewritten as quotes, then secrets are redacted.
+
+    In this order, because invisible characters that hide a secret are removed with the imitations.
+    """
     return redact(neutralise(text))
 
 
 def redact(text: str) -> str:
-    """Replaces what looks like a key, token, password or private key by `[redacted]`. Doing it twice changes nothing
-    more."""
+    """Returns `text` with `[redacted]` for each key, token, password and private key. Idempotent."""
     return redact_runs(_redact_known(text), _redact_known)
 
 

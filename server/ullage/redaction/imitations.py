@@ -1,20 +1,22 @@
-"""Archived text that poses as our frame, as a provider's, or as an order to whoever summarises or reads on.
+"""Rewrites archived text that looks like a marker, like a provider's frame or like an order to the model.
 
-What a summary quotes must look like a quote. Nothing is dropped, so that it can still be found: brackets by which a
-model would take a piece for its frame become round ones, a heading of ours and an order come in quotation marks.
+What a summary quotes must look like a quote. No visible text is dropped, so that the passage can still be found. Square
+and angle brackets that a model would take for its frame become round ones; orders, and headings like the summary's own,
+are put in quotation marks.
 """
 
 import re
 from functools import lru_cache
 
-# What ends a line for some readers, though not for Markdown, would begin a line outside the quote.
+# Characters that end a line for some readers, though not in Markdown. After such a line end, text would be outside its
+# quote.
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _ENDS = ("\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
-# Characters nobody sees: they hide orders from people, and shapes from the patterns below.
+# Invisible characters. They hide orders from users, and secrets and imitations from the patterns below.
 _UNSEEN = re.compile(
     r"[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-# Scripts and pictures need joiners; plain letters do not.
+# Joiners next to ASCII characters. Only some scripts and emoji need joiners.
 _JOINERS = re.compile(r"(?<=[\x00-~])[\u200c\u200d]+|[\u200c\u200d]+(?=[\x00-~])")
 _MARKER = re.compile(
     r"[\[［【](?=\s*(?:compaction\b|\d+\s+(?:earlier|older|previous|prior|archived)?\s*messages\b"
@@ -43,7 +45,7 @@ _HEADING = re.compile(
 )
 _FORGETTING = ("ignore", "disregard", "forget", "override", "bypass")
 _EARLIER = ("previous", "prior", "above", "earlier", "preceding", "foregoing", "system", "other", "existing")
-# Orders, each with words of which one of every group stands in it: what lacks them need not be matched.
+# Orders, each with groups of words. A text without a word of every group can't match, so the slow pattern isn't tried.
 _ORDERS = (
     (
         (_FORGETTING, (*_EARLIER, "original", "before")),
@@ -81,8 +83,10 @@ _ORDER_HINTS = (*_FORGETTING, "summar", "compact", "compress", "you are now", "i
 
 
 def neutralise(text: str) -> str:
-    """Takes from archived text the shapes by which a model would take it for a marker, for its frame or for an order.
-    Doing it twice changes nothing more."""
+    """Returns `text` without the shapes that a model would take for a marker, for its frame or for an order.
+
+    Idempotent.
+    """
     if _holds(text, _ENDS):
         text = _LINE_ENDS.sub("\n", text)
     if not text.isascii():
@@ -114,7 +118,7 @@ def _any_of(orders: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _holds(text: str, words: tuple[str, ...]) -> bool:
-    # A list: on short texts, which most are, a generator costs more than the search.
+    # A list is faster than a generator on short texts, and most texts are short.
     return True in [word in text for word in words]
 
 

@@ -1,4 +1,4 @@
-"""Private passages: what a person's own patterns match is left out of every summary and ledger, as secrets are."""
+"""Redacts private text: everything that matches one of the user's private patterns, in summaries and ledgers."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,26 +9,32 @@ import msgspec
 from ullage.redaction.secrets.shapes import REDACTED
 
 T = TypeVar("T", bound=msgspec.Struct)
-# Fields that hold names of things for programs, not words: to touch them would change what a value is.
+# Fields that programs read, not text: changing them would change what the value means.
 _NOT_TEXT = frozenset(
     {"type", "id", "tool_use_id", "role", "signature", "redacted", "data", "action", "outcome", "kept", "summarizer"}
 )
 
 
 def hide(value: T, patterns: Sequence[str]) -> T:
-    """The value with every match in any text of it replaced. Costs nothing without patterns."""
+    """Returns the struct with every match of `patterns` in its texts replaced by `[redacted]`.
+
+    Without patterns, returns it as is.
+    """
     return with_texts(value, lambda text: hide_text(text, patterns)) if patterns else value
 
 
 def hide_text(text: str, patterns: Sequence[str]) -> str:
-    """The text with every match replaced."""
+    """Returns the text with every match of `patterns` (regular expressions) replaced by `[redacted]`."""
     for pattern in patterns:
         text = re.sub(pattern, REDACTED, text)
     return text
 
 
 def with_texts(value: T, change: Callable[[str], str]) -> T:
-    """The value with every text of it, however deep, as `change` makes it."""
+    """Returns the struct with every text in it, at any depth, replaced by `change(text)`.
+
+    Fields in `_NOT_TEXT` stay.
+    """
     return msgspec.convert(_changed(msgspec.to_builtins(value), change), type(value))
 
 

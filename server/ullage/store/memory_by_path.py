@@ -15,7 +15,7 @@ from ullage.store.memory_walk import FILE_MODE, FOLDER_MODE, MOST_ENTRIES
 _REPARSE_POINT = 0x400
 # Tries to read a file that is replaced again and again: each replacement writes a whole new file first.
 _READS = 20
-# Seconds to wait before Windows is asked again to replace a file that somebody has open; a read takes milliseconds.
+# Seconds to wait before Windows is asked again to replace a file that is open elsewhere. A read takes milliseconds.
 _PAUSES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 

@@ -30,7 +30,7 @@ def opened(base: Path, open_base: Open) -> Generator[Folder]:
 def locked(base: Path, open_base: Open) -> Generator[Folder]:
     """The base folder for a change: changes by any thread or process of Ullage run one after another.
 
-    The lock is the file `NAME.lock` beside the base folder, out of reach of the memory's own commands.
+    The lock is the file `NAME.lock` next to the base folder, out of reach of the memory's own commands.
     """
     from filelock import FileLock  # noqa: PLC0415  (18 ms to import, which only changes of a memory need)
 

@@ -25,7 +25,7 @@ _PART = re.compile(rf"[{_CJK}]|[A-Z]+(?![^\W\d_A-Z{_CJK}])|[A-Z]?[^\W\d_A-Z{_CJK
 _JOINTS = str.maketrans({joint: chr(0xE000 + number) for number, joint in enumerate("_./\\:@-")})
 # Ends a name, so that the stemmer removes no ending from it: `run_test` is not `run_tests`.
 _END = "\ue0ff"
-# Longer names are data (base64, minified code), of which nobody searches for a part.
+# Longer names are data (base64, minified code), whose parts are not worth searching for.
 _MAX_NAME = 200
 
 

@@ -1,1 +1,1 @@
-"""The machine around Ullage: programs that a person has us run, and the files of a project."""
+"""The machine around Ullage: child processes that a user configured, byte streams, and a project's files."""

@@ -1,4 +1,4 @@
-"""An agent as a child process: its streams, the last it said on standard error, and its end."""
+"""An agent as a child process: its streams, the last lines of its standard error, and its end."""
 
 import asyncio
 import os
@@ -13,40 +13,46 @@ from ullage.system.process_groups import ask_to_end, kill_group, own_group
 from ullage.system.source import CHUNK, Source, open_source
 from ullage.system.writer import DescriptorWriter
 
-# How long an agent may take to end once its input is closed, and again once it is asked to, seconds.
+# Seconds that an agent may take to end after its input is closed, and again after SIGTERM.
 GRACE = 3.0
-# What of standard error is kept to say why an agent ended: its last lines.
+# The last lines of standard error that are kept to say why an agent ended, and the characters kept of each.
 _LAST_LINES, _LONGEST_LINE = 20, 400
-# How long to wait for the last words of an agent that has ended, seconds; a child of its may hold the pipe open.
-_LAST_WORDS = 0.5
+# Seconds to wait for the rest of standard error after the agent has ended. A child of the agent may keep the pipe open.
+_REST_TIMEOUT = 0.5
 
 
 class AgentProcess(Struct, frozen=True, eq=False):
-    """A running agent. Its standard error goes on to ours."""
+    """A running agent. `source` reads its output, `sink` writes to its input. Its standard error is copied to ours."""
 
     process: asyncio.subprocess.Process
     source: Source
     sink: DescriptorWriter
     errors: "asyncio.Task[None]"
-    said: deque[str]
+    last_lines: deque[str]
 
     async def ended(self) -> str:
-        """Waits for its end; how it ended, in words, with the last line it said."""
+        """Waits until the agent ends.
+
+        Returns its exit status or signal in words, with the last line of its standard error.
+        """
         status = await self.process.wait()
-        await asyncio.wait([self.errors], timeout=_LAST_WORDS)
+        await asyncio.wait([self.errors], timeout=_REST_TIMEOUT)
         how = f"exit status {status}" if status >= 0 else f"killed by signal {-status}"
-        return f"{how}; its last words: {self.said[-1]}" if self.said else how
+        return f"{how}; its last words: {self.last_lines[-1]}" if self.last_lines else how
 
     async def stop(self) -> None:
-        """Ends it: closes its input, then asks, then forces."""
+        """Ends the agent: closes its input, then asks its process group to end, then kills the group.
+
+        Waits after each step.
+        """
         self.sink.close()
-        if not await self._gone_within(GRACE):
+        if not await self._ends_within(GRACE):
             ask_to_end(self.process)
-            if not await self._gone_within(GRACE):
+            if not await self._ends_within(GRACE):
                 await kill_group(self.process)
         self.errors.cancel()
 
-    async def _gone_within(self, seconds: float) -> bool:
+    async def _ends_within(self, seconds: float) -> bool:
         try:
             await asyncio.wait_for(self.process.wait(), seconds)
         except TimeoutError:
@@ -55,7 +61,7 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
-    """Starts it. Raises `InvalidRequest` where there is no such program."""
+    """Starts an agent. Raises `InvalidRequest` if the program can't be started."""
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -68,23 +74,23 @@ async def start_agent(command: Sequence[str]) -> AgentProcess:
     finally:
         os.close(given)
         os.close(written)
-    said: deque[str] = deque(maxlen=_LAST_LINES)
+    last_lines: deque[str] = deque(maxlen=_LAST_LINES)
     return AgentProcess(
         process=process,
         source=await open_source(from_agent),
         sink=DescriptorWriter(to_agent),
-        errors=asyncio.ensure_future(_pass_errors(process.stderr, said)),
-        said=said,
+        errors=asyncio.ensure_future(_copy_errors(process.stderr, last_lines)),
+        last_lines=last_lines,
     )
 
 
-async def _pass_errors(stream: asyncio.StreamReader | None, said: "deque[str]") -> None:
+async def _copy_errors(stream: asyncio.StreamReader | None, last_lines: "deque[str]") -> None:
     rest = b""
     while stream is not None and (data := await stream.read(CHUNK)):
         sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
         *lines, rest = (rest + data).split(b"\n")
-        said.extend(text for line in lines if (text := line.decode(errors="replace").strip()[:_LONGEST_LINE]))
+        last_lines.extend(text for line in lines if (text := line.decode(errors="replace").strip()[:_LONGEST_LINE]))
         rest = rest[-_LONGEST_LINE:]
     if text := rest.decode(errors="replace").strip():
-        said.append(text)
+        last_lines.append(text)

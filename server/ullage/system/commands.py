@@ -1,4 +1,4 @@
-"""Runs a user's own programs: bounded in time and output, away from any project, and without our environment."""
+"""Runs a user's own programs: limited in time and output, outside any project, and without our environment."""
 
 import asyncio
 import os
@@ -11,21 +11,23 @@ from typing import IO
 from ullage.service.ports.world import CommandOutcome
 from ullage.system.process_groups import kill_group, own_group
 
-# What a program needs to find its parts and to write text. Everything else, above all keys, stays here.
+# The environment variables that a program needs to find its parts and to write text. No others are passed on, because
+# they may be keys.
 _PASSED_ON = (
     *("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
     # The same on Windows, where Python's `os.environ` has its names in upper case.
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP"),
     *("USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
 )
-# An answer is a line of JSON; more is a mistake.
+# Characters. A hook answers with one line of JSON, so longer output is a mistake and is cut.
 _MOST_OUTPUT = 65_536
 
 
 class SubprocessRunner:
-    """A `CommandRunner`. Programs run in the user's home folder: a project's folder may hold programs of its own.
+    """Implements the port `CommandRunner`.
 
-    Input and output go through files, so that no child that is left behind can hold the pipe, and us, open.
+    Programs run in the user's home folder, because a project's folder may contain programs of its own. Input and output
+    go through files: a child that the program leaves running could hold a pipe open, and Ullage would wait for it.
     """
 
     async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
@@ -55,7 +57,7 @@ class SubprocessRunner:
 
 
 async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | None:
-    """The exit status; None if the time was up. However this ends, the program has ended, too."""
+    """Returns the exit status, or None after `timeout` seconds. The program has ended in any case when this returns."""
     try:
         async with asyncio.timeout(timeout):
             return await process.wait()
@@ -69,7 +71,7 @@ async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | No
 def _find(name: str) -> str | None:
     if Path(name).is_absolute():
         return name
-    # A relative path would depend on where we happen to run.
+    # A relative path would depend on the folder in which Ullage was started.
     return shutil.which(name) if Path(name).name == name else None
 
 

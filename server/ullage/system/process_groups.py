@@ -1,7 +1,7 @@
 """Child processes that can be ended together with every process they have started.
 
-On POSIX such a child leads a session of its own, and signals go to its process group. Windows has process groups for
-console events alone, so there the tree of processes is ended by `taskkill`, which every Windows has.
+On POSIX such a child leads its own session, and signals go to its process group. Windows has process groups for console
+events alone, so there the process tree is ended by `taskkill`, which is part of Windows.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TypedDict
 
-# Seconds that `taskkill` may take before only the child itself is ended.
+# Seconds that `taskkill` may take. After that, only the child itself is killed.
 _TASKKILL = 5.0
 
 
@@ -24,14 +24,14 @@ class GroupOptions(TypedDict, total=False):
 
 
 def own_group() -> GroupOptions:
-    """What makes a child the leader of its own process group."""
+    """Returns the arguments that make a child the leader of its own process group."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"start_new_session": True}
 
 
 def ask_to_end(process: asyncio.subprocess.Process) -> None:
-    """Asks the child's group to end: SIGTERM, or on Windows Ctrl+Break, which reaches console programs only."""
+    """Asks the child's group to end: by SIGTERM, or on Windows by Ctrl+Break, which only reaches console programs."""
     with suppress(OSError):
         if sys.platform == "win32":
             process.send_signal(signal.CTRL_BREAK_EVENT)
@@ -40,7 +40,7 @@ def ask_to_end(process: asyncio.subprocess.Process) -> None:
 
 
 async def kill_group(process: asyncio.subprocess.Process) -> None:
-    """Ends the child with every process it has started, and waits for the child's end."""
+    """Kills the child with every process it has started, and waits for the child's end."""
     if sys.platform == "win32":
         await _kill_tree(process)
     else:

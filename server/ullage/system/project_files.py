@@ -1,4 +1,4 @@
-"""The few files of a project that tell an agent what to do, as they are on disk now."""
+"""Reads the files of a project that give an agent instructions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from ullage.service.ports.world import ProjectFile
 
 
 class LocalProjectFiles:
-    """A `ProjectFiles` on this machine's disk. What cannot be read is not there."""
+    """Implements the port `ProjectFiles` on this machine's disk. Unreadable files are treated as missing."""
 
     def find(self, folder: str, names: Sequence[str], trusted: Sequence[str], most: int) -> tuple[ProjectFile, ...]:
         root = Path(folder)
@@ -23,7 +23,7 @@ class LocalProjectFiles:
 
 def _look(root: Path, name: str, most: int) -> ProjectFile | None:
     path = (root / name).resolve()
-    # A link may lead anywhere, to keys for example.
+    # A symbolic link may point anywhere, for example to a key.
     if not path.is_relative_to(root) or not path.is_file():
         return None
     if not most:

@@ -1,5 +1,7 @@
-"""The one way bytes come in, from a client or an agent: read when they are asked for, so that not asking is
-backpressure."""
+"""Reads bytes from a client or an agent.
+
+Bytes are read only on request, so a reader that stops makes the sender wait.
+"""
 
 import asyncio
 import contextlib
@@ -10,24 +12,27 @@ import threading
 from typing import Protocol
 
 _log = logging.getLogger(__name__)
-# Bytes read at once.
+# Bytes per read.
 CHUNK = 1 << 18
 
 
 class Source(Protocol):
-    """Bytes to read."""
+    """A stream of bytes to read."""
 
     async def read(self) -> bytes:
-        """The next bytes, as soon as there are some; empty at the end."""
+        """Waits for the next bytes and returns them. Returns b"" at the end of the stream."""
         ...
 
     def close(self) -> None:
-        """Reads nothing more."""
+        """Stops reading and closes the stream."""
         ...
 
 
 class PolledSource(asyncio.Protocol):
-    """A pipe, socket or terminal that the event loop can watch. Reading pauses while what came is not asked for."""
+    """A pipe, socket or terminal that the event loop can watch.
+
+    Pauses the stream while received bytes wait to be read.
+    """
 
     def __init__(self) -> None:
         self._transport: asyncio.ReadTransport | None = None
@@ -73,15 +78,17 @@ class PolledSource(asyncio.Protocol):
 
 
 class ThreadSource:
-    """Everything else: files, and all that Windows has. A thread reads one piece whenever one is asked for. It is a
-    daemon, so a client that keeps its end open does not hold up the end of the program."""
+    """Any other descriptor: a file, or anything on Windows. A thread reads one piece per request.
+
+    The thread is a daemon, so that the program can end while a client keeps its end of the stream open.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._pieces: asyncio.Queue[bytes] = asyncio.Queue()
         self._wanted = threading.Semaphore(0)
-        # A read that was cancelled has been asked for; its piece is the next one's.
+        # Stays true if a read is cancelled: the piece that the thread then reads is returned by the next call.
         self._asked = False
         self._ended = False
         self._closed = False
@@ -107,7 +114,7 @@ class ThreadSource:
         while data:
             self._wanted.acquire()
             data = b"" if self._closed else self._read_some()
-            # The loop may close before the input ends: an `exit` in the middle of a file.
+            # The loop may be closed before the input ends, for example by an `exit` in the middle of a file.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._pieces.put_nowait, data)
         os.close(self._descriptor)
@@ -121,7 +128,7 @@ class ThreadSource:
 
 
 async def open_source(descriptor: int) -> Source:
-    """A descriptor to read from, which is the source's from here on."""
+    """Opens a descriptor for reading. The source owns the descriptor from here on."""
     if not _can_poll(descriptor):
         return ThreadSource(descriptor)
     loop = asyncio.get_running_loop()
@@ -130,6 +137,6 @@ async def open_source(descriptor: int) -> Source:
 
 
 def _can_poll(descriptor: int) -> bool:
-    # Files and /dev/null cannot be polled, nor can Windows' pipes.
+    # Files, /dev/null and Windows' pipes can't be polled.
     mode = os.fstat(descriptor).st_mode
     return os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))

@@ -1,7 +1,7 @@
-"""A door on two descriptors, standard input and output: served until its client is done.
+"""Serves a door on standard input and output until its client is done.
 
-Standard output is kept for messages alone: `claim_stdout` points descriptor 1 at standard error, so that a stray
-print cannot break the framing.
+Standard output is kept for messages alone: `claim_stdout` points descriptor 1 at standard error, so that a stray print
+can't break the framing.
 """
 
 import asyncio
@@ -14,48 +14,48 @@ from ullage.system.source import Source, open_source
 from ullage.system.writer import DescriptorWriter, Writer
 
 log = logging.getLogger(__name__)
-# How long requests may still run once the input has ended: enough to answer a file of requests, not to linger.
+# Seconds that requests may still run after the input has ended: enough to answer a file of requests.
 GRACE = 2.0
 
 
 class Connection(Protocol):
-    """What is served: bytes in, messages out to its writer."""
+    """One client's connection: takes bytes in and gives its messages to a writer."""
 
     @property
     def stopped(self) -> "Future[int]":
-        """Holds the exit status once the client is done."""
+        """A future that gets the exit status when the client is done."""
         ...
 
     def connect(self, writer: Writer) -> None:
-        """Where messages go from now on."""
+        """Sets the writer for messages to the client."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """Takes bytes in any split."""
+        """Takes bytes from the client, however they are divided."""
         ...
 
     def end(self) -> None:
-        """The input is over, the connection with it."""
+        """Ends the input and with it the connection."""
         ...
 
     def stop(self, status: int) -> None:
-        """Ends the connection; the first status counts."""
+        """Ends the connection with an exit status. Later calls are ignored."""
         ...
 
     async def drain(self, seconds: float) -> None:
-        """Lets running requests end for so long, then cancels all work."""
+        """Waits at most `seconds` for running requests, then cancels all work."""
         ...
 
 
 def claim_stdout() -> int:
-    """A private descriptor of standard output; descriptor 1 leads to standard error from here on."""
+    """Returns a private descriptor of standard output, and points descriptor 1 at standard error."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
 
 
 def serve_stdio(connection: Connection) -> int:
-    """Serves standard input and output until the client is done; the process' exit status."""
+    """Serves standard input and output until the client is done. Returns the process's exit status."""
     stdout = claim_stdout()
     try:
         return asyncio.run(serve_descriptors(connection, 0, stdout))
@@ -64,13 +64,16 @@ def serve_stdio(connection: Connection) -> int:
 
 
 async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> int:
-    """Serves until the client is done or disappears; the exit status. The descriptors are closed at the end."""
+    """Serves two descriptors until the client is done or stops reading. Returns the exit status.
 
-    def lose(reason: str) -> None:
+    Closes both descriptors.
+    """
+
+    def stop_serving(reason: str) -> None:
         log.warning("The client no longer reads: %s", reason)
         connection.stop(0)
 
-    writer = DescriptorWriter(stdout, lose)
+    writer = DescriptorWriter(stdout, stop_serving)
     connection.connect(writer)
     source = await open_source(stdin)
     reading = asyncio.create_task(_read(connection, source, writer))
@@ -86,6 +89,6 @@ async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> 
 async def _read(connection: Connection, source: Source, writer: Writer) -> None:
     while data := await source.read():
         connection.feed(data)
-        # Nothing is read from a client that does not read.
+        # No more is read from a client that doesn't read our answers.
         await writer.drain()
     connection.end()

@@ -1,8 +1,8 @@
-"""The one way bytes leave for a client or an agent: in order, without loss, and without blocking the event loop.
+"""Writes bytes to a client or an agent: in order, without loss, and without blocking the event loop.
 
-The descriptor stays in blocking mode, because it may be shared with other programs (a terminal, a socket that is input
-and output at once), which would get errors otherwise. So only what a pipe or socket is sure to take is written at once;
-the rest waits for a thread. The caller keeps memory bounded: while `has_room` is false it makes no more to write, and
+The descriptor stays in blocking mode, because it may be shared with other programs (a terminal, a socket that is both
+input and output), which would otherwise get errors. So at once only as much is written as a pipe or socket is sure to
+accept; a thread writes the rest. The caller keeps memory bounded: while `has_room` is false, it makes no more data and
 waits in `drain`.
 """
 
@@ -17,47 +17,49 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-# Bytes that a pipe which is ready takes without blocking: POSIX' PIPE_BUF is at least 512, Linux' and macOS' pipes are
-# ready for a write once there is room for so much.
+# Bytes that a ready pipe accepts without blocking. POSIX' PIPE_BUF is at least 512; pipes of Linux and macOS are
+# reported ready once they have room for 4,096.
 _AT_ONCE = 4096
-# Bytes handed over at a time by the thread, so that it is soon known how much is left.
+# Bytes that the thread writes at a time. Small, so that the count of waiting bytes stays current.
 _PIECE = 1 << 16
-# Bytes that may wait before `has_room` turns false, and at which it turns true again: a few large answers.
+# Waiting bytes at which `has_room` turns false, and at which it turns true again: a few large answers.
 FULL, RELAXED = 1 << 22, 1 << 20
 
 
 class Writer(Protocol):
-    """Where whole messages go."""
+    """Takes whole messages to write."""
 
     @property
     def has_room(self) -> bool:
-        """False while much waits to be read by the other side."""
+        """Whether more may be written. False while many bytes wait for the reader."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Takes all of it, and returns at once."""
+        """Takes all of the data and returns at once."""
         ...
 
     async def drain(self) -> None:
-        """Returns once there is room, or nobody reads any longer."""
+        """Waits until there is room, or until the reader is gone."""
         ...
 
 
 class Sink(Writer, Protocol):
-    """A `Writer` that somebody owns."""
+    """A `Writer` with an owner, who closes it."""
 
     async def flush(self, patience: float) -> None:
-        """Waits until all is written, for as long as the other side takes some of it within `patience` seconds."""
+        """Waits until everything is written, or until the reader has taken nothing for `patience` seconds."""
         ...
 
     def close(self) -> None:
-        """Nothing more comes. What waits is still written."""
+        """Closes the writer. Waiting bytes are still written; later writes are dropped."""
         ...
 
 
 class DescriptorWriter:
-    """A `Sink` to a descriptor, which it owns. It is used in the event loop it was made in. If nobody reads any
-    longer, `lost` is called once with the reason, and what is written from then on is dropped."""
+    """A `Sink` that writes to a descriptor and owns it. It must be used in the event loop in which it was made.
+
+    If the reader is gone, `lost` is called once with the reason, and later writes are dropped.
+    """
 
     def __init__(self, descriptor: int, lost: Callable[[str], object] | None = None) -> None:
         self._descriptor = descriptor
@@ -75,11 +77,11 @@ class DescriptorWriter:
 
     @property
     def has_room(self) -> bool:
-        """False while much waits to be read by the other side."""
+        """Whether more may be written. False while many bytes wait for the reader."""
         return self._room.is_set()
 
     def write(self, data: bytes) -> None:
-        """Takes all of it, and returns at once. After `close`, or if nobody reads any longer, the data is dropped."""
+        """Takes all of the data and returns at once. After `close`, or if the reader is gone, the data is dropped."""
         with self._changed:
             if self._gone or self._closing:
                 return
@@ -95,16 +97,19 @@ class DescriptorWriter:
                     self._room.clear()
 
     async def drain(self) -> None:
-        """Returns once there is room, or nobody reads any longer."""
+        """Waits until there is room, or until the reader is gone."""
         await self._room.wait()
 
     async def flush(self, patience: float) -> None:
-        """Waits until all is written, for as long as the other side takes some of it within `patience` seconds."""
+        """Waits until everything is written, or until the reader has taken nothing for `patience` seconds."""
         if self._waiting:
             await asyncio.to_thread(self._flush, patience)
 
     def close(self) -> None:
-        """Nothing more comes. What waits is still written, then the descriptor is closed."""
+        """Closes the writer.
+
+        Waiting bytes are still written, then the descriptor is closed; later writes are dropped.
+        """
         with self._changed:
             if self._closing:
                 return
@@ -126,7 +131,7 @@ class DescriptorWriter:
         except BlockingIOError:
             return written
         except OSError as error:
-            self._lose(error)
+            self._fail(error)
         return written
 
     def _start(self) -> None:
@@ -139,18 +144,18 @@ class DescriptorWriter:
             try:
                 written = os.write(self._descriptor, data[:_PIECE])
             except BlockingIOError:
-                # Input and output may be one socket, which reading has made non-blocking.
+                # Input and output may be one socket, which the reading side has made non-blocking.
                 _wait_until_ready(self._descriptor)
                 continue
             except OSError as error:
                 with self._changed:
-                    self._lose(error)
+                    self._fail(error)
                 continue
             self._advance(written)
         os.close(self._descriptor)
 
     def _next(self) -> memoryview | None:
-        """The next bytes; None once there will be none."""
+        """Waits for the next bytes to write and returns them, or None if the writer is closed and none are left."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
             return self._waiting[0] if self._waiting else None
@@ -167,11 +172,11 @@ class DescriptorWriter:
                 self._call(self._check_room)
 
     def _check_room(self) -> None:
-        # In the loop, where more may have been written since.
+        # This runs in the loop, where more may have been written since.
         if self._left <= RELAXED:
             self._room.set()
 
-    def _lose(self, error: OSError) -> None:
+    def _fail(self, error: OSError) -> None:
         self._gone = True
         self._waiting.clear()
         self._left = 0
@@ -184,13 +189,13 @@ class DescriptorWriter:
             self._lost(reason)
 
     def _call(self, function: Callable[..., object], *args: object) -> None:
-        # The loop may be closed: what waited at the end of the program is still being written.
+        # The loop may be closed already, because the thread goes on writing at the end of the program.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *args)
 
 
 def _wait_until_ready(descriptor: int) -> None:
-    # On Windows a descriptor never refuses a write for now.
+    # On Windows a descriptor is never in non-blocking mode.
     if sys.platform != "win32":
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)
@@ -198,8 +203,11 @@ def _wait_until_ready(descriptor: int) -> None:
 
 
 def _readiness_of(descriptor: int) -> Callable[[], bool] | None:
-    """A function that says whether a write would return at once; None where that cannot be known. A terminal that says
-    it is ready may still block in the middle of a write, and Windows has no way to ask."""
+    """Returns a function that says whether a write would return at once, or None if that can't be known.
+
+    It can't be known for a terminal, which may block in the middle of a write although it is ready, and on Windows,
+    which has no `poll`.
+    """
     mode = os.fstat(descriptor).st_mode
     if sys.platform == "win32" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode)):
         return None

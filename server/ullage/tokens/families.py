@@ -56,7 +56,7 @@ class Family(Struct, frozen=True, kw_only=True):
 
 
 _OPENAI_PATCHES = Family(name="gpt-5.2", images=ImageRule.OPENAI_PATCHES)
-# For a tokenizer that nobody published: the mean ratio of the published ones, with their spread as error.
+# For a tokenizer that is not published: the mean ratio of the published ones, with their spread as error.
 UNKNOWN = Family(name="unknown", ratios=KindRatios(1.08, 1.08, 1.12, 1.1, 1.05), error_share=0.12)
 # The framing of a call (60) and of its result (25) in Claude's prompt are fitted to the growth between consecutive
 # recorded requests of Claude Sonnet 4 whose tools and messages are all known; Anthropic does not publish them.

@@ -10,7 +10,7 @@ from base64 import b64decode
 
 from ullage.model.blocks import ImageBlock
 
-# Characters of base64 decoded: JPEG's size may stand behind a large EXIF thumbnail, the others' in 30 bytes.
+# Characters of base64 decoded: JPEG's size may come after a large EXIF thumbnail, the others' is in the first 30 bytes.
 _HEAD = 96 * 1024
 _SOF_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 

@@ -1,1 +1,2 @@
-"""Real agents behind the proxy: where they are, what they talk to, and what of the proxy's work holds for each."""
+"""Real agents with the proxy: where they are, which provider they use, and which of the proxy's functions work for
+each."""

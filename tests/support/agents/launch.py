@@ -1,4 +1,4 @@
-"""How each agent is started so that it talks to the loopback alone, with a false key, in folders of its own."""
+"""Starts each agent so that it connects only to the loopback, with a false key, in folders of its own."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _QUIET = {"privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled":
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """An agent ready to be started; `title` is its package and version, as the table names it."""
+    """An agent ready to be started. `title` is its package and version, as in the table."""
 
     title: str
     command: tuple[str, ...]
@@ -25,7 +25,7 @@ class Launch(Struct, frozen=True, kw_only=True):
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """An agent of the rig: its name there, its arguments, and what it must be told by files and variables."""
+    """An agent of the rig: its name there, its arguments, and the files and variables that configure it."""
 
     name: str
     package: str
@@ -37,7 +37,7 @@ class Known(Struct, frozen=True, kw_only=True):
         return RIGS / "agents" / self.name / "node_modules" / ".bin" / self.name
 
     def launch(self, home: Path, url: str) -> Launch:
-        """The agent at home in a folder, its provider at `url`."""
+        """Returns the agent with a home folder, and its provider at `url`."""
         project = home / "project"
         project.mkdir(parents=True, exist_ok=True)
         folders = {
@@ -58,7 +58,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """The package with the version that is installed."""
+        """The package with the installed version."""
         manifest = RIGS / "agents" / self.name / "node_modules" / self.package / "package.json"
         return f"{self.package.rpartition('/')[2]} {json.loads(manifest.read_text())['version']}"
 
@@ -69,7 +69,7 @@ def _claude(home: Path, url: str) -> Mapping[str, str]:
         "ANTHROPIC_API_KEY": _FALSE_KEY,
         "CLAUDE_CONFIG_DIR": str(home / "claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        # It refuses to run as root otherwise, as which containers run.
+        # Without this the agent refuses to run as root, the user in many containers.
         "IS_SANDBOX": "1",
     }
 

@@ -1,7 +1,7 @@
-"""What the agents take for their provider: every wire format on one port of the loopback.
+"""The agents' provider: every wire format on one port of the loopback.
 
-Unlike `support.wire`'s own tests it refuses nothing: the agents' requests are theirs to answer for. What it says of its
-usage can be `inflated`, so that an agent believes its context to be full.
+Unlike the servers of `support.wire` it refuses nothing: the agents are responsible for their requests. Its usage can be
+`inflated`, so that an agent takes its context for full.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from support.wire.replies import Reply, Say, say
 from support.wire.responses_wire import ResponsesWire
 
 SUMMARY = "The cask is called Berta; its file is src/cask.py; the next step is a test."
-# Words that stand in every agent's request for a summary, and in ours.
+# Words in every agent's request for a summary, and in Ullage's.
 _SUMMARY_WORDS = ("summary", "summarize", "summarise", "state_snapshot")
 _WIRES: dict[str, Dialect] = {
     "/messages": AnthropicWire(),
@@ -30,7 +30,8 @@ _WIRES: dict[str, Dialect] = {
 
 
 class ModelServer:
-    """Keeps the requests for answers, as text. The answer's text says how many there were; it waits to be `free`."""
+    """Keeps the requests for answers as text. The answer's text has their number. The server answers once it is
+    `free`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -67,7 +68,7 @@ class ModelServer:
             await exchange.answer(404, {"error": {"message": "Not found"}})
 
     async def until_asked(self, count: int) -> None:
-        """Returns once so many answers were asked for."""
+        """Waits until so many answers were requested."""
         async with asyncio.timeout(PATIENCE):
             while len(self.asked) < count:
                 self._changed.clear()
@@ -97,7 +98,8 @@ class ModelServer:
             await exchange.chunk(b"")
 
     async def _generate(self, exchange: Exchange, *, stream: bool) -> None:
-        """Google's format, as far as an answer of one text needs it ("Generating content", `generateContent`)."""
+        """Answers in Google's format, as far as an answer of one text needs it ("Generating content",
+        `generateContent`)."""
         body = exchange.body
         items = [body.get("systemInstruction"), body.get("tools"), *body.get("contents", [])]
         text = _text(self._reply(body, items))
@@ -123,7 +125,7 @@ def _text(reply: Reply) -> str:
 
 
 def _whole(reply: Reply, account: Account) -> Any:
-    """OpenAI's answer to a chat request that wants no stream, which agents ask for beside the conversation."""
+    """Returns OpenAI's answer to a chat request without a stream, which agents send outside the conversation."""
     message = {"role": "assistant", "content": _text(reply)}
     usage = {"prompt_tokens": account.prompt, "completion_tokens": account.output}
     return {

@@ -1,4 +1,4 @@
-"""A client's end of an agent, or of the proxy in front of one, that runs as a program."""
+"""The client's end of an agent, or of the proxy with an agent, that runs as a program."""
 
 import asyncio
 import os
@@ -12,13 +12,14 @@ from support.acp_end import PATIENCE, AcpEnd, Json
 from support.agents.launch import Launch
 
 ULLAGE = Path(sys.executable).with_name("ullage")
-# What an agent gets that asks for leave: whatever it wants, it may not.
+# The answer to an agent's permission request: every tool call is refused.
 _REJECTED: Json = {"outcome": {"outcome": "cancelled"}}
 _CHUNK = 1 << 16
 
 
 class ProgramEnd(AcpEnd):
-    """Talks to a program; `trace` is all that was said, in order: to it (`<`) and by it (`>`)."""
+    """The client of a program. `trace` has all lines in order, with `<` for those to the program and `>` for those
+    from it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         super().__init__()
@@ -32,7 +33,7 @@ class ProgramEnd(AcpEnd):
         self.process.stdin.write(line)
 
     async def listen(self) -> None:
-        """Takes in what the program says until it ends."""
+        """Reads the program's output until it ends."""
         assert self.process.stdout is not None
         while data := await self.process.stdout.read(_CHUNK):
             known = len(self.lines)
@@ -42,7 +43,7 @@ class ProgramEnd(AcpEnd):
 
 @asynccontextmanager
 async def program(command: Sequence[str], launch: Launch, errors: Path) -> AsyncGenerator[ProgramEnd]:
-    """A program in an agent's surroundings, while the block runs; what it says on standard error goes to a file."""
+    """Runs a program in an agent's environment while the block runs. Its standard error goes to a file."""
     with errors.open("ab") as log:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -69,5 +70,5 @@ async def program(command: Sequence[str], launch: Launch, errors: Path) -> Async
 
 
 def proxied(launch: Launch, store: Path, *options: str) -> tuple[str, ...]:
-    """The command line of the proxy in front of an agent."""
+    """Returns the command line of the proxy for an agent."""
     return (str(ULLAGE), "acp", "--store", str(store), *options, "--", *launch.command)

@@ -1,5 +1,5 @@
-"""What of the proxy's work holds for an agent: each column of the table is a conversation, and a look at what the model
-was sent in it."""
+"""Measures which of the proxy's functions work for an agent. Each column of the table is a conversation and a check
+of what the model was sent."""
 
 import os
 import signal
@@ -20,14 +20,14 @@ from ullage.app.compose import open_workspace
 
 YES, NO = "yes", "no"
 _TEE = Path(__file__).with_name("tee.py")
-# What the person says first: whatever knows of it has not been compacted away.
+# The user's first message. If a request has this sentence, it has not been compacted away.
 FIRST = "The cask in the corner is called Methuselah."
-# How full of its window an agent is made to believe it is, for a warning but no compaction.
+# The share of its window that an agent takes for used: enough for a warning, too little for a compaction.
 _FULL = 0.85
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where an agent is tried: its provider, its surroundings, and the folder of this try."""
+    """Where an agent is tried: its provider, its environment, and the folder of this try."""
 
     model: ModelServer
     launch: Launch
@@ -39,21 +39,21 @@ class Place(Struct, frozen=True, kw_only=True):
 
     @asynccontextmanager
     async def proxy(self, *options: str) -> AsyncGenerator[ProgramEnd]:
-        """The proxy in front of the agent, on this place's store."""
+        """Runs the proxy with the agent, on this place's store."""
         command = proxied(self.launch, self.store, *options)
         async with program(command, self.launch, self.folder / "errors") as end:
             yield end
 
     async def begin(self, end: ProgramEnd) -> str:
-        """A session in which the first thing has been said."""
+        """Starts a session, sends the first message and returns the session's id."""
         session_id = await end.open(SHOWS_ALL, str(self.launch.cwd))
         await end.prompt(session_id, FIRST)
-        # Some agents say what commands they have only now.
+        # Some agents send their commands only now.
         await end.until(lambda _: any(map(_is_the_agents, end.updates("available_commands_update"))))
         return session_id
 
     async def sent(self, end: ProgramEnd, session_id: str, text: str) -> str:
-        """What the model is sent with a prompt."""
+        """Returns what the model is sent with a prompt."""
         known = len(self.model.asked)
         await end.prompt(session_id, text)
         asked = [request for request in self.model.asked[known:] if text in request]
@@ -61,7 +61,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 async def pass_through(place: Place) -> str:
-    """Every byte of either side, in a session that happens now and in one that happened without the proxy."""
+    """Compares every byte of both sides, in a live session and in one that was recorded without the proxy."""
     tee = (sys.executable, str(_TEE), str(place.folder))
     launch = Launch(
         title="", command=(*tee, *place.launch.command), environment=place.launch.environment, cwd=place.launch.cwd
@@ -77,14 +77,14 @@ async def pass_through(place: Place) -> str:
 
 
 async def record(place: Place) -> Trace:
-    """A session with the agent alone."""
+    """Records a session with the agent alone."""
     async with program(place.launch.command, place.launch, place.folder / "errors") as end:
         await _talk(end, str(place.launch.cwd))
     return end.trace
 
 
 async def usage_shown(place: Place) -> str:
-    """Whether the client is told how full the context is, and by whom."""
+    """Returns whether the client gets the usage, and whether the agent or Ullage sends it."""
     async with place.proxy() as end:
         await place.begin(end)
         told = end.updates("usage_update")
@@ -95,7 +95,7 @@ async def usage_shown(place: Place) -> str:
 
 
 async def warned(place: Place) -> str:
-    """Whether the person is warned once the agent believes its context to be 85 % full."""
+    """Returns whether the user is warned once the agent takes its context for 85 % full."""
     async with place.proxy() as end:
         session_id = await place.begin(end)
         place.model.inflated = int(end.updates("usage_update")[-1]["size"] * _FULL)
@@ -104,7 +104,7 @@ async def warned(place: Place) -> str:
 
 
 async def compacted_natively(place: Place) -> str:
-    """Whether the agent's own command makes its context smaller, and the record says so."""
+    """Returns whether the agent's own command makes its context smaller, and the log records it."""
     async with place.proxy() as end:
         session_id = await place.begin(end)
         await end.prompt(session_id, "/compact")
@@ -118,7 +118,7 @@ async def compacted_natively(place: Place) -> str:
 
 
 async def compacted_by_hand_over(place: Place) -> str:
-    """Whether a fresh session goes on with the agent's own summary in place of what was said."""
+    """Returns whether a fresh session continues with the agent's own summary in place of the earlier messages."""
     async with place.proxy("--hand-over") as end:
         session_id = await place.begin(end)
         await end.prompt(session_id, "/compact")
@@ -127,7 +127,7 @@ async def compacted_by_hand_over(place: Place) -> str:
 
 
 async def undone(place: Place) -> str:
-    """Which compactions can be taken back, so that the model is sent again what was said before."""
+    """Returns which compactions can be undone, so that the model is sent the earlier messages again."""
     ways = {"hand-over": ("--hand-over",), "its own": ()}
     return " and ".join([name for name, options in ways.items() if await _is_undone(place, options)]) or NO
 
@@ -147,7 +147,7 @@ async def _is_undone(place: Place, options: tuple[str, ...]) -> bool:
 
 
 async def resumed(place: Place) -> str:
-    """Whether the conversation goes on after the agent was killed, and after the proxy has ended."""
+    """Returns whether the conversation continues after the agent was killed, and after the proxy has ended."""
     async with place.proxy() as end:
         session_id = await place.begin(end)
         refused = await _is_refused_at_death(place, end, session_id)
@@ -169,7 +169,7 @@ def _is_handed_over(end: ProgramEnd) -> bool:
 
 
 async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -> bool:
-    """Kills the agent while the model thinks; whether the prompt is answered with an error that says so."""
+    """Kills the agent while the model writes. Returns whether the prompt is answered with an error that says so."""
     known = len(place.model.asked)
     place.model.free.clear()
     asked = end.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "Are you there?"}])
@@ -185,7 +185,7 @@ async def _is_refused_at_death(place: Place, end: ProgramEnd, session_id: str) -
 
 
 def _child(process: int) -> int:
-    """The agent of a proxy."""
+    """Returns the process id of a proxy's agent."""
     (child,) = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
     return int(child)
 
@@ -209,7 +209,7 @@ COLUMNS: dict[str, Column] = {
 
 
 async def measure(agent: Known, column: str, folder: Path) -> str:
-    """One cell of the table."""
+    """Measures one cell of the table."""
     folder.mkdir(parents=True)
     async with ModelServer().serving() as model:
         place = Place(model=model, launch=agent.launch(folder / "home", model.url), folder=folder)

@@ -1,4 +1,4 @@
-"""The table of real agents in the documentation: read, and written with what was measured."""
+"""Reads the table of real agents in the documents, and writes the measured rows to it."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ Rows = Mapping[str, Mapping[str, str]]
 
 
 def read_table() -> dict[str, dict[str, str]]:
-    """The rows by the agents' titles, each a mapping of columns."""
+    """Returns the rows by the agents' titles, each as a mapping from column to cell."""
     found = _TABLE.search(DOCUMENT.read_text("utf-8"))
     assert found is not None
     lines = [line.strip("|").split("|") for line in found[0].splitlines()[2:]]
@@ -23,7 +23,7 @@ def read_table() -> dict[str, dict[str, str]]:
 
 
 def write_row(title: str, package: str, row: Mapping[str, str]) -> None:
-    """Puts an agent's row in place of the one of its package, or at the end."""
+    """Replaces the row of the same package by a new one, or adds the row at the end."""
     rows = {known: cells for known, cells in read_table().items() if known.split(" ")[0] != package} | {
         title: dict(row)
     }

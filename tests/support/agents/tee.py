@@ -1,4 +1,4 @@
-"""Stands before an agent and keeps all bytes: `python tee.py FOLDER AGENT ARGS…` writes `to_agent` and `from_agent`."""
+"""Runs an agent and keeps all bytes: `python tee.py FOLDER AGENT ARGS…` writes `to_agent` and `from_agent`."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ _CHUNK = 1 << 16
 
 
 def copy(source: int, sink: int, kept: int) -> None:
-    """Passes bytes on, the file first, so that whoever got them can find them there."""
+    """Forwards bytes. They are written to the file first, so that the file has every byte that the receiver has."""
     while data := os.read(source, _CHUNK):
         os.write(kept, data)
         rest = memoryview(data)
@@ -36,5 +36,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # The input's thread may still wait for a client that has not gone.
+    # The thread that reads the input may still wait for a client that is connected.
     os._exit(main())

@@ -1,7 +1,6 @@
-"""How the servers count: every text of a request, one by one, and what of it begins like the request before.
+"""Counts tokens as the servers do: each text of a request, and the part that is the same as in the request before.
 
-The tokenizer is a table that is given; how a request is summed up is this module's own, and shares nothing with the
-counting that it judges.
+The tokenizer is given as a table. The sum over a request is computed here, without the code that the servers check.
 """
 
 import json
@@ -14,14 +13,14 @@ from msgspec import Struct
 from ullage.model.json_values import as_list, as_object
 from ullage.tokens.registry import get_counter
 
-# What a provider adds around each item of a request (roles, separators) and around all of it, tokens.
+# Tokens that a provider adds around each item of a request (roles, separators) and around the whole request.
 _PER_ITEM, _PER_REQUEST = 4, 3
-# Keys whose values steer the request and are not read by the model.
+# Keys whose values configure the request. The model does not read these values.
 _SILENT = {"type", "cache_control", "signature", "data", "id", "call_id", "tool_use_id", "tool_call_id"}
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """Tokens of one request: the whole prompt, the part of it that was read from the cache, and the answer."""
+    """Tokens of one request: the whole prompt, the part that was read from the cache, and the answer."""
 
     prompt: int
     cached: int
@@ -30,12 +29,12 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 def count_items(items: Sequence[Any]) -> int:
-    """Tokens of a prompt made of these items."""
+    """Returns the tokens of a prompt with these items."""
     return _PER_REQUEST + sum(_count_item(_key(item)) for item in items)
 
 
 def shared_tokens(items: Sequence[Any], before: Sequence[Any]) -> int:
-    """Tokens at the beginning that a request has in common with the one before."""
+    """Returns the tokens at the beginning that are the same in this request and the one before."""
     total = 0
     for item, earlier in zip(items, before, strict=False):
         if _key(item) != _key(earlier):
@@ -45,7 +44,7 @@ def shared_tokens(items: Sequence[Any], before: Sequence[Any]) -> int:
 
 
 def count_text(text: str) -> int:
-    """Tokens of a text."""
+    """Returns the tokens of a text."""
     return get_counter("gpt-4o").count(text)
 
 

@@ -1,6 +1,6 @@
 """Anthropic's Messages API with context editing and compaction, both in beta: shapes as in its documents.
 
-One conversation at a time: what a request had cleared is told at the end of its answer.
+The server handles one conversation at a time. The end of an answer lists what its request cleared.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from support.wire.http import Json
 from support.wire.replies import Reply, Say
 
 CLEARED = "[Old tool result content cleared]"
-# The account of a compaction itself, which the answer's own leaves out.
+# The usage of the compaction itself, which the usage of the answer leaves out.
 COMPACTION_USAGE = {
     "input_tokens": 7_000,
     "output_tokens": 300,
@@ -25,7 +25,8 @@ _LEAST_TRIGGER = 50_000
 
 
 class ManagedAnthropicWire(AnthropicWire):
-    """The server's side. A model that does not compact (`compacts`) refuses; one that fails at it gives nothing."""
+    """The server's side. Without `compacts` it refuses to compact. If the reply has no text, the compaction has no
+    content."""
 
     def __init__(self, *, compacts: bool = True) -> None:
         self.compacts = compacts
@@ -47,7 +48,7 @@ class ManagedAnthropicWire(AnthropicWire):
             yield f"context_management: unknown edit {edit['type']}"
 
     def items(self, body: Json) -> list[Any]:
-        """What is counted is what the model reads: the request after the edits."""
+        """Returns the items that the model reads: the request after the edits."""
         (self._edit,) = body.get("context_management", {}).get("edits") or [{}]
         self.cleared = []
         if self._edit.get("type") != "clear_tool_uses_20250919":
@@ -91,7 +92,7 @@ class ManagedAnthropicWire(AnthropicWire):
         return {"applied_edits": [edit]}
 
     def _compaction(self, model: str, reply: Reply, account: Account) -> Iterator[tuple[str, Json]]:
-        """A message of one block, whose text comes in one piece."""
+        """Yields the events of a message with one block, whose text comes in one piece."""
         text = "".join(part.text for part in reply.parts if isinstance(part, Say)) or None
         for name, data in super().events(model, replace(reply, parts=()), account):
             if name == "message_delta":

@@ -73,20 +73,20 @@ class ChatWire:
 
 
 def openai_error(refusal: Refusal) -> Json:
-    """The body that all of OpenAI's error answers have."""
+    """Returns the body of OpenAI's error answers."""
     error = {"message": refusal.message, "type": refusal.openai, "param": None, "code": refusal.code}
     return {"error": error}
 
 
 def openai_too_long(text: str) -> Refusal:
-    """A prompt that does not fit."""
+    """Returns the refusal of a prompt that does not fit."""
     return Refusal(
         status=400, anthropic="", openai="invalid_request_error", code="context_length_exceeded", message=text
     )
 
 
 def openai_models(path: str, model: str) -> Json:
-    """One model, or the list of it."""
+    """Returns one model, or the list with it."""
     found = {"id": model, "object": "model", "created": 1_767_225_600, "owned_by": "test"}
     return {"object": "list", "data": [found]} if path.endswith("/models") else found
 

@@ -1,4 +1,4 @@
-"""Providers of ours, with their real SDKs, in front of a server on the loopback."""
+"""Ullage's providers with their real SDKs, connected to a server on the loopback."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -25,12 +25,12 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
     "openai": ResponsesWire,
     "openai_chat": ChatWire,
 }
-# A key that must appear nowhere but in the request's head.
+# A key that must not occur anywhere but in the request's header.
 KEY = "sk-test-never-to-be-seen-0123456789"
 
 
 def settings_of(server: WireServer, timeout: float = 5.0) -> ProviderSettings:
-    """How the settings would name the server."""
+    """Returns the settings that name the server."""
     match server.dialect.name:
         case "anthropic":
             return ProviderSettings(kind="anthropic", base_url=server.base_url, timeout=timeout)
@@ -42,7 +42,7 @@ def settings_of(server: WireServer, timeout: float = 5.0) -> ProviderSettings:
 
 @asynccontextmanager
 async def connected(server: WireServer, timeout: float = 5.0) -> AsyncGenerator[Provider]:
-    """The provider for a server; `timeout` in seconds. Its connections are closed when the block ends."""
+    """Opens the provider for a server. `timeout` is in seconds. The connections are closed when the block ends."""
     settings, kind = settings_of(server, timeout), server.dialect.name
     if kind == "anthropic":
         async with make_anthropic_client(settings, KEY) as client:
@@ -57,19 +57,19 @@ async def connected(server: WireServer, timeout: float = 5.0) -> AsyncGenerator[
 async def served(
     kind: str, *given: Reply, replier: Replier | None = None, window: int | None = None, timeout: float = 5.0
 ) -> AsyncGenerator[tuple[WireServer, Provider]]:
-    """A server that replies as given, and its provider."""
+    """Runs a server with the given replies, and opens its provider."""
     server = WireServer(DIALECTS[kind](), replier or replies(*given), window=window)
     async with server.serving(), connected(server, timeout) as provider:
         yield server, provider
 
 
 def ask(text: str = "Hello") -> ModelRequest:
-    """A request of one prompt."""
+    """Returns a request with one prompt."""
     message = Message(id="m1", role=Role.USER, content=(TextBlock(text=text),))
     return ModelRequest(model="test-model", messages=(message,), max_tokens=100)
 
 
 async def collect(provider: Provider, request: ModelRequest | None = None) -> list[Fragment]:
-    """The whole answer."""
+    """Returns the whole answer."""
     async with aclosing(provider.stream(request or ask())) as fragments:
         return [fragment async for fragment in fragments]

@@ -1,4 +1,4 @@
-"""As much HTTP/1.1 as an SDK needs of a server: requests with a length, answers whole or in chunks, and hanging up."""
+"""A minimal HTTP/1.1 server for SDKs: requests with a length, answers whole or in chunks, and broken connections."""
 
 import asyncio
 import json
@@ -12,12 +12,12 @@ from msgspec import Struct
 
 Json = dict[str, Any]
 _CRLF = "\r\n"
-# A request is small beside this; more is a fault of the client.
+# Bytes. Requests' heads are far smaller; a larger head is a fault of the client.
 _LONGEST_HEAD = 1 << 16
 
 
 class Exchange(Struct, kw_only=True):
-    """One request and the way back. `hung_up` is set once the client has gone."""
+    """One request and its answer. `hung_up` is set once the client has closed the connection."""
 
     method: str
     path: str
@@ -28,26 +28,26 @@ class Exchange(Struct, kw_only=True):
     hung_up: asyncio.Event
 
     async def answer(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
-        """A whole JSON answer."""
+        """Sends a whole JSON answer."""
         data = json.dumps(value).encode()
         head = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
         await self.send(_head(status, head) + data)
 
     async def begin(self) -> None:
-        """The head of a stream of events."""
+        """Sends the head of a stream of events."""
         await self.send(_head(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"}))
 
     async def chunk(self, data: bytes) -> None:
-        """A piece of the stream; an empty one ends it."""
+        """Sends a piece of the stream. An empty piece ends the stream."""
         await self.send(b"%x\r\n%b\r\n" % (len(data), data))
 
     async def send(self, data: bytes) -> None:
-        """Bytes as they are."""
+        """Sends bytes unchanged."""
         self.writer.write(data)
         await self.writer.drain()
 
     def reset(self) -> None:
-        """Breaks the connection so that the client gets a reset rather than an end."""
+        """Breaks the connection so that the client gets a reset instead of an end."""
         connection: socket.socket = self.writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()
@@ -58,7 +58,7 @@ Handler = Callable[[Exchange], Awaitable[None]]
 
 @asynccontextmanager
 async def serve(handler: Handler, port: int = 0) -> AsyncGenerator[int]:
-    """Serves on the loopback until the block ends, and gives the port. Open connections are dropped at the end."""
+    """Serves on the loopback until the block ends, and yields the port. Open connections are dropped at the end."""
     connections: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,7 +84,7 @@ async def serve(handler: Handler, port: int = 0) -> AsyncGenerator[int]:
 
 
 async def _converse(handler: Handler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Requests of one connection, one after another."""
+    """Handles the requests of one connection, one after another."""
     early = b""
     while (exchange := await _read(reader, writer, early)) is not None:
         listening = asyncio.ensure_future(_listen(exchange))
@@ -102,7 +102,7 @@ async def _converse(handler: Handler, reader: asyncio.StreamReader, writer: asyn
 
 
 async def _listen(exchange: Exchange) -> bytes:
-    """Waits for what comes while a request is answered: the end of the connection, or a next request's first byte."""
+    """Waits for bytes while a request is answered: the end of the connection, or the first byte of the next request."""
     try:
         early = await exchange.reader.read(1)
     except ConnectionError:
@@ -113,7 +113,7 @@ async def _listen(exchange: Exchange) -> bytes:
 
 
 async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, early: bytes) -> Exchange | None:
-    """The next request, `early` being its beginning; None if there is none."""
+    """Reads the next request, which begins with `early`. Returns None if there is none."""
     try:
         head = early + await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:

@@ -1,4 +1,4 @@
-"""A recorded conversation as a provider and a person would play it again: prompts, answers, and what tools returned."""
+"""A recorded conversation, ready for a replay by a provider and a user: prompts, answers, and tool results."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ GO_ON = "Go on."
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """`prompts[i]` is what the person said before answer `i`, if anything; `results` are by the call's id."""
+    """`prompts[i]` is the user's text before answer `i`, or empty. `results` are by the call's id."""
 
     system: str
     prompts: tuple[str, ...]
@@ -27,14 +27,14 @@ class Recording(Struct, frozen=True, kw_only=True):
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The tools that are called in it."""
+        """The tools that the recording calls."""
         calls = (part for answer in self.answers for part in answer.parts if isinstance(part, Call))
         names = dict.fromkeys(call.name for call in calls)
         return tuple(ToolDefinition(name=name, description=f"The recorded {name}.") for name in names)
 
 
 def read_recording(path: Path, answers: int | None = None) -> Recording:
-    """The first so many answers of a recorded conversation, all unless said. Assistant messages in a row are one."""
+    """Reads the first `answers` answers of a recorded conversation, or all. Assistant messages in a row become one."""
     system: list[str] = []
     prompts: list[str] = []
     said: list[list[Part]] = []
@@ -65,7 +65,7 @@ def read_recording(path: Path, answers: int | None = None) -> Recording:
 
 
 class RecordedTools(NoTools):
-    """Tools that return what they returned then."""
+    """Tools that return the recorded results."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

@@ -1,4 +1,4 @@
-"""A recorded conversation played again through the real program's parts and a real SDK, with a window far too small."""
+"""Replays a recorded conversation with the real program's parts and a real SDK, in a window far too small."""
 
 from collections import Counter
 from pathlib import Path
@@ -28,17 +28,17 @@ from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 
 MODELS = {"anthropic": "claude-sonnet-5", "openai": "gpt-5", "openai_chat": "gpt-4o"}
-# The longest answer the models can give, tokens: more than is kept free for one, so that what is asked for is what is
-# left, and the provider refuses a request that leaves too little.
+# Tokens: the longest answer that the models can give. The reserve is smaller, so a request asks for the remaining room,
+# and the provider refuses a request that leaves too little.
 MAX_OUTPUT = 8_192
 
 
-# What a request for a summary says and no other does; the recordings are of other agents.
+# A sentence that is only in requests for a summary. The recordings are of other agents, so they do not have it.
 INSTRUCTIONS = "Stop working on the task now and summarise the conversation above."
 
 
 class Guess(Struct, frozen=True, kw_only=True):
-    """What the prompt was taken for before it was sent, how that was known, and what the provider counted."""
+    """The predicted tokens of a prompt, the source of the prediction, and the provider's count."""
 
     predicted: int
     source: UsageSource
@@ -46,12 +46,12 @@ class Guess(Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> float:
-        """The error's share of what was counted."""
+        """The error as a share of the provider's count."""
         return abs(self.predicted - self.counted) / self.counted
 
 
 class Replayed(Struct, kw_only=True):
-    """What happened."""
+    """The results of a replay."""
 
     turns: int = 0
     answers: int = 0
@@ -65,7 +65,7 @@ class Replayed(Struct, kw_only=True):
 
 
 class _Player:
-    """Gives the answers in order, and notes what was expected of each request."""
+    """Gives the answers in order, and records what was predicted for each request."""
 
     def __init__(self, recording: Recording) -> None:
         self.played = 0
@@ -79,7 +79,7 @@ class _Player:
         return self.played < len(self._recording.answers)
 
     def prompt(self) -> str:
-        """What the person says next."""
+        """Returns the user's next prompt."""
         return self._recording.prompts[self.played] or GO_ON
 
     def reply(self, received: Received) -> Reply:
@@ -95,7 +95,7 @@ class _Player:
 
 
 async def replay(recording: Recording, kind: str, folder: Path, window: int) -> Replayed:
-    """Plays all of it with one kind of provider. Raises what a prompt turn raises."""
+    """Replays the whole recording with one kind of provider. Raises what a prompt turn raises."""
     player = _Player(recording)
     server = WireServer(DIALECTS[kind](), player.reply, window=window)
     model = MODELS[kind]

@@ -1,4 +1,4 @@
-"""What a server is told to reply: an answer in parts, and what goes wrong with it."""
+"""The replies that a server is given: an answer in parts, and the fault in it."""
 
 from enum import StrEnum
 
@@ -6,20 +6,20 @@ from msgspec import Struct
 
 
 class Say(Struct, frozen=True):
-    """Text."""
+    """A text."""
 
     text: str
 
 
 class Think(Struct, frozen=True):
-    """Reasoning; `signature` where the provider signs it."""
+    """Thinking, with a `signature` if the provider signs it."""
 
     text: str
     signature: str = "c2lnbmVk"
 
 
 class Redacted(Struct, frozen=True):
-    """Reasoning that only the provider can read."""
+    """Thinking that only the provider can read."""
 
     data: str
 
@@ -31,7 +31,7 @@ class Refuse(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A tool call; `arguments` as the model writes them, JSON or not."""
+    """A tool call. `arguments` are as the model writes them, JSON or not."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ Part = Say | Think | Redacted | Refuse | Call
 
 
 class Stop(StrEnum):
-    """Why an answer ends; `natural` follows from its parts."""
+    """Why an answer ends. `natural` follows from its parts."""
 
     NATURAL = "natural"
     MAX_TOKENS = "max_tokens"
@@ -50,9 +50,9 @@ class Stop(StrEnum):
 
 
 class Fault(StrEnum):
-    """What goes wrong, by the step of the answer at which it does."""
+    """A fault, in groups by the step of the answer at which it happens."""
 
-    # Before anything is answered.
+    # Before the answer.
     HUNG_UP = "hung up"
     NO_HEAD = "no head"
     # Instead of an answer.
@@ -66,13 +66,13 @@ class Fault(StrEnum):
     SERVER_ERROR = "server error"
     OVERLOADED = "overloaded"
     NOT_JSON = "error page of a proxy"
-    # In the middle of it.
+    # In the middle of the answer.
     RESET = "reset"
     CUT_OFF = "cut off"
     STALL = "stall"
     MALFORMED = "malformed event"
     ERROR_EVENT = "error event"
-    # All of it, but strange.
+    # The whole answer is sent, but in a strange way.
     SLOW = "slow bytes"
     EMPTY = "empty answer"
 
@@ -89,12 +89,12 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 def say(text: str) -> Reply:
-    """An answer of one text."""
+    """Returns an answer of one text."""
     return Reply(parts=(Say(text),))
 
 
 def fail(fault: Fault, after: int = 3) -> Reply:
-    """An answer that goes wrong."""
+    """Returns an answer with a fault."""
     return Reply(parts=(Say("Half an answer that nobody will hear the end of."),), fault=fault, after=after)
 
 

@@ -7,12 +7,12 @@ from support.wire.account import Account
 from support.wire.http import Json
 from support.wire.responses_wire import ResponsesWire, usage_of
 
-# What only the server can read: some 200 tokens, the last of them a number of its own.
+# About 200 tokens that only the server can read. Each compaction adds its own number.
 SEALED = "c2VhbGVk" * 60
 
 
 class CompactingResponsesWire(ResponsesWire):
-    """The server's side. Without `compacts` it has no such endpoint; what it made was `tokens` long."""
+    """The server's side. Without `compacts` it has no such endpoint. `tokens` is the length of its compactions."""
 
     compact_path = "/v1/responses/compact"
 
@@ -22,13 +22,13 @@ class CompactingResponsesWire(ResponsesWire):
         self.compacted: list[Json] = []
 
     def violations(self, body: Json) -> list[str]:
-        """Only what it made itself can it read."""
+        """Adds a fault for each compaction that this server did not make, since it cannot read those."""
         sealed = [item["encrypted_content"] for item in body["input"] if item["type"] == "compaction"]
         foreign = [data for data in sealed if not data.startswith(SEALED)]
         return [*super().violations(body), *(f"{data[:9]} could not be verified" for data in foreign)]
 
     def compact(self, body: Json, prompt: int) -> tuple[int, Json]:
-        """Status and answer."""
+        """Returns status and answer."""
         wrong = responses_violations(body["input"])
         if wrong or not self.compacts:
             error = {"message": "; ".join(wrong) or "Unknown endpoint", "type": "invalid_request_error", "code": None}
@@ -43,5 +43,5 @@ class CompactingResponsesWire(ResponsesWire):
 
 
 def sealed_items(body: Json) -> list[Any]:
-    """The compactions that a request carries."""
+    """Returns the compactions in a request."""
     return [item["encrypted_content"] for item in body["input"] if item["type"] == "compaction"]

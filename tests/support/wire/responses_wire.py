@@ -78,7 +78,8 @@ class ResponsesWire:
 
 
 def _item(index: int, part: Part) -> tuple[Json, Iterator[tuple[str, Json]]]:
-    """An item of the output when it is done, and the events that write it; empty for what this API does not have."""
+    """Returns a finished item of the output, and the events that write it; an empty item if this API has no such
+    part."""
     match part:
         case Say(text=text):
             return _message(index, text, "output_text", "text", f"msg_{index}")
@@ -173,7 +174,7 @@ def _response(model: str, status: str, **more: Any) -> Json:
 
 
 def usage_of(account: Account) -> Json:
-    """The account of a request, as this API gives it."""
+    """Returns the usage of a request in this API's shape."""
     return {
         "input_tokens": account.prompt,
         "input_tokens_details": {"cached_tokens": account.cached, "cache_write_tokens": 0},

@@ -1,4 +1,5 @@
-"""A provider on the loopback: replies as it is told, judges each request, counts it, and refuses what does not fit."""
+"""A provider on the loopback: it gives the prepared replies, checks and counts each request, and refuses those too
+long."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -15,13 +16,13 @@ from support.wire.http import Exchange, Json, serve
 from support.wire.replies import REFUSALS, Call, Fault, Part, Redacted, Refusal, Reply
 from support.wire.responses_compact import CompactingResponsesWire
 
-# The longest a stalled answer is held before the test would have failed anyway, seconds.
+# Seconds that a stalled answer is held. Any test has failed before.
 _FOREVER = 600.0
 _MALFORMED = b'event: content_block_delta\ndata: {"type": "content_block_delta", "ind\xff\n\n'
 
 
 class Received(Struct, kw_only=True):
-    """A request that came in, what is wrong with it, and what became of it."""
+    """A received request, its faults, and the outcome."""
 
     path: str
     body: Json
@@ -39,7 +40,8 @@ Replier = Callable[[Received], Reply]
 
 
 class WireServer:
-    """`reply` says what to answer; `window`, in tokens, what is too long. Everything received is kept in order."""
+    """A server. `reply` gives the answers, and `window` is the longest prompt in tokens. All received requests are
+    kept."""
 
     def __init__(self, dialect: Dialect, reply: Replier, *, window: int | None = None) -> None:
         self.dialect = dialect
@@ -53,7 +55,7 @@ class WireServer:
 
     @property
     def base_url(self) -> str:
-        """What the client is given."""
+        """The base URL for the client."""
         return f"http://127.0.0.1:{self.port}{self.dialect.base}"
 
     @property
@@ -63,7 +65,7 @@ class WireServer:
 
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator["WireServer"]:
-        """Serves while the block runs; the port stays the same when it serves again."""
+        """Serves while the block runs. The port stays the same when it serves again."""
         async with serve(self._handle, self.port) as self.port:
             yield self
 
@@ -131,7 +133,7 @@ class WireServer:
             case Fault() as fault if fault in REFUSALS:
                 refusal = REFUSALS[fault]
                 if fault is Fault.UNAUTHORIZED:
-                    # As careless servers do.
+                    # Careless servers put the key into their messages.
                     refusal = replace(refusal, message=f"{refusal.message}: {_key_of(exchange)}")
                 await exchange.answer(refusal.status, self.dialect.error(refusal), refusal.headers)
             case _:
@@ -159,7 +161,7 @@ class WireServer:
             await exchange.chunk(piece)
 
     async def _break(self, exchange: Exchange, fault: Fault) -> bool:
-        """Goes wrong here; whether the answer is over."""
+        """Makes the fault happen here, and returns whether the answer is over."""
         match fault:
             case Fault.RESET:
                 exchange.reset()
@@ -182,7 +184,7 @@ _NOT_FOUND = Refusal(status=404, anthropic="not_found_error", openai="invalid_re
 
 
 def replies(*given: Reply) -> Replier:
-    """Replies one after another, the last one again and again."""
+    """Gives replies one after another, and the last one again and again."""
     left = list(given)
 
     def reply(_received: Received) -> Reply:

@@ -1,4 +1,4 @@
-"""Prompt turns with a provider that fails at random: after each the session must be usable and whole."""
+"""Prompt turns with a provider that fails at random. After each turn the session must be usable and complete."""
 
 import asyncio
 import random
@@ -38,15 +38,15 @@ from ullage.store.sqlite_store import open_store
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 
-# Small enough that a few hundred turns compact many times.
+# Tokens: small enough that a few hundred turns compact many times.
 _WINDOW = 8_192
-# Seconds without a word from the server; what a person would set to minutes.
+# Seconds without bytes from the server. A user would set minutes.
 _TIMEOUT = 0.25
-# Shares: of requests that fail, of turns that find nobody at the address, of turns that the person stops, of answers
-# that call a tool or end early.
+# Shares: of requests that fail, of turns without a server at the address, of turns that the user stops, of answers that
+# call a tool or end early.
 _FAULTY, _REFUSED, _CANCELLED, _CALLING, _EARLY = 0.35, 0.02, 0.05, 0.3, 0.05
-# Five tries wait 7.5 s by themselves, jitter adds a quarter, each may wait out the timeout, and there may be tool
-# calls between: a turn that takes longer hangs. Seconds.
+# Seconds. Five tries wait 7.5 s, jitter adds a quarter, each may wait for the timeout, and tool calls may come between.
+# A turn that takes longer hangs.
 DEADLINE = 60.0
 _WORDS = (
     "the",
@@ -66,7 +66,7 @@ _WORDS = (
 
 
 class Weathered(Struct, kw_only=True):
-    """What happened in all turns. `lost` and `unusable` describe each failing."""
+    """The outcome of all turns. `lost` and `unusable` describe each failure."""
 
     turns: int = 0
     compactions: int = 0
@@ -81,7 +81,7 @@ class Weathered(Struct, kw_only=True):
 
 
 class _Echo(NoTools):
-    """One tool, which fails now and then."""
+    """A toolbox with one tool, which fails now and then."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -95,7 +95,7 @@ class _Echo(NoTools):
 
 
 class _Witness:
-    """Remembers what a client was shown: each prompt, and the text of each answer, by message."""
+    """Records what a client was shown: each prompt, and the text of each answer, by message."""
 
     def __init__(self) -> None:
         self.shown: dict[str, str] = {}
@@ -116,7 +116,7 @@ class _Witness:
 
 
 async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
-    """So many turns of one session; the seed decides what goes wrong."""
+    """Runs `count` turns of one session. The seed decides which faults happen."""
     chance = random.Random(seed)
     storm = _Storm(kind, chance)
     with open_store(folder / f"{kind}-{seed}.db") as store:
@@ -142,7 +142,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
 
 
 class _Storm:
-    """One session in bad weather."""
+    """One session with a provider that fails at random."""
 
     def __init__(self, kind: str, chance: random.Random) -> None:
         self.seen = Weathered()
@@ -152,13 +152,13 @@ class _Storm:
         self._chance = chance
         self._server = WireServer(DIALECTS[kind](), self._reply, window=_WINDOW)
         self._calls = 0
-        # Whether anything went wrong in the turn that runs.
+        # Whether a fault happened in the turn that runs.
         self._disturbed = False
 
     async def run(self, ports: Ports, count: int) -> None:
-        """The turns, the server gone for a moment in some of them."""
+        """Runs the turns. The server is away for a moment in some of them."""
         model = MODELS[self._kind]
-        # The port must be known before the settings are; it stays the same whenever the server comes back.
+        # The settings need the port, which stays the same whenever the server comes back.
         async with self._server.serving():
             pass
         settings = Settings(models={model: ModelSettings(window=_WINDOW, max_output=1_024)})
@@ -196,8 +196,8 @@ class _Storm:
         self._look(workspace, number, end)
 
     async def _weather(self, workspace: Workspace) -> None:
-        """The server while a turn runs; sometimes nobody is there until the person has been told, sometimes the
-        person has enough."""
+        """Serves while a turn runs. Sometimes the server is away until the user gets a notice, and sometimes the
+        user cancels."""
         if self._chance.random() < _REFUSED:
             self._disturbed = True
             self.seen.faults["connection refused"] += 1
@@ -222,12 +222,12 @@ class _Storm:
             return Reply(parts=tuple(parts), stop=stop)
         fault = chance.choice(tuple(Fault))
         self.seen.faults[fault.value] += 1
-        # Slow bytes disturb nobody; all else may end the turn.
+        # Slow bytes do no harm. Every other fault may end the turn.
         self._disturbed = self._disturbed or fault is not Fault.SLOW
         return Reply(parts=tuple(parts), stop=stop, fault=fault, after=chance.randrange(10))
 
     def _look(self, workspace: Workspace, number: int, end: str) -> None:
-        """What must hold after every turn."""
+        """Checks what must hold after every turn."""
         if not self._disturbed and end not in {TurnEnd.END_TURN.value, TurnEnd.MAX_TOKENS.value}:
             self.seen.unusable.append(f"turn {number} ended {end} though nothing went wrong")
         work = workspace.open(self.session_id).work

@@ -1,4 +1,4 @@
-"""An agent with a store of its own, whose every message must be as the official schema has it."""
+"""An agent with a store of its own. Every message that it sends must fit the official schema."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from support.acp_rig import AcpRig, stored_rig
 from ullage.model.settings import Settings
 
-# Its window is known; whatever keys the machine has, it is never asked.
+# The model's window is known. The model is never asked, whatever keys the machine has.
 MODEL = "claude-sonnet-4-5"
 
 

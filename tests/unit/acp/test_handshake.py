@@ -1,4 +1,4 @@
-"""`initialize`, `authenticate`, and what may come before them."""
+"""`initialize`, `authenticate`, and the requests that may come before them."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ async def test_what_the_agent_can_do_is_said(rig: AcpRig) -> None:
     assert set(can["sessionCapabilities"]) == {"list", "resume", "close", "delete", "fork"}
 
 
-async def test_our_own_methods_are_announced_and_served(rig: AcpRig) -> None:
+async def test_own_methods_are_in_the_capabilities_and_served(rig: AcpRig) -> None:
     methods = (await rig.initialize())["agentCapabilities"]["_meta"]["ullage"]["methods"]
     assert "_ullage/context/get" in methods
     session_id = await rig.new_session()
@@ -47,7 +47,7 @@ async def test_initialize_with_unusable_params_may_come_again(rig: AcpRig) -> No
 
 
 @pytest.mark.parametrize("capabilities", [None, [], "x", {"session": 5}, {"session": {"compaction": True}}, {"fs": []}])
-async def test_capabilities_of_the_wrong_shape_are_none(rig: AcpRig, capabilities: Any) -> None:
+async def test_capabilities_of_the_wrong_shape_are_ignored(rig: AcpRig, capabilities: Any) -> None:
     await rig.ask("initialize", protocolVersion=1, clientCapabilities=capabilities)
     session_id = await rig.new_session()
     await rig.say(session_id, *["words " * 400] * 8)
@@ -88,7 +88,7 @@ async def test_authenticating_without_a_key_says_so(rig: AcpRig) -> None:
     assert failure.value.code == -32000
 
 
-async def test_a_way_to_authenticate_that_is_none_is_refused(rig: AcpRig) -> None:
+async def test_an_unknown_way_to_authenticate_is_refused(rig: AcpRig) -> None:
     await rig.initialize()
     with pytest.raises(RpcFailure) as failure:
         await rig.ask("authenticate", methodId="oauth")

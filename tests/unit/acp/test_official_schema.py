@@ -1,4 +1,4 @@
-"""The judge of every line that the agent sends: does it see what it is there for?"""
+"""The check of every line that the agent sends finds what it should find."""
 
 from collections.abc import Callable
 from typing import Any, Never

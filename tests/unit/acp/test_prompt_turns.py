@@ -1,4 +1,4 @@
-"""Prompt turns with a model, from the client's end: what it is told, asked, and answered."""
+"""Prompt turns with a model, from the client's end: updates, requests to the client, and answers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ say: Then not.
 
 
 class ScriptedRig(AcpRig):
-    """A rig whose model plays a script, at work in a folder with one file."""
+    """A rig whose model plays a script, in a folder with one file."""
 
     def __init__(self, folder: Path, script: str) -> None:
         (folder / "script.txt").write_text(script)
@@ -68,7 +68,7 @@ async def test_an_answer_comes_in_pieces_and_then_the_usage_and_the_stop_reason(
     assert rig.faults == []
 
 
-async def test_a_tool_call_is_shown_permitted_by_the_person_and_made(scripted: Scripted) -> None:
+async def test_a_tool_call_is_shown_permitted_by_the_user_and_made(scripted: Scripted) -> None:
     rig = scripted(READING)
     asked: list[Any] = []
     rig.answers["session/request_permission"] = lambda params: asked.append(params) or ALLOW
@@ -87,7 +87,7 @@ async def test_a_tool_call_is_shown_permitted_by_the_person_and_made(scripted: S
     assert rig.faults == []
 
 
-async def test_what_the_person_rejects_is_not_done_and_the_model_is_told(scripted: Scripted) -> None:
+async def test_a_rejected_tool_call_is_not_made_and_the_model_gets_the_refusal(scripted: Scripted) -> None:
     rig = scripted(READING)
     rig.answers["session/request_permission"] = lambda _: REJECT
     session_id = await rig.open()
@@ -99,7 +99,7 @@ async def test_what_the_person_rejects_is_not_done_and_the_model_is_told(scripte
 @pytest.mark.parametrize(
     "answer", [{}, {"outcome": "yes"}, {"outcome": {"outcome": "selected", "optionId": "no"}}, None]
 )
-async def test_an_answer_that_is_none_permits_nothing(scripted: Scripted, answer: Any) -> None:
+async def test_an_invalid_answer_permits_nothing(scripted: Scripted, answer: Any) -> None:
     rig = scripted(READING)
     rig.answers["session/request_permission"] = lambda _: answer
     session_id = await rig.open()
@@ -142,7 +142,7 @@ async def test_cancelling_while_the_model_writes_keeps_what_it_said(scripted: Sc
     assert rig.connection.unfinished() == 0
 
 
-async def test_cancelling_while_the_person_is_asked_takes_the_question_back(scripted: Scripted) -> None:
+async def test_cancelling_while_the_user_is_asked_cancels_the_question(scripted: Scripted) -> None:
     rig = scripted(READING)
     session_id = await rig.open()
     request_id = rig.start("session/prompt", sessionId=session_id, prompt=[{"type": "text", "text": "look"}])
@@ -212,7 +212,7 @@ async def test_pictures_links_and_files_reach_the_model_and_the_transcript(scrip
 @pytest.mark.parametrize(
     "prompt", [[], [{"type": "text", "text": " "}], [{"type": "audio", "data": "", "mimeType": "a"}]]
 )
-async def test_a_prompt_that_nobody_can_answer_is_refused(scripted: Scripted, prompt: Any) -> None:
+async def test_a_prompt_without_a_provider_is_refused(scripted: Scripted, prompt: Any) -> None:
     rig = scripted("say: never")
     session_id = await rig.open()
     with pytest.raises(RpcFailure) as failure:

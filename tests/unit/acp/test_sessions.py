@@ -13,7 +13,7 @@ from ullage.model.settings import Settings
 TALK = ["Fix the login page " + "please " * 300, "I read src/login.py. " * 150] * 6
 
 
-async def test_a_new_session_is_told_of_its_commands_and_its_size_after_the_answer(rig: AcpRig) -> None:
+async def test_a_new_session_gets_its_commands_and_its_usage_after_the_answer(rig: AcpRig) -> None:
     await rig.initialize()
     rig.sent.clear()
     request_id = rig.start("session/new", cwd="/project", mcpServers=[])

@@ -1,4 +1,4 @@
-"""How full an agent is, by what agents are known to say."""
+"""The usage of an agent's context, as the known agents report it."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_an_update(update: dict[str, Any], told: Occupancy | None) -> None:
     assert occupancy_of_update(update) == told
 
 
-def test_a_quota_beside_an_answer_is_a_sum_and_names_the_model() -> None:
+def test_a_quota_in_an_answer_is_a_sum_and_names_the_model() -> None:
     quota = {"token_count": {"input_tokens": 900, "output_tokens": 10}, "model_usage": [{"model": "gemini-x"}]}
     assert occupancy_of_answer({"_meta": {"quota": quota}}) == Occupancy(used=910, model="gemini-x", summed=True)
 

@@ -37,7 +37,7 @@ def say(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def test_lines_of_one_answer_become_one_message_with_its_results_behind_it() -> None:
+def test_lines_of_one_answer_become_one_message_followed_by_its_results() -> None:
     transcript = read_lines(
         line("user", "u1", None, "question"),
         line("assistant", "a1", "u1", [say("I look.")], id="msg"),

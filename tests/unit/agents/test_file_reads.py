@@ -1,4 +1,4 @@
-"""Where a conversation shows a file: the shapes of the agents whose transcripts are known."""
+"""The places where a conversation shows a file, in the shapes of the known agents' transcripts."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_clines_final_file_content_is_the_file_after_a_write() -> None:
     assert reads(call, results("r", "t", text=text)) == [("src/a.py", "x = 1\ny = 2\n")]
 
 
-def test_a_persons_message_carries_files_in_tags_reminders_and_blocks() -> None:
+def test_a_users_message_has_files_in_tags_reminders_and_blocks() -> None:
     carried = user(
         "p", 'Two:\n<file_content path="a.py">\nx\n</file_content>\n<file_content path="b.py">y</file_content>'
     )
@@ -73,7 +73,7 @@ def test_a_persons_message_carries_files_in_tags_reminders_and_blocks() -> None:
     assert reads(embedded) == [("file:///a.py", "x")]
 
 
-def test_a_read_says_where_it_stands_in_its_block() -> None:
+def test_a_read_has_its_place_in_its_block() -> None:
     text = 'See <file_content path="a.py">\nx = 1\n</file_content> now.'
     (read,) = file_reads([user("p", text)])
     assert text[read.start : read.stop] == read.text == "x = 1\n"
@@ -121,11 +121,11 @@ def test_shell_commands_that_only_show_a_file_are_reads(command: str, path: str,
         "pytest",
     ],
 )
-def test_any_other_command_is_none(command: str) -> None:
+def test_any_other_command_is_not_recognised(command: str) -> None:
     assert shell_read(command) is None
 
 
-def test_numbers_of_tools_are_told_from_the_text_of_a_file() -> None:
+def test_line_numbers_of_tools_are_distinguished_from_the_text_of_a_file() -> None:
     assert file_lines("     1\tx\n    12→ y") == [Line(1, "x"), Line(12, " y")]
     assert file_lines("7→x\n00012| y") == [Line(7, "x"), Line(12, "y")]
     assert file_lines("1\tone\n2: two\n 3 three") == [

@@ -1,4 +1,4 @@
-"""What agents insert into the user's messages."""
+"""The texts that agents insert into the user's messages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How commands ended, by what they printed."""
+"""The outcomes of commands, by what they printed."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from ullage.model.artifacts import Outcome
         ("", None, Outcome.UNKNOWN, ""),
     ],
 )
-def test_the_outcome_and_the_line_that_tells_it(
+def test_the_outcome_and_the_line_that_shows_it(
     output: str, failed: bool | None, outcome: Outcome, detail: str
 ) -> None:
     assert judge(output, failed) == (outcome, detail)

@@ -1,4 +1,4 @@
-"""Every recorded conversation can be read, and nothing in it goes missing unexplained."""
+"""Every recorded conversation can be read, and each omission has a stated reason."""
 
 from collections import Counter
 from pathlib import Path
@@ -77,6 +77,6 @@ def test_a_recorded_compaction_begins_the_view_and_fits_the_next_report(session:
     (edit,) = [event.edit for event in events if isinstance(event, ContextEdited)]
     assert isinstance(edit, CompactionEdit)
     assert edit.marker.compaction is not None
-    # The program counts the answer, and what it reserves, into the size it names.
+    # The agent's figure includes the answer and the agent's reserve.
     assert before <= edit.marker.compaction.context_size_before <= 1.1 * before
     assert after < 0.35 * before

@@ -1,4 +1,4 @@
-"""What shell commands do to files."""
+"""The effects of shell commands on files."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What tool calls mean: the cases on which the readers once disagreed, and the edges of the table."""
+"""The meaning of tool calls: the cases on which the readers once disagreed, and the edges of the table."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from ullage.summary.choosing.ledger import collect
 
 
 def both(name: str, **given: Any) -> tuple[list[str], list[str]]:
-    """The paths that the ledger and deduplication see."""
+    """Returns the paths that the ledger and deduplication see."""
     messages = [uses("u", "t", name=name, **given), results("r", "t", text="x = 1")]
     return [file.path for file in collect(messages, range(2)).files], [read.path for read in file_reads(messages)]
 

@@ -25,7 +25,7 @@ def test_unknown_content_names_the_input_the_formats_and_the_remedy(data: bytes)
     assert all(name in text for name in format_names())
 
 
-def test_a_file_cut_short_is_told_from_an_unknown_one() -> None:
+def test_a_file_cut_short_differs_from_one_of_an_unknown_format() -> None:
     data = json.dumps({"llm_interactions": [{"response": {}}]}, indent=1).encode()
     with pytest.raises(UnknownFormat, match=r"x: no known .* \(not JSON: .* at character \d+\); known"):
         read(data[:-5], "x")

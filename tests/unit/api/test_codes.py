@@ -1,4 +1,4 @@
-"""One table of codes, total over the tree of errors."""
+"""One table gives a code for every error class."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def tree(kind: type[UllageError]) -> list[type[UllageError]]:
     return [kind, *(found for child in kind.__subclasses__() for found in tree(child))]
 
 
-# Classes of other tests may stand below ours; only those of the model are listed.
+# Other tests may define subclasses, so only the classes of the model are listed.
 ERRORS = [kind for kind in tree(UllageError) if kind.__module__ == UllageError.__module__]
 
 

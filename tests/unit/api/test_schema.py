@@ -1,4 +1,4 @@
-"""The documents that `protocol/` is made from."""
+"""The documents from which `protocol/` is generated."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ullage.model.settings import Settings
 
 
 def references(schema: Any) -> Iterator[str]:
-    """Every `$ref` in a schema."""
+    """Yields every `$ref` in a schema."""
     if isinstance(schema, list):
         for item in cast("list[Any]", schema):
             yield from references(item)

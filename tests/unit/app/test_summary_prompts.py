@@ -1,4 +1,4 @@
-"""A person's own instructions for summaries, from files."""
+"""A user's own instructions for summaries, read from files."""
 
 from pathlib import Path
 
@@ -9,24 +9,24 @@ from ullage.model.errors import InvalidRequest
 
 
 def project(folder: Path, text: str = "Name the tickets.") -> Path:
-    """A project with instructions of its own."""
+    """Returns a project folder with its own instructions."""
     (folder / ".ullage").mkdir()
     (folder / ".ullage" / "summary.md").write_text(text)
     return folder
 
 
-def test_where_there_are_none_there_are_none(tmp_path: Path) -> None:
+def test_without_instruction_files_there_are_no_instructions(tmp_path: Path) -> None:
     assert read_summary_prompts("", "") == ()
     assert read_summary_prompts(str(tmp_path), "") == ()
 
 
-def test_the_projects_come_after_the_persons(tmp_path: Path) -> None:
+def test_the_projects_instructions_come_after_the_users(tmp_path: Path) -> None:
     mine = tmp_path / "mine.md"
     mine.write_text("Write in French.")
     assert read_summary_prompts(str(project(tmp_path)), str(mine)) == ("Write in French.", "Name the tickets.")
 
 
-def test_a_named_file_that_is_not_there_is_told_with_the_setting(tmp_path: Path) -> None:
+def test_a_named_file_that_is_missing_is_reported_with_the_setting(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match=r"ullage\.summary\.promptFile: cannot read .*missing\.md"):
         read_summary_prompts("", str(tmp_path / "missing.md"))
 

@@ -1,4 +1,4 @@
-"""Which limits a model's name leads to."""
+"""The limits that the catalog has for a model's name."""
 
 import pytest
 
@@ -68,7 +68,9 @@ def test_no_window_is_guessed_for_a_model_of_no_known_family(model: str) -> None
         ("o3", 200_000, 200_000, 100_000),
     ],
 )
-def test_longest_prompt_and_whole_window_are_told_apart(model: str, longest: int, total: int, max_output: int) -> None:
+def test_longest_prompt_and_whole_window_are_distinguished(
+    model: str, longest: int, total: int, max_output: int
+) -> None:
     limits = ContextLimits.for_model(model)
     assert (limits.input, limits.total, limits.max_output) == (longest, total, max_output)
 

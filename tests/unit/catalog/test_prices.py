@@ -1,4 +1,4 @@
-"""What a model's name says about its price."""
+"""The price that the catalog has for a model's name."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The command line's arguments, and how light it is to parse them."""
+"""The command line's arguments, and which modules parsing them imports."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from ullage import __version__
 from ullage.cli.arguments import COMMANDS, build_parser
 from ullage.cli.main import main
 
-# What serving and `--help` do without: drawing, the tokenizer, the store.
+# Modules that serving and `--help` must not import: drawing, the tokenizer, the store.
 _HEAVY = "import sys; print(sorted({'rich', 'tiktoken', 'sqlite3'} & sys.modules.keys()), file=sys.stderr)"
 
 
@@ -23,7 +23,7 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         encoding="utf-8",
         timeout=60,
         check=False,
-        # Measuring coverage imports the database itself.
+        # Coverage imports the database itself.
         env={name: value for name, value in os.environ.items() if not name.startswith("COV")},
     )
 

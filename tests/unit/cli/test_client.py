@@ -1,4 +1,4 @@
-"""The small client, against the real server."""
+"""The command line's small client, with the real server."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ullage.cli.client import ServerTrouble, start_server
 
 
 def ignore(method: str, params: Raw) -> None:
-    """Nobody listens."""
+    """Ignores a notification."""
 
 
 async def test_error_of_the_server_names_the_method(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The `/context` box as people see it."""
+"""The `/context` box as users see it."""
 
 from support.usages import NOW, make_usage
 from ullage.cli.draw.boxes import context_box

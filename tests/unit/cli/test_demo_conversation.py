@@ -1,4 +1,4 @@
-"""The conversation a demo plays, and the window it plays it in."""
+"""The conversation that a demo plays, and its window."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the demo shows for what is said and told."""
+"""What the demo draws for messages and updates."""
 
 from msgspec.structs import replace
 
@@ -66,7 +66,7 @@ def test_cancelled_compaction_leaves_no_marker() -> None:
     assert scene.edit_id is None
 
 
-def test_notice_stands_below_the_feed() -> None:
+def test_notice_is_drawn_under_the_feed() -> None:
     scene = make_scene()
     scene.told(Notice(severity=Severity.WARNING, title="Context 82% full"))
     assert any("▲ Context 82% full" in line.plain for line in draw_screen(scene, 80, 20))

@@ -1,4 +1,4 @@
-"""Which characters a terminal gets."""
+"""The characters that are drawn on a terminal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The first messages of a conversation, as if it stood there."""
+"""The first messages of a conversation, as if it ended after them."""
 
 from ullage.cli.source import first_messages
 from ullage.model.blocks import CompactionBlock, TextBlock
@@ -27,7 +27,7 @@ def test_the_last_messages_report_still_counts() -> None:
     assert list(first_messages(EVENTS, 2)) == [said(1), said(2), REPORT]
 
 
-def test_a_compaction_inside_counts_and_one_behind_does_not() -> None:
+def test_a_compaction_inside_a_stretch_counts_and_one_after_it_does_not() -> None:
     assert compacted(2) in list(first_messages(EVENTS, 3))
     assert compacted(2) not in list(first_messages(EVENTS, 2))
 

@@ -1,4 +1,4 @@
-"""Clearing, in the meaning of Anthropic's context editing."""
+"""Clearing, as Anthropic's context editing defines it."""
 
 from support.build import STAMP, assistant, counted, results, thinking, user, uses, words
 from ullage.edits.clear_thinking import clear_thinking
@@ -37,7 +37,7 @@ def test_nothing_happens_until_the_trigger_is_exceeded() -> None:
     assert cleared(view, ClearOptions(trigger=Trigger(type=Measure.TOOL_USES, value=4))) == ["r0", "r1"]
 
 
-def test_an_edit_that_clears_too_little_is_none() -> None:
+def test_if_clearing_would_save_too_little_no_edit_is_made() -> None:
     view = counted(*calls(5))
     edit = clear_tool_uses(view, ClearOptions(), STAMP)
     assert isinstance(edit, ClearToolUsesEdit)
@@ -117,7 +117,7 @@ def test_a_tool_loop_is_one_turn_and_keeps_all_its_thinking() -> None:
     assert thoughts(view, 1) == ["step 0", "step 1", "step 2"]
 
 
-def test_cleared_thinking_is_sent_to_nobody() -> None:
+def test_cleared_thinking_is_not_sent() -> None:
     view = counted(
         user("p0"), thinking("k0", "old"), assistant("a0"), user("p1"), thinking("k1", "new"), assistant("a1")
     )

@@ -1,4 +1,4 @@
-"""Repeated file reads give way to notices, and only the repetition goes."""
+"""Repeated file reads are replaced by notices, and everything that is not repeated stays."""
 
 from support.build import STAMP, counted, results, user, uses
 from ullage.edits.duplicate_reads import dedupe_reads
@@ -19,7 +19,7 @@ def read(number: int, text: str, path: str = "/a.py") -> list[Message]:
 
 
 def texts_after(*messages: Message, untouched: tuple[str, ...] = ()) -> dict[str, str]:
-    """What the edit puts in place of what, by message."""
+    """Returns the texts that the edit puts into messages, by message."""
     edit = dedupe_reads(counted(*messages), STAMP, untouched)
     return {each.message_id: each.text or "" for each in edit.replacements} if edit else {}
 
@@ -70,7 +70,7 @@ def test_a_written_file_covers_reads_before_it_but_stays_itself() -> None:
     assert texts_after(*write, *read(1, numbered(LINES))) == {}
 
 
-def test_of_a_persons_message_only_the_files_text_goes() -> None:
+def test_of_a_users_message_only_the_files_text_is_replaced() -> None:
     mention = user("p", 'Fix this:\n<file_content path="/a.py">\n' + "\n".join(LINES) + "\n</file_content>\nThanks!")
     got = texts_after(mention, *read(1, numbered(LINES)))["p"]
     assert got.startswith('Fix this:\n<file_content path="/a.py">\n[40 lines of /a.py are')

@@ -1,4 +1,4 @@
-"""What is left of blocks that have to go altogether."""
+"""What is left of blocks that are shortened as far as possible."""
 
 from support.build import STAMP, assistant, counted, user, words
 from ullage.edits.shorten import cap_blocks, shorten

@@ -1,4 +1,4 @@
-"""Long outputs keep what tells most; what is far too large is cut wherever it stands."""
+"""Long outputs keep their most useful lines, and a block far too large is shortened wherever it is."""
 
 from support.build import STAMP, assistant, counted, results, user, uses, words
 from ullage.edits.counted import CountedView
@@ -35,7 +35,7 @@ def test_one_endless_line_loses_its_middle() -> None:
     assert "characters left out" in got
 
 
-def test_names_are_told_from_words() -> None:
+def test_names_are_distinguished_from_words() -> None:
     assert names("The parser in src/parse_all.py, see Parser.readAll and build-12.") == {
         "src/parse_all.py",
         "Parser.readAll",

@@ -1,4 +1,4 @@
-"""Each strategy on histories written out, and the ranges that coding agents truncate by."""
+"""Each strategy on written-out histories, and the ranges by which coding agents truncate."""
 
 import time
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ ALTERNATING = [Role.USER, Role.ASSISTANT] * 10
 
 
 def left_by(strategy: TruncationStrategy, messages: Sequence[Message], tokens: int, *pinned: str) -> list[str]:
-    """Ids of the messages that are left; `…` stands for the gap."""
+    """Returns the ids of the messages that are left, with `…` for the gap."""
     left = strategy.truncate(messages, tokens, COUNTER, pinned=pinned)
     return ["…" if message.text == NOTICE else message.id for message in left]
 
@@ -92,7 +92,7 @@ def test_pins_and_the_system_prompt_stay_inside_the_gap() -> None:
     assert left_by(TokenBudgetStrategy(), history, 500, "m4") == ["s", "m0", "…", "m4", "m8", "m9"]
 
 
-def test_a_call_next_to_a_pinned_answer_goes_though_only_an_old_notice_stood_between_them() -> None:
+def test_a_call_next_to_a_pinned_answer_is_dropped_although_only_an_old_notice_separated_them() -> None:
     messages = [
         user("m0", "Begin."),
         assistant("m2", "Keep this."),
@@ -127,17 +127,17 @@ def test_the_first_exchange_of_an_agent_is_its_first_call_with_its_result() -> N
         (RangeKeep.LAST_TWO, 12, 2, range(2, 10)),
         (RangeKeep.HALF, 12, 2, range(2, 6)),
         (RangeKeep.QUARTER, 12, 2, range(2, 8)),
-        # One message more, the user's, is not answered yet: it stays.
+        # The last message, a user's, has no answer yet: it stays.
         (RangeKeep.NONE, 13, 2, range(2, 12)),
         (RangeKeep.LAST_TWO, 13, 2, range(2, 10)),
         (RangeKeep.HALF, 13, 2, range(2, 6)),
         (RangeKeep.QUARTER, 13, 2, range(2, 10)),
-        # Behind what an earlier truncation took.
+        # After the messages that an earlier truncation dropped.
         (RangeKeep.NONE, 12, 6, range(6, 12)),
         (RangeKeep.LAST_TWO, 12, 6, range(6, 10)),
         (RangeKeep.HALF, 12, 6, range(6, 8)),
         (RangeKeep.QUARTER, 12, 6, range(6, 10)),
-        # Very short conversations lose nothing.
+        # Very short conversations lose no message.
         *((keep, messages, 2, range(2, 2)) for keep in RangeKeep for messages in (0, 1, 2, 3)),
     ],
 )

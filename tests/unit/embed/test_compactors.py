@@ -1,4 +1,4 @@
-"""Compaction of plain message lists, and what `ullage` itself offers."""
+"""Compaction of plain message lists, and the names that `ullage` itself exports."""
 
 import ast
 import subprocess

@@ -47,7 +47,7 @@ def fill(context: ContextManager, exchanges: int) -> None:
 
 
 def tool_round(provider: Provider, number: int) -> list[dict[str, Any]]:
-    """A prompt, a call and its result, as the provider's programs write them."""
+    """Returns a prompt, a call and its result, as the provider's programs write them."""
     output = f"line {number} " * 300
     match provider:
         case Provider.ANTHROPIC:

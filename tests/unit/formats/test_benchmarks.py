@@ -1,4 +1,4 @@
-"""Trajectories of coding agents."""
+"""Trajectories of the agents of benchmarks."""
 
 from typing import Any
 

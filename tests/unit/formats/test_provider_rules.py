@@ -1,4 +1,4 @@
-"""The checker of the providers' rules finds what it is there to find."""
+"""The checker of the providers' rules finds each kind of fault."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the writers do with particular messages; that the result is always legal is a property test."""
+"""How the writers convert particular messages. A property test checks that the result is always legal."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_system_messages_anywhere_become_the_system_prompt() -> None:
     assert write_openai(messages).messages[0] == {"role": "system", "content": "one\n\ntwo"}
 
 
-def test_a_result_that_comes_late_moves_behind_its_call() -> None:
+def test_a_result_that_comes_late_moves_to_its_call() -> None:
     messages = [user(say("a")), assistant(call("t")), user(say("b")), assistant(say("c")), user(result("t"))]
     written = write_anthropic(messages).messages
     assert outline(written) == ["user: text", "assistant: tool_use", "user: tool_result text", "assistant: text"]

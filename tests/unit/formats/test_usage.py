@@ -50,5 +50,5 @@ ACCOUNTS: list[tuple[dict[str, Any], Usage]] = [
 
 
 @pytest.mark.parametrize(("raw", "usage"), ACCOUNTS)
-def test_an_account_is_told_by_its_fields(raw: dict[str, Any], usage: Usage) -> None:
+def test_a_usage_is_recognised_by_its_fields(raw: dict[str, Any], usage: Usage) -> None:
     assert convert_usage(raw) == usage

@@ -1,4 +1,4 @@
-"""One message per line: what is a line, what is too long for one, and what is left at the end."""
+"""One message per line: the end of a line, the longest line, and what is left at the end of the input."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_line_may_arrive_in_pieces(at: int) -> None:
     assert split(stream[:at], stream[at:]) == [b"ab\n", b"cdef\n"]
 
 
-def test_a_line_that_is_too_long_is_told_of_once_and_skipped() -> None:
+def test_a_line_that_is_too_long_is_reported_once_and_skipped() -> None:
     assert split(b"x" * 15, b"x" * 15, b"x" * 15, b"x\nok\n") == [LineTooLong(20), b"ok\n"]
 
 

@@ -1,4 +1,4 @@
-"""What a message means to a peer, and what the peer owes."""
+"""How a peer reads a message, and which answers it owes."""
 
 from typing import Any
 
@@ -107,7 +107,7 @@ def test_an_error_of_no_shape_is_an_error_that_quotes_it(error: Any) -> None:
     assert (event.error.code, msgspec.json.decode(event.error.message)) == (0, error)
 
 
-def test_an_error_of_null_beside_a_result_is_none() -> None:
+def test_an_error_of_null_next_to_a_result_counts_as_no_error() -> None:
     peer = Peer(PLAIN)
     peer.ask("x", {})
     assert receive(peer, id="1", result=1, error=None) == Answered("1", Raw(b"1"))
@@ -228,7 +228,7 @@ def test_an_exit_is_orderly_after_the_closing_request_only() -> None:
     assert receive(peer, method="exit") == Exited(orderly=True)
 
 
-def test_an_exit_is_heard_before_the_opening_request() -> None:
+def test_an_exit_is_accepted_before_the_opening_request() -> None:
     assert receive(Peer(STAGED), method="exit") == Exited(orderly=False)
 
 

@@ -1,4 +1,4 @@
-"""What happens in sessions, as each kind of client is told."""
+"""The notifications that each kind of client gets about its sessions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commands for clients without our plugin."""
+"""Commands for clients without an extension of Ullage."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ async def start(capabilities: dict[str, Any] | None = None) -> Rig:
 
 
 def bars(rig: Rig) -> list[tuple[Any, str, str | None]]:
-    """Every `$/progress`: token, kind, text."""
+    """Returns every `$/progress`: token, kind, text."""
     return [
         (params["token"], params["value"]["kind"], params["value"].get("title") or params["value"].get("message"))
         for params in rig.notified("$/progress")
     ]
 
 
-async def test_the_commands_are_announced() -> None:
+async def test_the_commands_are_in_the_capabilities() -> None:
     result = await Rig().initialize()
     provider = result["capabilities"]["executeCommandProvider"]
     assert provider == {"commands": ["ullage.shrink", "ullage.wait", "ullage.nothing"], "workDoneProgress": True}

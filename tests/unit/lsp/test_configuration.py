@@ -1,4 +1,4 @@
-"""Settings from a client: every way they come, and what happens to those that cannot be used."""
+"""Settings from a client: every way to send them, and how faulty ones are handled."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ PULLS = {"workspace": {"configuration": True}}
 
 
 async def in_force(rig: Rig) -> Settings:
-    """The workspace's settings, which its first use hands to it."""
+    """Opens the workspace, which reads the settings at its first use, and returns its settings."""
     await rig.settle()
     await rig.ask("ullage/ping", {})
     return rig.toy.settings[-1]

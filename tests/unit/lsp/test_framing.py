@@ -1,4 +1,4 @@
-"""Content-Length framing: what is understood, what is refused, and how reading goes on afterwards."""
+"""Content-Length framing: what is accepted, what is refused, and how reading continues after a fault."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The question for a permission as it goes to a client, and what is made of its answers."""
+"""The permission request to a client, and the result of each answer."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The protocol's traps, each under the name of the behaviour that cures it. In process."""
+"""Known faults of language servers, each under the name of the right behaviour. In process."""
 
 import asyncio
 import logging
@@ -175,7 +175,7 @@ async def test_a_result_that_cannot_be_sent_is_a_failure_not_silence(rig: Rig) -
     assert (await refusal(rig, "ullage/unsendable", {})).code == -32603
 
 
-async def test_an_error_of_ours_keeps_its_words_and_tells_its_kind(rig: Rig) -> None:
+async def test_an_error_of_ullage_keeps_its_text_and_has_its_kind(rig: Rig) -> None:
     failure = await refusal(rig, "ullage/missing", {"sessionId": "x"})
     assert (failure.code, failure.data) == (-32002, {"kind": "SessionNotFound"})
     assert failure.message == "There is no session x; list them with session/list."
@@ -299,7 +299,7 @@ async def test_the_workspace_is_not_opened_before_initialize_is_answered() -> No
     assert len(rig.toy.listeners) == 1
 
 
-async def test_our_methods_and_the_updates_are_announced() -> None:
+async def test_own_methods_and_updates_are_in_the_capabilities() -> None:
     result = await Rig().initialize()
     announced = result["capabilities"]["experimental"]["ullage"]
     assert announced["version"] == "0.0.test"
@@ -307,7 +307,7 @@ async def test_our_methods_and_the_updates_are_announced() -> None:
     assert "ullage/ping" in announced["methods"]
 
 
-async def test_twenty_thousand_notifications_leave_nothing_behind(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+async def test_twenty_thousand_notifications_leave_no_state(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     change = {
         "textDocument": {"uri": "file:///a", "version": 1},
         "contentChanges": [{"text": "x"}],

@@ -1,4 +1,4 @@
-"""What is relied on of pygls: its public names, and how `initialize` goes through them."""
+"""The parts of pygls that Ullage depends on: its public names, and how `initialize` uses them."""
 
 import ast
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Pygls
 
 LSP = Path(__file__).resolve().parents[3] / "server" / "ullage" / "lsp"
-# The versions of pygls whose source was read for this: `handle_message` has `initialize` answered at the writer it was
-# given, in one piece and without headers. Add the next one once the tests below pass with it.
+# The versions of pygls whose source was read: `handle_message` writes the answer to `initialize` to the given writer,
+# in one piece and without headers. Add the next version when these tests pass with it.
 KNOWN = ("2.1.",)
 
 

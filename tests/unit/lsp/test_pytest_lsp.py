@@ -1,4 +1,4 @@
-"""Another implementation's client, with Neovim's capabilities, finds what it expects."""
+"""The client of another implementation, with Neovim's capabilities, finds what it expects."""
 
 import sys
 from collections.abc import AsyncGenerator

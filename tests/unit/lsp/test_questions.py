@@ -1,4 +1,4 @@
-"""What the server asks of its client, and the answers."""
+"""The server's requests to its client, and the answers."""
 
 import asyncio
 from typing import Any
@@ -24,13 +24,13 @@ def ask_for_configuration(rig: Rig) -> "asyncio.Task[list[Any]]":
 
 
 async def asked_id(rig: Rig) -> str:
-    """The id of the request for the configuration, once it is sent."""
+    """Waits for the request for the configuration and returns its id."""
     asked = await rig.until(lambda message: message.get("method") == types.WORKSPACE_CONFIGURATION)
     rig.sent.remove(asked)
     return asked["id"]
 
 
-async def test_requests_of_both_sides_leave_nothing_behind(rig: Rig) -> None:
+async def test_requests_of_both_sides_leave_no_state(rig: Rig) -> None:
     rig.answers["workspace/configuration"] = lambda _: [None]
     for number in range(200):
         await rig.ask("ullage/ping", {}, number)

@@ -1,4 +1,4 @@
-"""Which paths a memory has."""
+"""The paths that a memory accepts."""
 
 import pytest
 

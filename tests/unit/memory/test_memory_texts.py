@@ -1,4 +1,4 @@
-"""What view, str_replace and insert make of a file's text."""
+"""What view, str_replace and insert do with a file's text."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_text_that_is_not_there_is_named() -> None:
         replace_text(NOTES, "one\n", "six", "seven")
 
 
-def test_text_that_stands_there_several_times_is_told_with_its_lines() -> None:
+def test_text_that_occurs_several_times_is_reported_with_its_lines() -> None:
     with pytest.raises(InvalidRequest, match=r"Multiple occurrences of old_str `a` in lines: 1, 3\."):
         replace_text(NOTES, "a a\nb\na", "a", "c")
 
@@ -114,5 +114,5 @@ def test_line_that_is_not_there_is_refused_with_the_range(line: int) -> None:
     ("size", "shown"),
     [(0, "0B"), (1023, "1023B"), (1024, "1K"), (5632, "5.5K"), (1_258_291, "1.2M"), (2**30, "1G"), (2**41, "2048G")],
 )
-def test_sizes_are_shown_as_people_read_them(size: int, shown: str) -> None:
+def test_sizes_are_shown_in_readable_units(size: int, shown: str) -> None:
     assert human_size(size) == shown

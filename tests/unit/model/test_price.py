@@ -1,4 +1,4 @@
-"""What requests cost, and what a session has cost so far."""
+"""The cost of requests, and of a session so far."""
 
 from ullage.model.price import Bill, Price, PriceTier
 from ullage.model.usage import Usage

@@ -31,7 +31,7 @@ def test_the_warning_says_how_full_it_is_and_when_it_compacts() -> None:
     )
 
 
-def test_who_wants_to_be_asked_is_not_told_that_it_compacts_by_itself() -> None:
+def test_with_confirmation_no_notice_of_an_automatic_compaction_is_sent() -> None:
     assert words.context_warning(131_200, 160_000, 144_000, asks=True) == (
         "Context 82% full (131K of 160K usable). Asks to be compacted at 144K."
     )

@@ -52,7 +52,7 @@ def test_one_warning_on_the_way_up_and_another_only_after_a_real_drop() -> None:
     assert warned == [144_000, 144_000]
 
 
-def test_the_level_names_where_a_figure_stands() -> None:
+def test_the_level_depends_on_the_thresholds_that_a_figure_has_reached() -> None:
     levels = [level(used, BUDGET) for used in (0, 144_000, 162_000)]
     assert levels == [Level.NORMAL, Level.WARNING, Level.CRITICAL]
     assert level(0, None) is Level.OFF
@@ -94,7 +94,7 @@ def test_many_tool_uses_are_cleared_wherever_that_saves_enough_and_no_less() -> 
     assert worth(20_000, 50_000, action=Action.CLEAR_TOOL_USES)
 
 
-def test_the_target_leaves_room_beside_what_always_stays() -> None:
+def test_the_target_leaves_room_in_addition_to_what_is_always_kept() -> None:
     assert target_for(BUDGET, 54_000) == BUDGET.target
     assert target_for(BUDGET, 60_000) == 120_000
     assert target_for(BUDGET, 150_000) == BUDGET.compact_at - 1

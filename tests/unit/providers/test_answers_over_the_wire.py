@@ -1,4 +1,4 @@
-"""The official SDKs against servers that speak the providers' formats: what an answer becomes."""
+"""How an answer of the official SDKs is read, with servers that speak the providers' formats."""
 
 import pytest
 from msgspec.structs import replace
@@ -69,7 +69,7 @@ async def test_input_that_is_not_json_is_given_as_a_fault_of_the_call(kind: str)
     assert "not JSON" in ended.error
 
 
-async def test_reasoning_is_told_from_the_answer(kind: str) -> None:
+async def test_reasoning_is_distinguished_from_the_answer(kind: str) -> None:
     async with served(kind, Reply(parts=(Think("First the file, then the test."), Say("Done.")))) as (_, provider):
         fragments = await collect(provider)
     thought = "".join(fragment.text for fragment in fragments if isinstance(fragment, ThinkingDelta))
@@ -124,12 +124,12 @@ async def test_the_account_has_the_whole_prompt_whatever_the_cache_did(kind: str
         (Reply(parts=(Say("I"),), stop=Stop.REFUSAL), StopReason.REFUSAL),
     ],
 )
-async def test_the_reason_for_stopping_is_told(kind: str, reply: Reply, expected: StopReason) -> None:
+async def test_the_reason_for_stopping_is_read(kind: str, reply: Reply, expected: StopReason) -> None:
     async with served(kind, reply) as (_, provider):
         assert (await collect(provider))[-1] == Finished(stop_reason=expected)
 
 
-async def test_what_a_model_says_when_it_declines_is_heard(kind: str) -> None:
+async def test_the_text_of_a_model_that_declines_is_read(kind: str) -> None:
     async with served(kind, Reply(parts=(Refuse("I cannot help with that."),))) as (_, provider):
         fragments = await collect(provider)
     assert text_of(fragments) == "I cannot help with that."

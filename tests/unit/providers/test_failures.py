@@ -1,4 +1,4 @@
-"""What a refusal becomes, by its status and kind, without a server."""
+"""The error that a refusal becomes, by its status and kind, without a server."""
 
 import pytest
 

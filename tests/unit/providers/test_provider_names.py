@@ -1,4 +1,4 @@
-"""Which provider would answer, found out without making one."""
+"""The provider that would answer is found without making one."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from ullage.model.errors import NoModelConfigured
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.registry import ProviderRegistry
 
-# Its file does not exist: making this provider would fail.
+# The file does not exist, so making this provider would fail.
 SCRIPTED = ProviderSettings(kind="scripted", file="/no/such/script", models=("demo-*",))
 
 

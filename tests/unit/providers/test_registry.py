@@ -1,4 +1,4 @@
-"""Which provider answers for a model, and that keys show nowhere."""
+"""The provider that answers for a model, and that keys are never shown."""
 
 import logging
 import sys
@@ -22,7 +22,7 @@ HOME = ProviderSettings(kind="openai_chat", base_url="http://127.0.0.1:1/v1", mo
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The keys of whoever runs the tests must not decide them; nor must their keyring."""
+    """The developer's own keys and keyring must not influence the tests."""
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MY_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
@@ -101,7 +101,7 @@ def test_the_extras_are_those_of_the_package() -> None:
     assert {*EXTRAS, "all"} == {*project["optional-dependencies"]}
 
 
-def test_a_provider_is_made_once_and_anew_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_is_made_once_and_again_when_its_key_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     find = ProviderRegistry()
     first = find("gpt-5", Settings())

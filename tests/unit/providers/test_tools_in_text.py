@@ -1,4 +1,4 @@
-"""Tools for models that know none: what they are told, what is read from what they write."""
+"""Tools for models without tool calls: the instructions they get, and the calls read from their text."""
 
 from msgspec.structs import replace
 

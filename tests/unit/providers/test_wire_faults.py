@@ -1,4 +1,4 @@
-"""The official SDKs against servers that fail: each fault becomes the error that says what to do about it."""
+"""The official SDKs with servers that fail: each fault becomes an error that says what to do."""
 
 import asyncio
 import logging
@@ -40,7 +40,7 @@ EXPECTED: dict[Fault, type[ProviderError]] = {
     Fault.MALFORMED: AnswerBroken,
     Fault.ERROR_EVENT: ProviderUnavailable,
 }
-# These raise nothing: the answer is slow, empty or ends without saying why, which its reader judges.
+# These raise nothing: the answer is slow, empty, or ends without a reason, which its reader handles.
 QUIET = {Fault.SLOW, Fault.CUT_OFF, Fault.EMPTY}
 
 
@@ -104,7 +104,7 @@ async def test_what_came_before_a_reset_is_not_lost(kind: str) -> None:
     assert "".join(heard).startswith("Half an")
 
 
-async def test_a_prompt_over_the_window_is_told_from_other_refusals(kind: str) -> None:
+async def test_a_prompt_over_the_window_differs_from_other_refusals(kind: str) -> None:
     async with served(kind, say("Never."), window=500) as (server, provider):
         with pytest.raises(ContextTooLong):
             await collect(provider, ask("word " * 600))

@@ -1,4 +1,4 @@
-"""The servers speak what the SDKs' typed models describe; these come from the providers' own specifications."""
+"""The servers send what the SDKs' typed models describe; those are generated from the providers' specifications."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_an_anthropic_and_a_responses_answer_have_every_kind_of_event(kind: str)
 
 
 @pytest.mark.parametrize("edit", ["clear_tool_uses_20250919", "compact_20260112"])
-def test_context_managed_by_the_provider_is_told_in_events_that_the_sdk_knows(edit: str) -> None:
+def test_context_managed_by_the_provider_comes_in_events_that_the_sdk_knows(edit: str) -> None:
     wire, known = ManagedAnthropicWire(), TypeAdapter[Any](BetaRawMessageStreamEvent)
     call: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {}}
     result: dict[str, Any] = {

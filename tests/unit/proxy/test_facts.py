@@ -1,4 +1,4 @@
-"""What an agent reports of a session, and which report counts when two differ."""
+"""An agent's reports about a session, and which report counts if two differ."""
 
 from typing import Any
 

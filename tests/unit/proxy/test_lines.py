@@ -1,4 +1,4 @@
-"""Lines of a byte stream: whole ones, torn ones, and those that are too long to be looked at."""
+"""Lines of a byte stream: whole lines, torn lines, and lines that are too long to be read."""
 
 from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet

@@ -1,4 +1,4 @@
-"""What an agent's updates report of a compaction of its own."""
+"""What an agent's updates say about its own compaction."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def test_an_update_of_another_kind_begins_none() -> None:
     assert watched(None, {"sessionUpdate": "agent_message_chunk", "content": {"text": "x"}}, 900) is None
 
 
-def test_a_compaction_that_nobody_asked_for_begins_with_its_first_update() -> None:
+def test_an_unrequested_compaction_begins_with_its_first_update() -> None:
     assert watched(None, BEGUN, 900) == NativeCompaction(used_before=900)
 
 

@@ -1,4 +1,4 @@
-"""The record of a proxy: jobs in order, and what a store that fails leaves."""
+"""The proxy's recorder: jobs run in order, and a failing store leaves a defined state."""
 
 from support.workspace import build_test_client
 from ullage.model.errors import StoreUnavailable

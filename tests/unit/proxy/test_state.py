@@ -1,5 +1,5 @@
-"""The table of a proxied session's life: what holds for all of it. Its transitions are driven by lines in
-`tests/interaction/test_proxy_states.py`."""
+"""The state table of a proxied session: what holds for the whole table. `tests/interaction/test_proxy_states.py`
+drives its transitions by lines."""
 
 from collections.abc import Set
 

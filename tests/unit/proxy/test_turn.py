@@ -1,4 +1,4 @@
-"""A turn as it is told, folded into messages as a provider would want them."""
+"""The updates of a turn, folded into messages that a provider would accept."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ def test_a_command_is_named_so_that_the_ledger_knows_it() -> None:
     assert result.is_error
 
 
-def test_a_diff_tells_the_file_and_what_it_became() -> None:
+def test_a_diff_names_the_file_and_its_change() -> None:
     diff = {"type": "diff", "path": "a.py", "oldText": "1", "newText": "2"}
     said, results = fold(call("t1", kind="edit", title="Edit"), {**done("t1", ""), "content": [diff]})
     assert said.content == (ToolUseBlock(id="t1", name="edit_file", input={"path": "a.py"}),)

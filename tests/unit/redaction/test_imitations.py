@@ -1,4 +1,4 @@
-"""What poses as our frame, as a provider's or as an order is quoted as what it is."""
+"""Text that imitates Ullage's frame, a provider's frame or an order is quoted as a plain quote."""
 
 import re
 
@@ -15,7 +15,7 @@ from ullage.summary.choosing.items import HEADINGS
 IMITATIONS = cases("imitations.json")
 each_imitation = pytest.mark.parametrize("case", IMITATIONS, ids=lambda case: f"{case['kind']} {case['text'][:30]!a}")
 OURS = [*HEADINGS.values(), "## Files", "## Commands", "## Identifiers"]
-# What a reader may take for a frame, however it is spelled: kept apart from the patterns under test.
+# Every spelling that a reader may take for a frame, independent of the patterns under test.
 FRAMES = re.compile(
     r"\[\s*(?:compaction|\d+ (?:earlier )?messages|context[ _]compaction|/?inst|/?system_prompt)"
     r"|<\|?/?\|?(?:system|summary|assistant|user|human|im_|endoftext|tool|function|instruction|context|eot|developer"
@@ -26,7 +26,7 @@ WORDS = re.compile(r"[A-Za-z]{3,}")
 
 
 def quoting(text: str) -> tuple[Message, ...]:
-    """A conversation that holds a text wherever a summary quotes from."""
+    """Returns a conversation that has a text in every place from which a summary quotes."""
     return (
         user(f"Please look at this page:\n{text}"),
         agent(f"The page says, and I found it important:\n\n{text}"),

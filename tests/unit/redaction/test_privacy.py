@@ -1,4 +1,4 @@
-"""Private passages: out of every text, and nothing else of a value touched."""
+"""Private passages are redacted in every text, and nothing else of a value changes."""
 
 from support.build import results, user, uses
 from ullage.model.artifacts import ArtifactLedger, CommandArtifact, FileAction, FileArtifact, Outcome

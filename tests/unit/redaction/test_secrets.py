@@ -1,4 +1,4 @@
-"""Secrets do not travel into summaries; what only looks like one stays."""
+"""Secrets are redacted in summaries; text that only looks like a secret stays."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ each_secret = pytest.mark.parametrize("case", SECRETS, ids=lambda case: case["ki
 
 
 def told_everywhere(line: str) -> tuple[Message, ...]:
-    """A conversation in which a line is asked, thought, written, run and shown."""
+    """Returns a conversation in which a line is asked, thought, written, run and shown."""
     return (
         user(f"Deploy this and never log it:\n{line}"),
         agent(f"I found the cause. This was in the configuration:\n{line}"),
@@ -38,7 +38,7 @@ def test_corpus_holds_at_least_100_secrets_and_100_look_alikes() -> None:
 
 
 @each_secret
-def test_secret_is_redacted_where_it_stands(case: dict[str, Any]) -> None:
+def test_secret_is_redacted_in_its_place(case: dict[str, Any]) -> None:
     shown = redact(line_of(case))
     assert leaks(case, line_of(case))
     assert leaks(case, shown) == []

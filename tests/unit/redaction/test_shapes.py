@@ -1,4 +1,4 @@
-"""Tokens of every known issuer are redacted by their shape. They are made here, so the repository holds none."""
+"""Tokens of every known issuer are redacted by their shape. The tokens are made here, so the repository has none."""
 
 import random
 import re
@@ -15,7 +15,7 @@ Shape = tuple[str, str, int, int]
 
 
 def token(shape: Shape, length: int) -> str:
-    """A token of the shape with so many characters after its prefix, the same in each run."""
+    """Returns a token of the shape with so many characters after its prefix, the same in each run."""
     prefix, chars, _, _ = shape
     alphabet = re.findall(f"[{chars}]", CHARS)
     # Neither end is a separator, which would belong to the text around the token.

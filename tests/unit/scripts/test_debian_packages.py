@@ -1,4 +1,4 @@
-"""The scripts install Debian packages only if they were asked to."""
+"""The scripts install Debian packages only on request."""
 
 import os
 import subprocess
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-# A root's machine without `luacheck`, whose apt-get writes down what it was called with.
+# A machine with root rights and without `luacheck`, whose apt-get records its arguments.
 _PROGRAMS = {"apt-get": 'echo "$@" >>"$CALLS"', "id": "echo 0"}
 
 
 def run(tmp_path: Path, command: str, **env: str) -> tuple[subprocess.CompletedProcess[str], str]:
-    """What a command prints after the rigs' library was sourced, and the calls of apt-get."""
+    """Returns the result of a command after the rigs' library was sourced, and the calls of apt-get."""
     for name, body in _PROGRAMS.items():
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\n{body}\n")

@@ -1,4 +1,4 @@
-"""Fitting the weights: the examples that are built, the fit itself, and where it is written."""
+"""Fitting the weights: building the examples, the fit itself, and writing its result."""
 
 import random
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_only_what_the_agent_writes_before_it_is_shown_counts_as_written_again()
         agent("So `load_config` calls `write_config`."),
     ]
     outcomes = [written for _, written in examples_of(messages)]
-    # Both names stand before the cuts, one of them is shown again before the agent writes it.
+    # Both names are before the cuts; one of them is shown again before the agent writes it.
     assert outcomes.count(True) == outcomes.count(False) > 0
 
 

@@ -1,4 +1,4 @@
-"""The script that writes `protocol/` and the editors' part of it."""
+"""The script that writes the generated parts of `protocol/` and the editors."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The script as it stands in a copy of the repository."""
+    """Runs the script in a copy of the repository."""
     command = [sys.executable, str(root / "scripts" / "gen_protocol.py"), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
 

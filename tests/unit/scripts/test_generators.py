@@ -1,4 +1,4 @@
-"""What the generators make of a struct: when a member may be missing, when it may be null, what stands in its place."""
+"""How the generators write a struct: members that may be missing, members that may be null, and their defaults."""
 
 import re
 
@@ -14,14 +14,14 @@ LUA = lua.types()
 
 
 def members(name: str) -> dict[str, str]:
-    """A TypeScript interface's members by name, `?` included."""
+    """Returns a TypeScript interface's members by name, `?` included."""
     body = re.search(rf"^export interface {name} {{\n(.*?)^}}", TYPESCRIPT, re.MULTILINE | re.DOTALL)
     assert body, name
     return dict(re.findall(r"^  readonly (\S+): (.+);$", body[1], re.MULTILINE))
 
 
 def fields(name: str) -> dict[str, str]:
-    """A Lua class's fields by name, `?` included."""
+    """Returns a Lua class's fields by name, `?` included."""
     body = re.search(rf"^---@class \(exact\) ullage\.{name}\n((?:---@field .*\n)*)", LUA, re.MULTILINE)
     assert body, name
     return dict(re.findall(r"^---@field (\S+) (.+)$", body[1], re.MULTILINE))
@@ -67,7 +67,7 @@ def test_luas_null_is_a_value_of_its_own_that_may_also_be_missing() -> None:
     assert fields("CompactResult")["editId?"] == "string|vim.NIL"
 
 
-def test_a_missing_members_meaning_is_told() -> None:
+def test_the_meaning_of_a_missing_member_is_documented() -> None:
     assert "/** @default 10 */\n  readonly limit?: number;" in TYPESCRIPT
     assert fields("SearchParams")["limit?"] == "integer Default 10."
 

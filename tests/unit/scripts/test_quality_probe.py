@@ -1,4 +1,4 @@
-"""The probe of the quality bench: what counts as carried, found and grounded, on conversations made by hand."""
+"""Which anchors the quality bench's probe counts as carried, found and grounded, on hand-made conversations."""
 
 import pytest
 
@@ -47,11 +47,11 @@ def test_what_was_shown_again_first_is_not_carried() -> None:
     assert names(user("And load_rows?"), agent("Change `load_rows`.")) == []
 
 
-def test_what_never_stood_before_the_cut_is_not_carried() -> None:
+def test_a_name_that_was_not_before_the_cut_is_not_carried() -> None:
     assert names(agent("A new `brand_new_name`.")) == []
 
 
-def test_zones_are_told_by_the_last_place_before_the_cut() -> None:
+def test_zones_depend_on_the_last_place_before_the_cut() -> None:
     (anchor,) = cut(agent("`load_rows`")).anchors
     assert anchor.distance == 50
     assert [anchor.zone(budget) for budget in (50, 49, 13, 12)] == [Zone.RECENT, Zone.MID, Zone.MID, Zone.OLD]

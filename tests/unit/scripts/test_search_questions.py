@@ -1,4 +1,4 @@
-"""The rule by which the search bench makes questions, and what it counts as an answer."""
+"""The rule by which the search bench makes questions, and which messages count as an answer."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ LETTERS = ("alpha", "bravo", "delta", "gamma", "kappa", "lambda", "omega", "sigm
 
 
 def talk(length: int = 100) -> list[Message]:
-    """Every name is told in the first half and spoken of again, in other words, in the second."""
+    """Returns a conversation that names everything in the first half, and mentions it in other words in the second."""
     told = [
         assistant(f"t{n}", f"The retry_{word}_limit keeps {word} requests below the ceiling of the {word} gateway")
         for n, word in enumerate(LETTERS)
@@ -43,7 +43,7 @@ def test_the_evidence_is_before_the_cut_and_holds_what_is_asked_for() -> None:
         assert (name.replace("_", " ") in question.text) == (question.kind == "spoken")
 
 
-def test_what_is_first_said_behind_the_cut_is_not_asked_for() -> None:
+def test_a_name_first_mentioned_after_the_cut_is_not_asked_for() -> None:
     assert make_questions([user(f"m{n}", f"Look at the_{n}_thing of today") for n in range(100)]) == []
 
 

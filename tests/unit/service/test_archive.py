@@ -1,4 +1,5 @@
-"""Searching while the index is still being made: nobody waits, it can be given up, and it is told of."""
+"""Searching while the index is still being made: nothing else waits, the search can be cancelled, progress is
+published."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +15,7 @@ from ullage.store import open_store
 
 
 class SlowToIndex(MemoryStore):
-    """A store with three records to index, each as soon as the test lets it."""
+    """A store with three records to index. Each is indexed when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +29,7 @@ class SlowToIndex(MemoryStore):
 
 
 class Watcher:
-    """Keeps what is told of indexing."""
+    """Keeps the published progress of indexing."""
 
     def __init__(self) -> None:
         self.told: list[Indexing] = []
@@ -64,7 +65,7 @@ async def test_a_search_that_is_given_up_ends_with_the_step_that_runs() -> None:
     store.allowed.set()
 
 
-async def test_indexing_that_takes_long_is_told_of_from_its_beginning_to_its_end() -> None:
+async def test_long_indexing_publishes_progress_from_its_beginning_to_its_end() -> None:
     store, watcher = SlowToIndex(), Watcher()
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)
@@ -74,7 +75,7 @@ async def test_indexing_that_takes_long_is_told_of_from_its_beginning_to_its_end
     assert len({progress.id for progress in watcher.told}) == 1
 
 
-async def test_quick_indexing_is_not_told_of() -> None:
+async def test_quick_indexing_publishes_no_progress() -> None:
     store, watcher = SlowToIndex(), Watcher()
     workspace = build_test_client(store).workspace
     workspace.indexing_listeners.append(watcher)

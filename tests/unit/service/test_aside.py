@@ -1,4 +1,4 @@
-"""Work beside the event loop: it ends with whoever waits for it."""
+"""Work in a thread next to the event loop ends together with the task that waits for it."""
 
 import asyncio
 from concurrent.futures import CancelledError
@@ -31,7 +31,7 @@ async def test_what_the_work_raises_is_raised() -> None:
         await aside(work)
 
 
-async def test_work_that_nobody_waits_for_is_ended_by_its_next_check() -> None:
+async def test_abandoned_work_is_ended_by_its_next_check() -> None:
     begun, cancelled = Event(), Event()
     told: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The bus: who is told, in what order, and that nobody's fault is another's."""
+"""The bus: which listeners get an event, in what order, and that a failing listener does not affect the others."""
 
 import logging
 
@@ -47,7 +47,7 @@ def test_a_listener_gets_an_event_as_a_notice_in_words() -> None:
     assert [update["title"] for update in one.take()] == ["Compacting the context (910)…"]
 
 
-def test_who_unsubscribed_hears_nothing_more_and_may_do_so_twice() -> None:
+def test_an_unsubscribed_listener_gets_nothing_more_and_may_unsubscribe_twice() -> None:
     bus, got, recorder = Bus(), list[ContextWarning](), Recorder()
     for unsubscribe in (bus.subscribe(ContextWarning, got.append), bus.listen(recorder)):
         unsubscribe()
@@ -66,7 +66,7 @@ def test_one_subscription_of_two_alike_is_ended_alone() -> None:
     assert got == [WARNING]
 
 
-def test_a_listener_or_handler_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_listener_or_handler_that_raises_does_not_affect_others(caplog: pytest.LogCaptureFixture) -> None:
     bus, got, recorder = Bus(), list[ContextWarning](), Recorder()
 
     def fail(event: ContextWarning) -> None:

@@ -1,4 +1,4 @@
-"""Compaction to a number of tokens: never more, and not much less where there is something to keep."""
+"""Compaction to a number of tokens: never more, and not much less if there is something to keep."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from ullage.service.compact.to_budget import fit_budget
 
 
 async def long_session(client: TestClient, words: int = 400) -> str:
-    """Forty messages about different files."""
+    """Makes a session of forty messages about different files."""
     created = await client.call("session/new", model=LARGE_MODEL, system="Be brief.")
     texts = [
         f"Please look at module_{n}.py, line {n * 7}. " + f"detail{n} matters here. " * (words // 8) for n in range(40)

@@ -1,4 +1,4 @@
-"""The memory tool as a model meets it: what goes in, what comes out."""
+"""The memory tool as a model uses it: its calls and its answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The offline summariser at work in its thread: what happens to it when nobody waits any more."""
+"""The offline summarizer in its thread, and what happens to it when no task waits for it any more."""
 
 import asyncio
 from threading import Event
@@ -21,7 +21,7 @@ REQUEST = SummaryRequest(messages=MESSAGES, indices=places(MESSAGES), max_tokens
 
 
 class PacedCounter(LengthCounter):
-    """Says when it is first asked, and answers once it is let."""
+    """Signals its first call, and answers once the test allows it."""
 
     def __init__(self) -> None:
         self.asked, self.let = Event(), Event()
@@ -35,7 +35,7 @@ class PacedCounter(LengthCounter):
 
 
 async def answers_of(counter: PacedCounter, *, cancelled: bool) -> int:
-    """How much is counted for one summary until its thread has ended."""
+    """Returns how often one summary's thread counts before it ends."""
     summary = asyncio.create_task(OfflineSummarizer().summarize(REQUEST, counter, Reader()))
     assert await asyncio.to_thread(counter.asked.wait, PATIENCE)
     if cancelled:

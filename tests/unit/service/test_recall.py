@@ -1,4 +1,4 @@
-"""The recall tool: passages with ids, whole messages by the page, and nothing that could pass for our words."""
+"""The recall tool: passages with ids, whole messages page by page, and no text that imitates Ullage's own."""
 
 import re
 

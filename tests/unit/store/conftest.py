@@ -1,4 +1,4 @@
-"""Both implementations of each port, so that one suite states the port's contract for both."""
+"""Both implementations of each port, so that the same tests check the port's contract for both."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Events as JSON."""
+"""The encoding of events as JSON."""
 
 from ullage.model.blocks import ToolUseBlock
 from ullage.model.events import MessageAppended, SessionRenamed, UsageReported

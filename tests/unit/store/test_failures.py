@@ -1,4 +1,4 @@
-"""Failures that SQLite itself reports, each provoked for real."""
+"""Failures that SQLite itself reports, each caused for real."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A memory on disk: what is written, what is refused, and that nothing leads out of it."""
+"""A memory on disk: what is written, what is refused, and that no path leads out of it."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
 
 
 def every_command(files: FolderMemory, path: str) -> list[MemoryAnswer]:
-    """What each command answers for a path."""
+    """Returns each command's answer for a path."""
     commands: list[dict[str, Any]] = [
         {"command": "view", "path": path},
         {"command": "create", "path": path, "file_text": "x"},
@@ -234,7 +234,7 @@ def test_names_that_no_path_can_have_are_not_listed(memory: MakeMemory, tmp_path
     assert listing.splitlines()[1:] == ["6B\t/memories", "1B\t/memories/good.md"]
 
 
-def test_base_that_is_a_file_is_told_as_such(memory: MakeMemory, tmp_path: Path) -> None:
+def test_base_that_is_a_file_is_reported_as_such(memory: MakeMemory, tmp_path: Path) -> None:
     (tmp_path / "base").write_text("")
     with pytest.raises(StoreUnavailable):
         memory(tmp_path / "base").look(NOTES)

@@ -1,4 +1,4 @@
-"""Another process swaps folders and files for links while commands run: nothing outside is read or changed."""
+"""While another process swaps files and folders for links, no command reads or changes anything outside the memory."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from ullage.service.memory import run_memory
 from ullage.store.memory_descriptors import is_supported
 from ullage.store.memory_files import FolderMemory
 
-# Swaps `name` for a link to `target` and back until told to end, at most so often that no test hangs on it.
+# Swaps `name` for a link to `target` and back until stopped, at most so often that no test hangs.
 SWAPPER = """
 import os, select, sys
 name, target = sys.argv[1:]
@@ -40,7 +40,8 @@ MakeMemory = Callable[..., FolderMemory]
 
 @contextmanager
 def swapping(name: Path, target: Path) -> Generator[None]:
-    """While this lasts a second process swaps `name` for a link to `target` and back, as fast as it can."""
+    """Runs a second process that swaps `name` for a link to `target` and back, as fast as it can, until the block
+    ends."""
     with subprocess.Popen(
         [sys.executable, "-c", SWAPPER, str(name), str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

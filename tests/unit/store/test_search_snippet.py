@@ -1,4 +1,4 @@
-"""What is shown of a text that was found."""
+"""The snippet that a search shows of a text."""
 
 from hypothesis import given
 from hypothesis import strategies as st

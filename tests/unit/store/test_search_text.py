@@ -1,4 +1,4 @@
-"""What of a message is indexed, and in which pieces."""
+"""Which text of a message is indexed, and in which pieces."""
 
 from hypothesis import given
 from hypothesis import strategies as st

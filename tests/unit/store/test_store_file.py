@@ -1,4 +1,4 @@
-"""Opening the store's file: made private, brought up to date, and left alone when it is not ours."""
+"""Opening the store's file: made private, migrated, and left alone if it is not Ullage's."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from ullage.store.search_index import STEP_BYTES
 
 
 def written_store(path: Path) -> Path:
-    """A store with one session, closed."""
+    """Writes a store with one session and closes it."""
     with open_store(path) as store:
         store.create("s", conversation("one"))
     return path
@@ -263,7 +263,7 @@ def test_a_store_with_the_older_index_is_searched_after_its_migration(tmp_path: 
         assert [hit.message_id for hit in store.search("walnut")] == ["m0"]
 
 
-def test_a_purged_session_leaves_no_row_behind(sqlite_store: SqliteStore) -> None:
+def test_a_purged_session_leaves_no_row(sqlite_store: SqliteStore) -> None:
     sqlite_store.create("s", conversation("walnut"))
     sqlite_store.save_snapshot("s", 0, b"state")
     sqlite_store.search("walnut")

@@ -140,7 +140,7 @@ def test_no_query_is_read_as_syntax(store: SessionStore, query: str, is_found: b
     assert bool(store.search(query)) == is_found
 
 
-def test_words_beside_punctuation_are_found(store: SessionStore) -> None:
+def test_words_next_to_punctuation_are_found(store: SessionStore) -> None:
     store.create("s", conversation('say "walnut_tree" (twice)'))
     for query in ('"walnut_tree"', "(twice)", "walnut - twice", "walnut_tree !"):
         assert found(store, query) == {("s", "m0", 0)}, query

@@ -1,4 +1,4 @@
-"""What a model's summary must be."""
+"""The checks that a model's summary must pass."""
 
 import pytest
 

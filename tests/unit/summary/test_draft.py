@@ -1,4 +1,5 @@
-"""A model's summary on its way: what is told, when, and what becomes of text that is none of it."""
+"""A model's summary while it is streamed: which entries are published, when, and how text outside of them is
+handled."""
 
 from support.summaries import GOOD, TOLD
 from ullage.summary.by_model.draft import Draft
@@ -12,13 +13,13 @@ def read(text: str) -> Draft:
     return draft
 
 
-def test_a_summary_under_our_headings_is_told_as_it_is() -> None:
+def test_a_summary_under_known_headings_is_published_unchanged() -> None:
     draft = read(GOOD)
     assert draft.text == TOLD
     assert draft.filled == {Section.TASK, Section.STATE, Section.NEXT}
 
 
-def test_what_stands_around_the_summary_is_left_out() -> None:
+def test_text_around_the_summary_is_left_out() -> None:
     assert read(f"Sure, here it is:\n\n{GOOD}").text == TOLD
 
 
@@ -39,7 +40,7 @@ def test_what_poses_as_our_frame_is_a_quote() -> None:
     assert "<system>" not in text
 
 
-def test_an_entry_is_told_once_the_one_behind_it_is_whole() -> None:
+def test_an_entry_is_published_once_the_next_one_is_complete() -> None:
     draft = Draft()
     assert list(draft.add("## Task\n- First.\n- Sec")) == ["## Task\n"]
     assert list(draft.add("ond.\n- Th")) == []
@@ -47,7 +48,7 @@ def test_an_entry_is_told_once_the_one_behind_it_is_whole() -> None:
     assert "".join(draft.end()) == "- Second.\n- Third.\n-\n"
 
 
-def test_a_heading_inside_a_secret_is_none() -> None:
+def test_a_heading_inside_a_secret_is_not_read_as_a_heading() -> None:
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n## Next step\nkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"
     draft = read(f"## Task\n- Use\n{key}- Go on.")
     assert "MIIE" not in draft.text

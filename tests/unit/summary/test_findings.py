@@ -1,4 +1,4 @@
-"""Findings, errors and details: what is taken from a conversation, and what is worth more."""
+"""Findings, errors and details: which are taken from a conversation, and which are worth more."""
 
 from support.conversations import agent, bash, call, places, user
 from ullage.model.message import Message
@@ -67,7 +67,7 @@ def test_a_test_that_never_passed_again_is_open_and_another_command_is_not() -> 
     assert by_text(items, "make docs").section is Section.ERRORS
 
 
-def test_the_same_failure_twice_is_told_once() -> None:
+def test_the_same_failure_twice_is_reported_once() -> None:
     assert [error.index for error in errors(*run(TEST, FAILED, 1), *run(TEST, FAILED, 2))] == [2]
 
 

@@ -1,4 +1,4 @@
-"""The ledger: what each agent's tools did to the world."""
+"""The ledger: which files and commands each agent's tools touched."""
 
 from typing import Any
 

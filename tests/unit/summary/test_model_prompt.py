@@ -1,4 +1,4 @@
-"""What a model is told that shall summarise."""
+"""The instructions for a model that writes a summary."""
 
 from ullage.model.blocks import CompactionBlock
 from ullage.summary.by_model.check import REQUIRED

@@ -1,4 +1,4 @@
-"""The offline summary: what it says, in which order, and what it carries on from the one before."""
+"""The offline summary: its content, its order, and what it takes over from the previous summary."""
 
 import re
 import time
@@ -67,7 +67,7 @@ def test_task_requests_and_prohibitions_are_verbatim() -> None:
     assert "Also accept YAML, but only behind --allow-yaml." in section(summary, "## User requests")
 
 
-def test_an_error_is_told_with_what_cured_it() -> None:
+def test_an_error_is_listed_with_what_solved_it() -> None:
     errors = section(summary_of(SESSION), "## Errors and fixes")
     assert "`pytest tests/test_config.py` failed: 2 failed, 1 passed in 0.2s" in errors
     assert "passed in #8 after changes to src/config.py" in errors
@@ -263,7 +263,7 @@ def test_archived_text_cannot_write_headings_of_its_own() -> None:
 
 @pytest.mark.parametrize("part", ["<<EOF\n", "<system-reminder>", "/", "password=", "```\n", "a."])
 def test_half_a_million_characters_of_openings_are_done_within_a_minute(part: str) -> None:
-    # Quadratic work would take hours; a second or a dozen is up to the machine.
+    # Quadratic work would take hours. A dozen seconds may be the machine's fault.
     text = part * (500_000 // len(part))
     started = time.process_time()
     summary_of((user(text), *bash(text, text), agent(text)))
@@ -271,11 +271,11 @@ def test_half_a_million_characters_of_openings_are_done_within_a_minute(part: st
 
 
 class GivenUp(Exception):
-    """What a check raises in these tests."""
+    """Raised by the check in these tests."""
 
 
 class Patience:
-    """A check that goes along with so many questions."""
+    """A check that raises after so many calls."""
 
     def __init__(self, most: int) -> None:
         self.most, self.asked = most, 0

@@ -1,4 +1,4 @@
-"""A page: what goes on it first, and that it never takes more than its room."""
+"""A page: which sections are filled first, and that it never exceeds its room."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,7 +50,7 @@ def test_a_name_that_stands_on_the_page_makes_room_for_another() -> None:
     assert texts(filled) == ["about name_11", "about name_2"]
 
 
-def test_a_name_that_stands_beside_the_page_gives_way_to_one_that_does_not() -> None:
+def test_a_covered_name_gives_way_to_one_that_is_not_covered() -> None:
     filled = page()
     filled.cover(["name_11"])
     filled.fill([finding("name_11"), finding("name_2")], 1_000)
@@ -98,7 +98,7 @@ def test_a_page_takes_at_most_the_share_it_was_given(found: list[Item], room: in
     filled.fill(found, share)
     assert filled.used <= min(room, share)
     filled.settle()
-    # A line break between sections may count for itself.
+    # A line break between sections may have a token of its own.
     assert filled.used <= min(room, share) + len(filled.sections())
 
 

@@ -1,4 +1,4 @@
-"""A reader: what it remembers changes nothing of what is composed."""
+"""A reader's cache does not change the composed summary."""
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ MESSAGES = (
 REQUEST = SummaryRequest(messages=MESSAGES, indices=places(MESSAGES), max_tokens=900)
 
 
-def test_what_was_read_for_one_summary_gives_the_same_next_one_as_reading_anew() -> None:
+def test_cached_readings_give_the_same_next_summary_as_reading_again() -> None:
     reader = Reader()
     for request in (
         REQUEST,
@@ -35,7 +35,7 @@ def test_a_reader_without_room_reads_all_the_same() -> None:
     assert compose(REQUEST, COUNTER, Reader(room=0)) == compose(REQUEST, COUNTER)
 
 
-def test_a_command_that_its_tool_says_failed_is_told_from_one_that_printed_the_same() -> None:
+def test_a_command_that_failed_by_its_tool_differs_from_one_that_only_printed_a_failure() -> None:
     reader = Reader()
     ends = [reader.end("done", failed)[0] for failed in (None, True, False, None)]
     assert ends == [Outcome.UNKNOWN, Outcome.FAILED, Outcome.PASSED, Outcome.UNKNOWN]

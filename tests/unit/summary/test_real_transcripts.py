@@ -1,4 +1,4 @@
-"""The offline summary of recorded conversations: within its budget, full, and never far from its time."""
+"""The offline summary of recorded conversations: within its budget, well filled, and fast enough."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a function makes of texts, remembered within bounds."""
+"""A bounded cache of a function's results for texts."""
 
 from ullage.summary.reading.reader import Remembered
 
@@ -6,7 +6,7 @@ ROOM = 8_000
 
 
 class Reading:
-    """Gives a text back in capitals, and keeps what it was asked."""
+    """Returns a text in capitals, and keeps the texts it was called with."""
 
     def __init__(self) -> None:
         self.read: list[str] = []

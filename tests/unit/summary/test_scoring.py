@@ -1,4 +1,4 @@
-"""What an old message is worth verbatim."""
+"""The worth of keeping an old message verbatim."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def judge(messages: tuple[Message, ...], tail: range) -> Judge:
     return Judge(Reader(), go_on, messages, tail)
 
 
-def test_a_persons_words_are_worth_more_than_any_result() -> None:
+def test_a_users_words_are_worth_more_than_any_result() -> None:
     assert judge(MESSAGES, TAIL).worth(range(5, 6)) > judge(MESSAGES, TAIL).worth(range(1, 3))
 
 

@@ -1,4 +1,4 @@
-"""What was asked: the task, standing instructions, constraints, later requests."""
+"""The user's requests: the task, standing instructions, constraints, later requests."""
 
 from support.conversations import agent, call, places, user
 from ullage.agents.calls import tool_calls
@@ -55,7 +55,7 @@ def test_what_a_long_request_forbids_is_a_constraint_and_worth_more_than_what_it
     assert not any(text.endswith("It is nice.") and "Never" not in text and "most" not in text for text in texts(items))
 
 
-def test_what_a_short_request_forbids_is_seen_where_it_stands() -> None:
+def test_a_short_request_gives_no_separate_constraint() -> None:
     assert list(constraints_of(digest(user("Never touch config/legacy.ini.")))) == []
 
 

@@ -1,4 +1,4 @@
-"""Laws of the weights: which of two names weighs more, whatever the fitted numbers are."""
+"""Laws of the weights: which of two names has more weight, whatever the fitted numbers are."""
 
 from hypothesis import given
 from hypothesis import strategies as st

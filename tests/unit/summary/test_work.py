@@ -1,4 +1,4 @@
-"""Where the work stands: the newest plan, the last test run and commit, the files changed last, the next step."""
+"""The state of the work: the newest plan, the last test run and commit, the files changed last, the next step."""
 
 import pytest
 

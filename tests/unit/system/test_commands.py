@@ -1,4 +1,4 @@
-"""Real programs, run as hooks are: bounded in time, alone with what they are given."""
+"""Real programs, run as hooks are: bounded in time, with only the given input and environment."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ import pytest
 from ullage.system.commands import SubprocessRunner
 
 PATIENCE = 10.0
-# Connects to the test, says so, and waits; only its own death ends the connection.
+# Connects to the test, says so, and waits. Only its own death ends the connection.
 HOLD_AND_WAIT = (
     "import socket,sys,time; held=socket.create_connection(('127.0.0.1', int(sys.argv[1])));"
     "held.sendall(b'held'); time.sleep(3600)"
@@ -26,7 +26,7 @@ def python(code: str, *arguments: object) -> list[str]:
 
 
 class Holder:
-    """Listens for one program that connects, and says how its connection went."""
+    """Listens for one program that connects, and records the end of its connection."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -34,7 +34,7 @@ class Holder:
         self._reader: asyncio.Future[asyncio.StreamReader] = asyncio.get_running_loop().create_future()
 
     async def held(self) -> bytes:
-        """What the program said; returns once it is connected."""
+        """Waits until the program is connected, and returns what it said."""
         return await asyncio.wait_for((await asyncio.wait_for(self._reader, PATIENCE)).readexactly(4), PATIENCE)
 
     async def gone(self) -> bool:
@@ -101,8 +101,8 @@ async def test_cancelling_stops_the_program_too() -> None:
         assert await holder.gone()
 
 
-async def test_a_child_left_behind_does_not_hold_us(tmp_path: Path) -> None:
-    # The child has the parent's output open and outlives it.
+async def test_a_remaining_child_process_is_not_waited_for(tmp_path: Path) -> None:
+    # The child keeps the parent's output open and outlives the parent.
     code = "import subprocess,sys; subprocess.Popen([sys.executable,'-c','import time; time.sleep(2)']); print('ready')"
     outcome = await SubprocessRunner().run(python(code), b"", 1.5)
     assert (outcome.status, outcome.out) == (0, "ready\n")

@@ -1,4 +1,5 @@
-"""Children that end with all they have started; the way of Windows is run here with a `taskkill` of our own."""
+"""Child processes end together with all that they started. Windows' way is tested with a `taskkill` of the test's
+own."""
 
 import asyncio
 import os
@@ -12,7 +13,7 @@ from ullage.system.process_groups import ask_to_end, kill_group, own_group
 
 PATIENCE = 10.0
 WAIT = (sys.executable, "-c", "print(flush=True); import time; time.sleep(3600)")
-# Stands for Windows' program: writes its arguments beside itself and ends the process named last.
+# Replaces Windows' program: writes its arguments to a file next to itself and ends the process named last.
 TASKKILL = f"""#!{sys.executable}
 import os, pathlib, sys
 pathlib.Path(__file__).with_name("asked").write_text(" ".join(sys.argv[1:]))
@@ -22,7 +23,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="imitates Windows on anoth
 
 
 async def waiting_child() -> asyncio.subprocess.Process:
-    """A child that has begun to wait."""
+    """Returns a child that has begun to wait."""
     child = await asyncio.create_subprocess_exec(*WAIT, stdout=asyncio.subprocess.PIPE, **own_group())
     assert child.stdout
     await asyncio.wait_for(child.stdout.readline(), PATIENCE)

@@ -1,4 +1,4 @@
-"""Instruction files on a real disk: names for anyone, contents for trusted folders, nothing from elsewhere."""
+"""Instruction files on a real disk: names for all folders, contents for trusted ones, and no file from elsewhere."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_a_trusted_link_to_an_untrusted_folder_does_not_make_it_trusted(project:
 
 
 @pytest.mark.parametrize("folder", ["", "relative", "/no/such/folder", "/\0"])
-def test_a_folder_that_is_none_has_no_files(folder: str) -> None:
+def test_a_folder_that_does_not_exist_has_no_files(folder: str) -> None:
     assert find(folder, "/") == ()
 
 

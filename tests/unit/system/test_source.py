@@ -1,4 +1,4 @@
-"""Bytes from a client or an agent, by the event loop and by a thread."""
+"""Bytes from a client or an agent, read by the event loop and by a thread."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from ullage.system.source import CHUNK, Source, ThreadSource, open_source
 
 
 async def in_a_thread(descriptor: int) -> Source:
-    """What Windows has for pipes."""
+    """Returns the source that Windows uses for pipes."""
     return ThreadSource(descriptor)
 
 
@@ -53,7 +53,7 @@ async def test_what_is_not_asked_for_stays_with_the_writer(open_end: Open) -> No
     source = await open_end(reading)
     written = os.write(writing, b"first")
     assert await asyncio.wait_for(source.read(), PATIENCE) == b"first"
-    # Nothing asks for more: what is taken before the writer must wait is bounded.
+    # Nothing requests more, so the source takes a bounded amount before the writer must wait.
     for _ in range(100):
         try:
             written += os.write(writing, b"x" * 65_536)

@@ -1,4 +1,4 @@
-"""Bytes on their way to a reader that reads slowly, late, or not at all."""
+"""Bytes to a reader that reads slowly, late, or not at all."""
 
 import asyncio
 import os
@@ -10,13 +10,13 @@ from support.lsp_client import PATIENCE
 from ullage.system import writer as writing
 from ullage.system.writer import FULL, DescriptorWriter
 
-# What Windows and terminals have: no way to know whether a write would block. All is written by the thread.
+# Windows and terminals cannot report whether a write would block, so there the thread writes everything.
 WAYS = ["polled", "by the thread"]
 
 
 @pytest.fixture
 def ends() -> Generator[list[int]]:
-    """A pipe's reading end, for the test to close or leave open, and its writing end, which is the writer's."""
+    """Yields a pipe's reading end, which the test may close, and its writing end, which the writer owns."""
     reading, writing = os.pipe()
     left = [reading, writing]
     yield left
@@ -89,7 +89,7 @@ async def test_a_writer_with_little_to_write_has_room(ends: list[int], make: Mak
     writer.close()
 
 
-async def test_a_reader_that_goes_is_reported_once_and_holds_nobody_up(ends: list[int], make: Make) -> None:
+async def test_a_reader_that_disconnects_is_reported_once_and_blocks_nothing(ends: list[int], make: Make) -> None:
     reasons: list[str] = []
     gone = asyncio.Event()
 

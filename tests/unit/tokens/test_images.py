@@ -1,4 +1,4 @@
-"""Tokens of pictures. Expected figures are the providers' own examples where they give some."""
+"""Tokens of images. Expected figures are the providers' own examples if they give some."""
 
 import struct
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""What messages cost beside their text, and where it counts."""
+"""The tokens that a message has besides its text, and the blocks they come from."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_system_message_counts_as_system_prompt() -> None:
     assert parts == Breakdown(system_prompt=GPT.count(TEXT) + 4)
 
 
-def test_tool_results_are_told_from_the_text_beside_them() -> None:
+def test_tool_results_are_distinguished_from_the_text_next_to_them() -> None:
     result = ToolResultBlock(tool_use_id="t", content=(TextBlock(text=TEXT),))
     parts = GPT.break_down(message(result, TextBlock(text="go on")))
     assert parts == Breakdown(messages=GPT.count("go on") + 4, tool_results=GPT.count(TEXT) + 4)

@@ -1,4 +1,4 @@
-"""Cutting text and remembering what was counted."""
+"""Cutting text into pieces and caching their counts."""
 
 from ullage.tokens.pieces import LONGEST, TARGET, PieceCache, cut
 

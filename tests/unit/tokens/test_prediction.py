@@ -1,4 +1,4 @@
-"""The next prompt's size, predicted on recorded conversations."""
+"""The predicted size of the next prompt on recorded conversations."""
 
 from statistics import median
 

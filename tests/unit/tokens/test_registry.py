@@ -1,4 +1,4 @@
-"""Which counter a model gets."""
+"""The counter that a model gets."""
 
 import logging
 

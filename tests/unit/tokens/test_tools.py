@@ -1,4 +1,4 @@
-"""Tool definitions as models see them."""
+"""The tokens of tool definitions as models see them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The ledger: what is known of a context's size between reports."""
+"""The tracker: the size of a context between usages."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ def prompt(tokens: int, output: int = 0) -> Usage:
 
 
 def asked_and_answered() -> ContextTracker:
-    """A question of 1,000 tokens, an answer of 100, and its report: 31,000 tokens of prompt, 100 of output."""
+    """Returns a tracker after a question of 1,000 tokens, an answer of 100, and a usage of 31,000 in and 100 out."""
     tracker = ContextTracker()
     tracker.append("u1", Role.USER, text(1_000))
     tracker.append("a1", Role.ASSISTANT, text(100))
@@ -212,7 +212,7 @@ def test_reasoning_leaves_with_the_next_prompt_unless_experience_says_otherwise(
     assert tracker.reading.used == used + 600 + 50
 
 
-def test_text_that_a_client_puts_beside_each_prompt_is_expected_beside_the_next() -> None:
+def test_text_that_a_client_adds_to_each_prompt_is_expected_with_the_next() -> None:
     tracker = ContextTracker()
     tracker.append("u0", Role.USER, text(1_000))
     used = 1_000

@@ -1,4 +1,4 @@
-"""The tools of a prompt turn: what they show, what they refuse, that they stay inside the session's folder."""
+"""The tools of a prompt turn: what they return, what they refuse, and that they stay inside the session's folder."""
 
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ async def test_a_walk_does_not_follow_links_out_of_the_folder(project: Path) -> 
         ("write_file", {"path": "x"}, "read_file"),
     ],
 )
-async def test_what_cannot_be_done_is_told_to_the_model(
+async def test_an_impossible_call_is_reported_to_the_model(
     project: Path, name: str, given: dict[str, Any], word: str
 ) -> None:
     outcome = await use(project, name, **given)

@@ -41,7 +41,7 @@ def test_without_edits_the_view_is_the_transcript() -> None:
     assert ids(project(TALK)) == ["s", "u1", "a1", "u2", "a2", "u3"]
 
 
-def test_a_compaction_puts_its_marker_behind_what_leads_and_before_what_stays() -> None:
+def test_a_compaction_puts_its_marker_after_the_leading_messages_and_before_the_tail() -> None:
     events = [*TALK, ContextEdited(edit=compaction(1, 0, 4, leading=("s", "u1"), kept=("u2",)))]
     assert ids(project(events)) == ["s", "u1", "marker1", "u2", "a2", "u3"]
 

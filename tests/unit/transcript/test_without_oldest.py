@@ -1,4 +1,4 @@
-"""Leaving out the oldest groups."""
+"""Dropping the oldest groups."""
 
 from support.build import assistant, results, system, user, uses
 from ullage.transcript.keep import without_oldest

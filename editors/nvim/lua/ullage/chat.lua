@@ -1,5 +1,5 @@
--- Prompts and their answers: which prompt is at work, which wait, and the answer as far as it is written. The server
--- answers the prompts of a session one after another, so the first that has no answer yet is the one at work.
+-- Prompts and their answers: the running prompt, the waiting ones, and the answer as far as it is written. The server
+-- answers the prompts of a session one after another, so the first prompt without an answer is the running one.
 local events = require('ullage.events')
 local notices = require('ullage.notices')
 local session = require('ullage.session')
@@ -14,18 +14,18 @@ local M = {}
 
 ---@class ullage.Prompt
 ---@field text string
----@field taken boolean it stands in the transcript
+---@field taken boolean the prompt is in the transcript
 
----@type ullage.Prompt[] the one at work, then those that wait
+---@type ullage.Prompt[] the running prompt, then the waiting ones
 M.prompts = {}
----@type ullage.Speech[] the messages of the turn that runs, in their order
+---@type ullage.Speech[] the messages of the running turn, in order
 M.speeches = {}
 ---@type table<string, { title: string, status: string }> its tool calls by id
 M.calls = {}
 ---@type string a prompt that did not reach the model
 M.unsent = ''
 
--- What is worth saying of a turn's end; that of a whole answer says itself.
+-- Messages for the ends of turns that need one. A complete answer needs none.
 local ENDS = {
   cancelled = { 'Stopped. What was said is kept.', 'info' },
   max_tokens = { 'The answer was cut off: it reached its limit of tokens. Ask to go on.', 'warning' },
@@ -58,7 +58,7 @@ local function send(text)
   end)
 end
 
----Asks the model; starts a session where there is none.
+---Asks the model, and starts a session first if there is none.
 ---@param text string
 function M.ask(text)
   if session.active then
@@ -72,7 +72,7 @@ function M.ask(text)
   end)
 end
 
----Stops the answer that is being written; what was said stays, and the next prompt takes its turn.
+---Stops the answer that is being written. The written text stays, and the next prompt starts.
 function M.stop()
   if #M.prompts == 0 then
     notices.say('No answer is being written.')
@@ -95,7 +95,7 @@ local function speech_of(update)
   return speech
 end
 
----A prompt is in the transcript: its turn begins, and what was said before it stands there too.
+---Starts a turn when its prompt is in the transcript. The earlier messages are in the transcript by then, too.
 local function begin()
   M.speeches, M.calls = {}, {}
   if M.prompts[1] then
@@ -130,7 +130,7 @@ end
 
 take.tool_call = take.tool_call_update
 
----Takes an update of the active session in that belongs to an answer.
+---Takes an update of the active session that belongs to an answer.
 ---@param update table
 local function hear(update)
   take[update.sessionUpdate](update)

@@ -1,4 +1,4 @@
--- The one client of the editor: started at the first need, tied to no buffer, brought back when it dies.
+-- The editor's one client: started when it is first needed, attached to no buffer, restarted after a crash.
 local errors = require('ullage.errors')
 local events = require('ullage.events')
 local journal = require('ullage.journal')
@@ -8,7 +8,7 @@ local M = {}
 local NAME = 'ullage'
 -- Neovim 0.11 made the client's functions methods and gave `vim.lsp.start` its `attach = false`.
 local METHODS = vim.fn.has('nvim-0.11') == 1
--- The first restart comes at once to the eye; each further one waits twice as long, milliseconds.
+-- Milliseconds. The first restart seems immediate; each further one waits twice as long.
 local FIRST_WAIT = 200
 
 ---@alias ullage.ServerState 'off'|'starting'|'running'|'stopped'
@@ -36,7 +36,7 @@ function M.get()
   return client_id and vim.lsp.get_client_by_id(client_id) or nil
 end
 
----Calls one of the client's functions, in the way of the running version.
+---Calls one of the client's functions in the way of the running Neovim's version.
 local function call(client, name, ...)
   if METHODS then
     return client[name](client, ...)
@@ -69,7 +69,7 @@ local function on_init(client)
   flush()
 end
 
----Crashes within the time that counts, this one included.
+---Returns the number of crashes within the time that counts, including this one.
 local function recent_crashes()
   local now, recent = vim.uv.now(), {}
   local span = require('ullage.config').get().recovery.seconds * 1000
@@ -117,7 +117,7 @@ local function on_exit(code, signal)
   end
 end
 
----What Neovim's client needs; also for `vim.lsp.enable`.
+---Returns the configuration for Neovim's client, also for `vim.lsp.enable`.
 ---@return vim.lsp.ClientConfig
 function M.config()
   local found = require('ullage.server').find()
@@ -147,7 +147,8 @@ function M.config()
   }
 end
 
----Settings as they are sent. An empty table says nothing that the default does not, and Lua cannot tell `{}` from `[]`.
+---Returns settings as they are sent. Empty tables are left out: they mean the default, and Lua cannot distinguish
+---`{}` from `[]`.
 ---@param settings table
 function M.on_wire(settings)
   local out = vim.empty_dict()
@@ -161,7 +162,7 @@ function M.on_wire(settings)
   return out
 end
 
----Starts the server unless it is there. Raises nothing: what is wrong shows in the statusline and is said once.
+---Starts the server unless it runs. Raises nothing: a failure is shown in the statusline and in one notification.
 function M.start()
   if M.get() or M.state == 'running' then
     return
@@ -193,7 +194,7 @@ function M.stop()
   end
 end
 
----Stops it and starts it again; crashes of before no longer count.
+---Stops the server and starts it again. Earlier crashes no longer count.
 function M.restart()
   crashes = {}
   local client = M.get()
@@ -206,7 +207,8 @@ function M.restart()
   end
 end
 
----Asks the server; starts it first where needed. The callback always comes, once: with an `ullage.Error` or a result.
+---Sends a request, and starts the server first if needed. The callback is always called once, with an `ullage.Error`
+---or a result.
 ---@param method string without the prefix: `context/get`
 ---@param params table
 ---@param callback? fun(error: ullage.Error?, result: any)
@@ -238,12 +240,12 @@ function M.request(method, params, callback)
   end
 end
 
----For completion only: waits a moment, then does without.
+---Sends a request and waits a moment for the result. Only for completion.
 ---@param method string
 ---@param params table
----@return any result nil where it did not come in time
+---@return any result nil if it did not come in time
 function M.ask(method, params)
-  -- Longer than that and <Tab> feels broken, milliseconds.
+  -- Milliseconds. With a longer wait <Tab> would feel slow.
   local done, result = false, nil
   M.request(method, params, function(_, value)
     done, result = true, value
@@ -254,7 +256,7 @@ function M.ask(method, params)
   return result
 end
 
----Hands new settings to the running server.
+---Sends new settings to the running server.
 function M.configure()
   local client = M.get()
   if client then

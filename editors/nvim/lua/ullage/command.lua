@@ -1,10 +1,10 @@
--- `:Ullage`: one command, each subcommand a file of `ullage/commands/`.
+-- `:Ullage`: one command. Each subcommand is a file of `ullage/commands/`.
 local M = {}
 
 ---@class ullage.Command
 ---@field summary string one line, for completion plugins and the help
----@field run fun(words: string, call: table) `words` is all that follows the subcommand
----@field complete? fun(lead: string, words: string): string[] what may follow
+---@field run fun(words: string, call: table) `words` is all text after the subcommand
+---@field complete? fun(lead: string, words: string): string[] candidates for the next word
 
 M.NAMES = {
   'ask',
@@ -41,7 +41,7 @@ local function starting_with(lead, names)
   end, names)
 end
 
----@param call table what |nvim_create_user_command()| hands over
+---@param call table the argument of |nvim_create_user_command()|'s callback
 function M.run(call)
   local name, words = call.args:match('^(%S*)%s*(.-)%s*$')
   name = name == '' and 'context' or name

@@ -1,4 +1,4 @@
--- Errors as values: a kind for programs, one line for the person.
+-- Errors as values: a kind for programs, one line for the user.
 local M = {}
 
 ---@class ullage.Error
@@ -19,7 +19,7 @@ function M.new(kind, message, code)
   return setmetatable({ kind = kind, message = message, code = code }, Error)
 end
 
----An error of the wire (`{code, message, data = {kind}}`) as ours.
+---Converts an error of the wire (`{code, message, data = {kind}}`).
 ---@param wire table
 ---@return ullage.Error
 function M.from_wire(wire)

@@ -1,5 +1,5 @@
--- Who wants to know what. Names: `usage`, `session`, `compaction`, `notice`, `server`, `log`; of a prompt turn `answer`
--- (an update as it came), `said`, `called` and `turn`.
+-- The plugin's events and their listeners: `usage`, `session`, `compaction`, `notice`, `server`, `log`, and for a
+-- prompt turn `answer` (an update as it came), `said`, `called` and `turn`.
 local M = {}
 
 ---@type table<string, function[]>
@@ -18,7 +18,7 @@ function M.on(name, listener)
   end
 end
 
----Tells all, in the order they asked.
+---Calls all listeners in the order in which they were added.
 ---@param name string
 ---@param ... any
 function M.emit(name, ...)

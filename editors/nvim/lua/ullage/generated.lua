@@ -66,7 +66,7 @@ M.errors = {
   Cancelled = -32800,
 }
 
---- What each setting is when nobody sets it; one that is not named here is unset.
+--- The settings' defaults. A setting that is not in the table is unset.
 ---@type ullage.Settings
 M.defaults = {
   model = '',
@@ -106,7 +106,7 @@ M.defaults = {
   },
 }
 
---- What is allowed in each setting, as JSON Schema.
+--- The JSON Schema of each setting.
 ---@type table<string, table>
 M.settings = {
   model = {
@@ -393,7 +393,7 @@ M.settings = {
         },
         {
           title = 'TruncateRange',
-          description = 'A range behind the first exchange goes at once, again and again until the rest fits.',
+          description = 'Drops a range after the first exchange at once, again and again until the rest fits.',
           type = 'object',
           properties = {
             type = {

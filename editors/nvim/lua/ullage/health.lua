@@ -1,4 +1,4 @@
--- `:checkhealth ullage`: is all there, and the four steps of the first minute.
+-- `:checkhealth ullage`: whether everything is installed, and the four steps of the first minute.
 local M = {}
 
 local health = vim.health
@@ -20,7 +20,7 @@ local function check_editor()
   return #faults == 0
 end
 
----Whether a program runs, and what it prints.
+---Returns what a program prints, or nil if it does not run.
 local function version(cmd)
   local fine, result = pcall(function()
     return vim.system({ cmd[1], '--version' }, { text = true, timeout = 10000 }):wait()

@@ -1,9 +1,9 @@
--- Ullage for Neovim: how full a conversation's context is, and room in it when it is needed.
+-- Ullage for Neovim: shows how full a conversation's context is, and makes room in it when needed.
 local M = {}
 
 local started = false
 
----Joins the parts once. Nothing here starts the server.
+---Connects the plugin's parts, once. This does not start the server.
 local function join()
   if started then
     return
@@ -18,8 +18,8 @@ local function join()
   vim.api.nvim_create_autocmd('ColorScheme', { group = group, callback = require('ullage.highlights').setup })
 end
 
----Optional: changes options. `vim.g.ullage` does the same without a call.
----Raises an `ullage.Error` that names every fault by its path.
+---Changes options. Calling this is optional, and `vim.g.ullage` does the same. Raises an `ullage.Error` that names
+---every fault by its path.
 ---@param options? ullage.Options
 function M.setup(options)
   require('ullage.config').set(options)
@@ -27,14 +27,14 @@ function M.setup(options)
   require('ullage.client').configure()
 end
 
----Starts the server if it is not running. Every function that needs it does so by itself.
+---Starts the server if it is not running. Functions that need the server call this themselves.
 function M.start()
   join()
   require('ullage.client').start()
 end
 
----The text for a statusline: `ctx 45% 58K/128K`, empty without a session. Only reads what is known; its first call
----starts the server in the background.
+---Returns the text for a statusline: `ctx 45% 58K/128K`, or an empty string without a session. Only reads what is
+---known. The first call starts the server in the background.
 ---@return string
 function M.status()
   if not started then
@@ -44,21 +44,21 @@ function M.status()
   return require('ullage.status').text
 end
 
----The same in its level's colour, for `%{%v:lua.require'ullage'.statusline()%}`.
+---Returns the same text in its level's colour, for `%{%v:lua.require'ullage'.statusline()%}`.
 ---@return string
 function M.statusline()
   M.status()
   return require('ullage.status').coloured()
 end
 
----What is known of the active session, as `User UllageUsage` carries it.
+---Returns what is known of the active session, the data of `User UllageUsage`.
 ---@return table
 function M.usage()
   return require('ullage.status').data()
 end
 
----For plugins that run a model themselves: any method of the protocol, `ullage/` left out.
----Without `sessionId` in `params` the active session is meant.
+---Calls any method of the protocol, without the prefix `ullage/`, for plugins that run a model themselves. The
+---default of `sessionId` in `params` is the active session.
 ---@param method string `session/append`, `context/messages`, …
 ---@param params? table
 ---@param callback? fun(error: ullage.Error?, result: any)
@@ -70,9 +70,9 @@ function M.request(method, params, callback)
   return require('ullage.client').request(method, body, callback)
 end
 
----Hands messages and the provider's usage to the active session; starts one where there is none.
+---Appends messages and the provider's usage to the active session, and starts a session first if there is none.
 ---@param messages table[] `{role, content}`
----@param usage? table the provider's object as it came
+---@param usage? table the provider's object, unchanged
 ---@param callback? fun(error: ullage.Error?, result: any)
 function M.append(messages, usage, callback)
   local function append()

@@ -1,7 +1,7 @@
--- What happened, for `:Ullage log`: the newest lines, in memory.
+-- Keeps the newest lines about what happened, in memory, for `:Ullage log`.
 local M = {}
 
--- Enough for a day's work; older lines are of no use.
+-- Lines: enough for a day's work.
 local KEPT = 500
 ---@type string[]
 local lines = {}
@@ -21,7 +21,7 @@ function M.lines()
   return vim.deepcopy(lines)
 end
 
----Lines the server wrote to standard error, from Neovim's own log of language servers.
+---Returns the lines that the server wrote to standard error, from Neovim's own log of language servers.
 ---@param program string
 ---@return string[]
 function M.server_lines(program)
@@ -30,7 +30,7 @@ function M.server_lines(program)
   if not file then
     return {}
   end
-  -- The end is what matters, and the log may be huge.
+  -- Only the end is read, because the log may be huge.
   local size = file:seek('end')
   file:seek('set', math.max(0, size - 200000))
   local found = {}

@@ -1,4 +1,4 @@
--- What is said to the person, and the choices that go with it.
+-- Notices for the user, and the choices that belong to them.
 local events = require('ullage.events')
 local journal = require('ullage.journal')
 
@@ -11,11 +11,12 @@ LEVELS.off = vim.log.levels.OFF
 ---@field label string
 ---@field run fun()
 
----The last notice that offered something.
+---The last notice that offered choices.
 ---@type { text: string, choices: ullage.Choice[] }?
 M.offer = nil
 
----Neovim's own notify writes to the command line, where a line that is too long stops the person with a prompt.
+---Shortens a text to the command line, where Neovim's own notify writes it. A longer text would stop the user with a
+---prompt.
 local function fitted(text)
   local own = debug.getinfo(vim.notify, 'S').source:find('^@vim/') ~= nil
   return own and require('ullage.words').fit(text, math.max(vim.v.echospace, 20)) or text
@@ -37,19 +38,19 @@ function M.error(text)
   M.say(text, 'error')
 end
 
----Says an `ullage.Error`; for callbacks that have nothing better to do with it.
+---Shows an `ullage.Error`, for callbacks that only have to report it.
 ---@param error ullage.Error?
 ---@return boolean failed
 function M.failed(error)
   if error then
-    -- What could not be done because there was nothing to do is no failure.
+    -- A request that had nothing to do has not failed.
     local harmless = error.kind == 'NothingToCompact' or error.kind == 'NothingToUndo' or error.kind == 'NoSession'
     M.say(error.message, harmless and 'info' or 'error')
   end
   return error ~= nil
 end
 
----Says what of a compaction is not as it was asked for; all else is told by the compaction's own notice.
+---Shows what a compaction did differently from what was asked. The rest is in the compaction's own notice.
 ---@param error ullage.Error?
 ---@param result ullage.CompactResult
 function M.compacted(error, result)
@@ -64,7 +65,7 @@ local function command(words)
   end
 end
 
----Experience's choices by kind of notice.
+---The choices of each kind of notice.
 local CHOICES = {
   context_warning = function()
     return {
@@ -96,7 +97,7 @@ local CHOICES = {
 CHOICES.context_cleared = CHOICES.compaction_complete
 CHOICES.offline_summary_used = CHOICES.compaction_complete
 
----@type table<string, true> sessions that want to hear no more warnings
+---@type table<string, true> sessions for which no more warnings are shown
 local muted = {}
 
 function M.mute()

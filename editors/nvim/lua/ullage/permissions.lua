@@ -1,7 +1,7 @@
--- Asks the person whether the model may make a tool call, when the server asks.
+-- Asks the user whether the model may make a tool call, when the server requests it.
 local M = {}
 
----Runs `work` once the person is in normal mode: what they type elsewhere must not become an answer.
+---Runs `work` once the user is in normal mode, so that text typed elsewhere does not become an answer.
 ---@param title string
 ---@param work fun()
 local function at_rest(title, work)
@@ -25,8 +25,8 @@ local function rejecting(options)
   end
 end
 
----The person's answer; a list that is closed without a choice permits nothing. To be called in a coroutine, as Neovim
----calls the handlers of the server's requests: it waits for the choice, and the editor does not.
+---Returns the user's answer. A list that is closed without a choice permits nothing. Must be called in a coroutine,
+---as Neovim calls the handlers of the server's requests, because it waits for the choice without blocking the editor.
 ---@param params ullage.RequestPermissionParams
 ---@return ullage.RequestPermissionResult
 function M.ask(params)
@@ -39,7 +39,7 @@ function M.ask(params)
   }
   at_rest(title, function()
     vim.ui.select(params.options, how, function(option)
-      -- A picker may answer before this has begun to wait.
+      -- A picker may answer before the coroutine has begun to wait.
       vim.schedule(function()
         coroutine.resume(asking, option or rejecting(params.options))
       end)

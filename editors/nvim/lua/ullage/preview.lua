@@ -1,4 +1,4 @@
--- `:Ullage preview`: what a compaction would do. Its summary may be edited; `:w` accepts, `q` discards.
+-- `:Ullage preview`: what a compaction would do. Its summary can be edited; `:w` accepts, `q` discards.
 local items = require('ullage.context.items')
 local notices = require('ullage.notices')
 local session = require('ullage.session')
@@ -16,9 +16,9 @@ local signs = vim.api.nvim_create_namespace('ullage.preview.signs')
 ---@field buffer integer
 ---@field session_id string
 ---@field result table `CompactResult` of the protocol
----@field top integer extmark above the summary
----@field bottom integer extmark below it
----@field goes integer extmark on the first line of what goes
+---@field top integer extmark before the summary
+---@field bottom integer extmark after the summary
+---@field goes integer extmark on the first line of the messages to archive
 
 ---@param entries ullage.Entry[]
 local function list(title, entries, tokens)
@@ -51,8 +51,8 @@ local function stays(result, context)
 end
 
 ---@param preview ullage.Preview
----@return integer top 0-based line of the border above the summary
----@return integer bottom of the one below it
+---@return integer top 0-based line of the border before the summary
+---@return integer bottom 0-based line of the border after the summary
 local function borders(preview)
   local function line(id)
     return vim.api.nvim_buf_get_extmark_by_id(preview.buffer, namespace, id, {})[1]
@@ -67,10 +67,10 @@ local function summary(preview)
   return table.concat(vim.api.nvim_buf_get_lines(preview.buffer, top + 1, bottom, false), '\n')
 end
 
--- How much text a token is, until the server has counted it, bytes.
+-- Bytes of text per token, until the server has counted the text.
 local BYTES_A_TOKEN = 4
 
----`164K → 31K`, about so while the summary differs from the one that was counted.
+---Returns `164K → 31K`. The second figure is an estimate if the summary differs from the counted one.
 ---@param preview ullage.Preview
 ---@return string text
 ---@return string group
@@ -97,7 +97,7 @@ local function show_sizes(preview)
   end
 end
 
----Marks what comes and what goes as a diff does.
+---Marks added and removed lines as a diff does.
 ---@param preview ullage.Preview
 local function show_signs(preview)
   local function mark(first, last, sign, group)
@@ -112,7 +112,7 @@ local function show_signs(preview)
   mark(goes, goes + #preview.result.archived - 1, '-', 'Removed')
 end
 
----Only the summary can be typed in.
+---Allows typing only in the summary.
 ---@param preview ullage.Preview
 local function guard(preview)
   local top, bottom = borders(preview)
@@ -127,7 +127,7 @@ local function accept(preview)
   if text ~= preview.result.summary then
     params.summary = text
   end
-  -- The compaction's own notice tells what it did.
+  -- The compaction's own notice shows the result.
   require('ullage.client').request('context/commit', params, function(error)
     if not notices.failed(error) then
       vim.bo[preview.buffer].modified = false
@@ -225,7 +225,7 @@ local function show(result, context)
   show_signs(preview)
 end
 
----Asks the server for a preview and opens it.
+---Requests a preview and opens it.
 ---@param focus string
 function M.open(focus)
   session.request('context/compact', { dryRun = true, focus = focus }, function(error, result)

@@ -1,11 +1,12 @@
--- A running compaction as language-server progress, so that fidget, `vim.lsp.status()` and 0.12's own bar show it.
+-- Shows a running compaction as language-server progress, so that fidget, `vim.lsp.status()` and 0.12's own bar show
+-- it.
 local client = require('ullage.client')
 local events = require('ullage.events')
 local words = require('ullage.words')
 
 local M = {}
 
----Through Neovim's own handler: it keeps the client's ring and fires |LspProgress|.
+---Calls Neovim's own handler, which keeps the client's ring and fires |LspProgress|.
 ---@param token string
 ---@param value table
 local function send(token, value)

@@ -1,8 +1,8 @@
 -- Finds the server: the option `cmd`, then $ULLAGE_SERVER, then `ullage` on PATH.
 local M = {}
 
-M.REMEDY =
-  'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"` in a checkout of Ullage, or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
+M.REMEDY = 'Install it with `pipx install ".[all]"` or `uv tool install ".[all]"` in a checkout of Ullage, '
+  .. 'or set `cmd` in setup() or $ULLAGE_SERVER to its path.'
 
 ---@class ullage.ServerCommand
 ---@field cmd string[]
@@ -21,7 +21,7 @@ local function candidate()
   return { cmd = { 'ullage', 'lsp' }, from = 'PATH' }
 end
 
----The command to start, or why there is none.
+---Returns the command to start, or why there is none.
 ---@return ullage.ServerCommand?
 ---@return ullage.Error?
 function M.find()

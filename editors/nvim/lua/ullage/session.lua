@@ -1,4 +1,4 @@
--- The active conversation and what is known of it. Every surface shows this one.
+-- The active conversation and what is known of it. All parts of the plugin show this one.
 local client = require('ullage.client')
 local events = require('ullage.events')
 local words = require('ullage.words')
@@ -26,7 +26,7 @@ local M = {}
 ---@field reported_at? integer
 ---@field pending integer
 ---@field error_share? number
----@field cost? ullage.Cost nil where a price is not known
+---@field cost? ullage.Cost nil if a price is not known
 
 ---@class ullage.Running
 ---@field id string
@@ -45,7 +45,7 @@ M.running = nil
 ---@type { before: integer, after: integer, at: integer }? the compaction that has just ended
 M.done = nil
 
----Figures from the wire: `used` and `size` beside `_meta.ullage`.
+---Converts figures of the wire: `used` and `size` next to `_meta.ullage`.
 ---@param wire table
 ---@return ullage.Figures
 function M.read_figures(wire)
@@ -82,21 +82,21 @@ end
 
 local function show(figures)
   if M.figures and figures.compactions < M.figures.compactions then
-    -- What it did was undone.
+    -- The compaction was undone.
     M.done = nil
   end
   M.figures = figures
   events.emit('usage', figures)
 end
 
--- Updates of a session that is not the active one yet; more than these no answer takes.
+-- The most updates that are kept for sessions that are not active yet.
 local EARLY = 100
 ---@type table<string, table[]>
 local early = {}
 
 local take = {}
 
----Makes a session the active one; `result` is a `SessionResult` of the wire.
+---Makes a session the active one. `result` is a `SessionResult` of the wire.
 ---@param result table
 function M.activate(result)
   M.active = { id = result.sessionId, title = result.title }
@@ -178,7 +178,8 @@ for _, kind in ipairs({
   end
 end
 
----A new session's updates may overtake the answer that makes it the active one. Its figures come with the answer.
+---Keeps a new session's updates that come before the answer that makes it the active one. Its figures come with the
+---answer.
 local function keep(params)
   local kept = early[params.sessionId] or {}
   if not params.update.sessionUpdate:find('^usage') and #kept < EARLY then
@@ -187,7 +188,7 @@ local function keep(params)
   early[params.sessionId] = kept
 end
 
----Takes one `ullage/session/update` in.
+---Handles one `ullage/session/update`.
 ---@param params { sessionId: string, update: table }
 function M.take(params)
   local handle = take[params.update.sessionUpdate]
@@ -198,7 +199,7 @@ function M.take(params)
   end
 end
 
----Asks about the active session. Without one the callback gets an error that says how to begin.
+---Sends a request about the active session. Without one the callback gets an error that says how to begin.
 ---@param method string
 ---@param params table
 ---@param callback fun(error: ullage.Error?, result: any)
@@ -224,7 +225,7 @@ function M.load(id, callback)
   end)
 end
 
----Where we were: after a crash the same session, at a first start the folder's last one.
+---Opens the session to continue with: the same one after a crash, the folder's last one at a first start.
 local function resume()
   if M.active then
     M.load(M.active.id)

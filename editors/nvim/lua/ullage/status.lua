@@ -1,4 +1,4 @@
--- The statusline's text: worked out when something changes, only read when it is drawn.
+-- The statusline's text. It is computed when something changes, and only read when the statusline is drawn.
 local client = require('ullage.client')
 local events = require('ullage.events')
 local session = require('ullage.session')
@@ -45,7 +45,7 @@ end
 
 local redraw_is_due = false
 
----Once for however many updates came in one turn of the loop.
+---Redraws once for all updates that came in one turn of the loop.
 local function redraw()
   redraw_is_due = false
   local lualine = package.loaded['lualine']
@@ -67,7 +67,7 @@ local function refresh()
   end
 end
 
----The data of the `User UllageUsage` autocommand.
+---Returns the data of the `User UllageUsage` autocommand.
 ---@return table
 function M.data()
   local active = session.active or {}
@@ -100,7 +100,7 @@ function M.setup()
   end)
 end
 
----For 'statusline' with `%{%…%}`: in the level's colour.
+---Returns the text in the level's colour, for 'statusline' with `%{%…%}`.
 ---@return string
 function M.coloured()
   if M.text == '' then

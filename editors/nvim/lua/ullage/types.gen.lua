@@ -197,11 +197,11 @@
 ---@field pinned boolean
 ---@field inserted boolean
 
---- `kind` is the error's name, a stable word for programs.
+--- Ullage's data of an error. `kind` is the error's name, a stable word for programs.
 ---@class (exact) ullage.ErrorData
 ---@field kind string
 
---- JSON-RPC's error object; `message` is one line fit for a person. `data` is left out where the request could not be read, and for a failure inside.
+--- JSON-RPC's error object. `message` is one line for the user. `data` is left out if the request could not be read, and for internal errors.
 ---@class (exact) ullage.ErrorObject
 ---@field code integer
 ---@field message string
@@ -437,7 +437,7 @@
 ---@field provider? string|vim.NIL
 ---@field remedy string
 
---- Whose messages: Anthropic's Messages API, OpenAI's Chat Completions, OpenAI's Responses.
+--- A message format: Anthropic's Messages API, OpenAI's Chat Completions or OpenAI's Responses.
 ---@alias ullage.Provider "anthropic"|"openai"|"openai-responses"
 
 --- How to reach one provider. Keys are never settings: they come from the environment or the system's keyring.
@@ -558,7 +558,7 @@
 --- How important a notice is.
 ---@alias ullage.Severity "info"|"warning"|"error"
 
---- A part of the file that holds no event: where (1-based line, or index of the element) and why. `expected` is True for what the format is known to hold beside the conversation (progress lines, snapshots); False for what could not be read.
+--- A part of the file that became no event. `line` is its line number or the index of its element, counted from 1. `reason` says why it was skipped. `expected` is true for parts that the format has besides the conversation (progress lines, snapshots), and false for parts that could not be read.
 ---@class (exact) ullage.SkippedLine
 ---@field line integer
 ---@field reason string
@@ -664,7 +664,7 @@
 ---@field name string
 ---@field input table<string, any>
 
---- A range behind the first exchange goes at once, again and again until the rest fits.
+--- Drops a range after the first exchange at once, again and again until the rest fits.
 ---@class (exact) ullage.TruncateRange
 ---@field type "truncate_range"
 ---@field keep? ullage.RangeKeep How much of the rest stays. Default 'half'.

@@ -1,4 +1,4 @@
--- Taking edits back: says what comes back before it does it.
+-- Undoes edits, after a question that says what comes back.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
 local words = require('ullage.words')
@@ -35,7 +35,7 @@ local function action(edit)
   return edit.partOf or edit.id
 end
 
----@param edits table[] what would be taken back
+---@param edits table[] the edits to undo
 local function tokens(edits)
   local sum = 0
   for _, edit in ipairs(edits) do
@@ -44,7 +44,7 @@ local function tokens(edits)
   return sum
 end
 
----`122K tokens; the context will be at 98 %`.
+---Returns `122K tokens; the context will be at 98 %`.
 local function consequence(edits)
   local back, figures = tokens(edits), session.figures
   local brings = ('brings back %s tokens'):format(words.short(back))
@@ -71,7 +71,7 @@ local function reverted(error, result)
   end
 end
 
----What is undone together with an edit, or with the last one.
+---Returns the edits that are undone together with an edit, or with the last one.
 local function together(edits, id)
   local target = edits[#edits]
   for _, edit in ipairs(edits) do
@@ -82,7 +82,7 @@ local function together(edits, id)
   end, edits)
 end
 
----@param messages? integer how many messages a marker stands for, where that is known
+---@param messages? integer how many messages a marker archived, if that is known
 local function confirm_undo(edits, id, messages)
   local going = together(edits, id)
   local last = going[#going]
@@ -98,7 +98,7 @@ local function confirm_undo(edits, id, messages)
   end)
 end
 
----Asks, then takes an edit back: the last one, or the one named.
+---Asks, then undoes an edit: the named one, or the last.
 ---@param id? string
 ---@param messages? integer
 function M.ask(id, messages)
@@ -145,7 +145,7 @@ local function choose_checkpoint(edits)
   end)
 end
 
----Asks for a checkpoint unless one is named, then takes back what came after it.
+---Asks for a checkpoint unless one is named, then restores it.
 ---@param id? string
 function M.restore(id)
   session.request('context/history', {}, function(error, result)
@@ -168,7 +168,7 @@ function M.restore(id)
   end)
 end
 
----Ids of the edits in force, for completion.
+---Returns the ids of the edits in force, for completion.
 ---@return string[]
 function M.ids()
   local active = session.active

@@ -1,9 +1,9 @@
--- Where the plugin's buffers open.
+-- Opens the windows of the plugin's buffers.
 local M = {}
 
 local OPENERS = { vsplit = 'vsplit', split = 'botright split', tab = 'tab split', current = '' }
 
----Makes a window as the option `context.open` says, and shows the buffer in it.
+---Opens a window as the option `context.open` says, and shows the buffer in it.
 ---@param buffer integer
 function M.show(buffer)
   vim.cmd(OPENERS[require('ullage.config').get().context.open])

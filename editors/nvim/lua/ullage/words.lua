@@ -1,4 +1,4 @@
--- Figures and times as people read them; the same words as the server's `model/words.py`.
+-- Formats figures and times for users, in the same words as the server's `model/words.py`.
 local M = {}
 
 local function round(number)
@@ -9,7 +9,7 @@ local function trimmed(number)
   return (('%.1f'):format(number):gsub('%.0$', ''))
 end
 
----A token figure for tight places: `950`, `4.2K`, `58K`, `1.2M`.
+---Formats tokens where there is little room: `950`, `4.2K`, `58K`, `1.2M`.
 ---@param tokens integer
 ---@return string
 function M.short(tokens)
@@ -23,7 +23,7 @@ function M.short(tokens)
   return trimmed(tokens / 1000000) .. 'M'
 end
 
----A cost: `$0.042`, `$12.30`; other currencies by their names.
+---Formats a cost: `$0.042`, `$12.30`; other currencies by their names.
 ---@param cost ullage.Cost
 ---@return string
 function M.money(cost)
@@ -45,7 +45,7 @@ function M.percent(part, whole)
   return round(100 * part / whole)
 end
 
----`12,345`.
+---Formats a number as `12,345`.
 ---@param number integer
 ---@return string
 function M.grouped(number)
@@ -62,7 +62,7 @@ end
 
 local UNITS = { { 86400, 'day' }, { 3600, 'hour' }, { 60, 'minute' } }
 
----`2 hours ago`, for a time in Unix milliseconds.
+---Returns `2 hours ago` for a time in Unix milliseconds.
 ---@param timestamp integer
 ---@param now? integer Unix seconds
 ---@return string
@@ -86,7 +86,7 @@ function M.fit(text, cells)
   return vim.fn.strcharpart(text, 0, math.max(cells - 1, 0)) .. '…'
 end
 
----The first line that says something, without the blanks around it.
+---Returns the first line that is not blank, without blanks around it.
 ---@param text string
 ---@return string
 function M.first_line(text)
@@ -94,9 +94,9 @@ function M.first_line(text)
   return (line:gsub('%s+$', ''):gsub('%c', ' '))
 end
 
----A long line broken at blanks; what has none stays whole.
+---Breaks a long line at blanks. A line without blanks stays whole.
 ---@param line string
----@param width integer bytes, which is cells for most of what is read here
+---@param width integer bytes, the same as cells for most text that is shown here
 ---@return string[]
 function M.wrap(line, width)
   local indent = line:match('^%s*[-*]?%s*'):gsub('[-*]', ' ')
@@ -113,7 +113,7 @@ function M.wrap(line, width)
   return lines
 end
 
----JSON's null reaches nested values as |vim.NIL| on some versions and as nil on others.
+---Converts JSON's null to nil. Neovim's version decides whether a nested null arrives as |vim.NIL| or as nil.
 ---@generic T
 ---@param value T
 ---@return T?

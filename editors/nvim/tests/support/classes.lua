@@ -1,5 +1,5 @@
--- Reads LuaCATS classes and judges values by them, as far as the generated ones go: exact classes, aliases of words or
--- classes, lists, tables and one level of inline objects.
+-- Reads LuaCATS classes and checks values with them, as far as generated classes need it: exact classes, aliases of
+-- words or classes, lists, tables and one level of inline objects.
 local Classes = {}
 Classes.__index = Classes
 
@@ -24,12 +24,12 @@ function Classes.read(path)
   return self
 end
 
----The type at the start of what stands after a field's name; a description may follow.
+---Returns the type at the beginning of the text after a field's name. A description may follow the type.
 function Classes.first_type(text)
   return text:match('^%b{}') or text:match('^table%b<>[^%s]*') or text:match('^%S+')
 end
 
----@return string[] faults none if the value is of the type
+---@return string[] faults empty if the value is of the type
 function Classes:faults(value, kind, path)
   path = path or ''
   local found
@@ -38,13 +38,13 @@ function Classes:faults(value, kind, path)
     if #faults == 0 then
       return {}
     end
-    -- Of several, the one whose tag fits tells most: it has the fewest faults.
+    -- Of several alternatives the one with the fitting tag is the most useful: it has the fewest faults.
     found = (not found or #faults < #found) and faults or found
   end
   return found
 end
 
----The parts of a union, aliases resolved. What stands in brackets stays whole.
+---Returns the parts of a union, with aliases resolved. Text in brackets stays whole.
 function Classes:alternatives(kind)
   kind = self.aliases[kind] or kind
   local whole = kind:match('^table%b<>') or kind:match('^%b{}')

@@ -1,4 +1,4 @@
-/** Commands on what was taken out of the context: back to it, and search in it. */
+/** Commands on archived messages: undo, restore, and search. */
 import * as vscode from 'vscode';
 
 import { archivedBehind, bringsBack, describeEdit, undoSteps, type UndoStep } from '../edits';
@@ -18,7 +18,7 @@ import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
 import { contextEntries } from './messages';
 
-/** The first argument may name the edit; without it the last one in force is taken back. */
+/** Undoes the edit that the first argument names, or the last edit in force. */
 export const undo: Command = async (ullage, editId) => {
   const sessionId = activeSession(ullage);
   const steps = await history(ullage, sessionId);
@@ -53,7 +53,7 @@ export const restore: Command = async (ullage) => {
 export const search: Command = async (ullage) => {
   const hit = await pickHit(ullage, activeSession(ullage));
   if (!hit) return;
-  // Markers stand between the messages that the hit's number counts.
+  // The hit's number does not count markers, and up to that many markers may come before the message.
   const limit = 1 + (ullage.sessions.usage?.meta.compactions ?? 0);
   const { sessionId, index } = hit;
   const page = await ullage.sessions.request(ContextMessages, { sessionId, scope: 'transcript', offset: index, limit });
@@ -89,7 +89,7 @@ async function revert(ullage: Ullage, sessionId: string, work: () => Promise<Rev
 
 type HitItem = vscode.QuickPickItem & { readonly hit: SearchHit };
 
-/** Results while typing; a search that is overtaken is taken back. */
+/** Shows results while the user types. A newer search cancels an older one. */
 async function pickHit(ullage: Ullage, sessionId: string): Promise<SearchHit | undefined> {
   const pick = vscode.window.createQuickPick<HitItem>();
   pick.title = 'Search everything ever said in this session';
@@ -133,7 +133,7 @@ async function find(
   }
 }
 
-/** What the server found is shown whether or not the editor's own filter would find it. */
+/** Keeps the editor's own filter from hiding results of the server. */
 function asItem(hit: SearchHit): HitItem {
   const detail = oneLine(hit.snippet.replaceAll('**', ''), 200);
   return { label: `#${hit.index} ${hit.role}`, detail, alwaysShow: true, hit };

@@ -1,4 +1,4 @@
-/** Commands that ask the model, for those who would rather not use the box of the Context view. */
+/** Commands that ask the model without the prompt box of the Context view. */
 import * as vscode from 'vscode';
 
 import { activeSession, type Command } from './guard';

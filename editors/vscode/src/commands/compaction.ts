@@ -1,4 +1,4 @@
-/** Commands that compact, or show what compacting would do. */
+/** Commands that compact, or preview a compaction. */
 import * as vscode from 'vscode';
 
 import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
@@ -48,7 +48,7 @@ export const acceptPreview: Command = async (ullage) => {
 
 export const discardPreview: Command = (ullage) => ullage.preview.close();
 
-/** What it did is told by the compaction's own notice; only what is not as asked is said here. */
+/** Compacts. The server's notice shows the result; only a remark about a moved cut is shown here. */
 async function run(ullage: Ullage, title: string, params: CompactParams): Promise<CompactResult> {
   const result = await withProgress(title, async (report, token) => {
     const listening = ullage.sessions.onDidChangeCompaction((state) => {

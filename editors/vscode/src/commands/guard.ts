@@ -1,23 +1,23 @@
-/** What all commands share: the session they work on, progress, and how a failure is told. */
+/** The common parts of all commands: the active session, progress, and messages for failures. */
 import * as vscode from 'vscode';
 
 import { errorKind, errorText, isCancelled, NotConnected } from '../errors';
 import type { Ullage } from '../ullage';
 
-/** A command: what it does with `Ullage` and with the arguments that VS Code passes. */
+/** A command: a function of `Ullage` and the arguments that VS Code passes. */
 export type Command = (ullage: Ullage, ...args: readonly unknown[]) => Promise<unknown>;
 
-/** There is no active session to work on. */
+/** Thrown when there is no active session. */
 class NoSession extends Error {}
 
-/** The active session's id. Throws when there is none. */
+/** Returns the active session's id. Throws `NoSession` if there is none. */
 export function activeSession(ullage: Ullage): string {
   const id = ullage.sessions.activeSessionId;
   if (id === undefined) throw new NoSession('No session is open.');
   return id;
 }
 
-/** Runs work under a notification with Cancel. */
+/** Runs work with a progress notification that has a Cancel button. */
 export function withProgress<T>(
   title: string,
   work: (report: (message: string) => void, token: vscode.CancellationToken) => Promise<T>,
@@ -28,7 +28,7 @@ export function withProgress<T>(
   );
 }
 
-/** The command as VS Code runs it: no failure is left untold, and none is told as a stack. */
+/** Wraps a command for VS Code: every failure is shown to the user, as one line without a stack. */
 export function guarded(ullage: Ullage, command: Command): (...args: readonly unknown[]) => Promise<void> {
   return async (...args) => {
     try {

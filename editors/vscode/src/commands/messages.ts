@@ -7,7 +7,7 @@ import { ContextMessages, ContextPin, type Entry } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
 
-/** Every message of the context as the model would be sent it. */
+/** Returns every message of the context as the model would be sent it. */
 export async function contextEntries(ullage: Ullage, sessionId: string): Promise<readonly Entry[]> {
   const { entries } = await ullage.sessions.request(ContextMessages, { sessionId });
   return entries;
@@ -16,7 +16,7 @@ export async function contextEntries(ullage: Ullage, sessionId: string): Promise
 export const pin: Command = (ullage) => choose(ullage, true);
 export const unpin: Command = (ullage) => choose(ullage, false);
 
-/** A message of the context that the person picks, newest first; undefined if they pick none. */
+/** Lets the user pick a message of the context, newest first. Returns undefined if the user picks none. */
 export async function pickMessage(
   ullage: Ullage,
   sessionId: string,

@@ -7,7 +7,7 @@ import type { Command } from './guard';
 
 export const restart: Command = (ullage) => ullage.connection.restart();
 
-/** Asks before it makes anything: packages will be fetched and a folder written. */
+/** Asks the user first, because packages are fetched and a folder is written. */
 export const setUp: Command = async (ullage) => {
   const detail =
     'Ullage makes itself a Python environment in its own storage folder, installs the server that came with the ' +

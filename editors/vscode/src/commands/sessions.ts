@@ -39,7 +39,7 @@ export const switchTo: Command = async (ullage) => {
   if (chosen?.sessionId) await ullage.sessions.activate(await ullage.sessions.request(SessionLoad, { sessionId: chosen.sessionId }));
 };
 
-/** Where no window is known: says which model it is, or how much it takes. */
+/** For a model without a known window: asks for the model's name or for its window. */
 export const setWindow: Command = async (ullage) => {
   const model = ullage.sessions.usage?.meta.model ?? '';
   if (!model) return askModel();
@@ -66,12 +66,12 @@ async function askModel(): Promise<void> {
   await vscode.workspace.getConfiguration('ullage').update('model', model.trim(), vscode.ConfigurationTarget.Global);
 }
 
-/** The open folder; empty without one. */
+/** Returns the open folder, or an empty string without one. */
 export function folder(): string {
   return vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
 }
 
-/** Pages of the list to read at most; who has more sessions finds them by search. */
+/** The most pages of the list that are read. Users with more sessions find them by search. */
 const MAX_PAGES = 20;
 
 async function allSessions(ullage: Ullage): Promise<readonly ListedSession[]> {

@@ -1,4 +1,4 @@
-/** Commands that bring conversations in and take them out. */
+/** Commands that import and export sessions. */
 import * as os from 'node:os';
 
 import * as vscode from 'vscode';
@@ -9,7 +9,7 @@ import { findTranscripts, type Transcript } from '../transcripts';
 import { activeSession, withProgress, type Command } from './guard';
 import { folder } from './sessions';
 
-/** The first argument may name the file, as a path or a Uri. */
+/** Imports the file that the first argument names (a path or a Uri), or asks for one. */
 export const importTranscript: Command = async (ullage, given) => {
   const path = givenPath(given) ?? (await pickTranscript());
   if (path === undefined) return;

@@ -1,11 +1,11 @@
-/** The extension's side of prompts and answers in the Context view: passes on what `Chat` tells of the session shown. */
+/** The extension's side of prompts and answers in the Context view: forwards the events of `Chat` for the shown session. */
 import * as vscode from 'vscode';
 
 import type { Chat, PromptEnd, Said } from '../chat';
 import type { TurnEnd } from '../protocol.gen';
 import type { HostMessage, PageMessageOf } from './messages';
 
-/** What is worth saying of a turn's end; that of an answer which is whole says itself. */
+/** Messages for the ends of turns that need one. A complete answer needs none. */
 const ENDS: Readonly<Record<Exclude<TurnEnd, 'end_turn'>, { readonly severity: 'info' | 'warning'; readonly text: string }>> = {
   cancelled: { severity: 'info', text: 'Stopped. What was said is kept.' },
   max_tokens: { severity: 'warning', text: 'The answer was cut off: it reached its limit of tokens. Ask to go on.' },
@@ -17,7 +17,7 @@ export interface ChatHostOptions {
   readonly chat: Chat;
   readonly sessionId: () => string | undefined;
   readonly post: (message: HostMessage) => void;
-  /** An answer ended: the transcript holds it now. */
+  /** Called when an answer ended and is in the transcript. */
   readonly ended: () => void;
 }
 
@@ -44,7 +44,7 @@ export class ChatHost implements vscode.Disposable {
     return sessionId !== undefined && this.#options.chat.running(sessionId);
   }
 
-  /** Tells all there is to tell of the session shown. */
+  /** Sends the whole state of the shown session's prompts and answers. */
   show(): void {
     const sessionId = this.#options.sessionId();
     if (sessionId === undefined) return;

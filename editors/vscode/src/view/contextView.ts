@@ -1,4 +1,4 @@
-/** The Context view: its place in VS Code, its page and the page's policy. */
+/** The Context view: its place in VS Code, its page and the page's security policy. */
 import { randomBytes } from 'node:crypto';
 
 import * as vscode from 'vscode';
@@ -10,12 +10,12 @@ import { ViewHost } from './viewHost';
 
 export const VIEW_ID = 'ullage.context';
 
-/** Puts the view in its place. */
+/** Moves the focus to the view. */
 export function registerContextView(context: vscode.ExtensionContext, model: SessionModel, chat: Chat): ContextView {
   return new ContextView(context.extensionUri, model, chat);
 }
 
-/** The registered view. Its page is made when it is shown and goes when it is hidden; what was open in it stays. */
+/** The registered view. Its page is made when it is shown and dropped when it is hidden; what was open in it is kept. */
 export class ContextView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #root: vscode.Uri;
   readonly #model: SessionModel;
@@ -49,7 +49,7 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
     });
   }
 
-  /** Reads the transcript again, after a change that no update tells of (a pin). */
+  /** Reads the transcript again, after a change for which the server sends no update (a pin). */
   refresh(): void {
     this.#host?.refresh();
   }

@@ -1,18 +1,18 @@
-/** From the server's entries to the page's items: cut down to what a row shows, or whole for an open one. Pure. */
+/** Converts the server's entries to the page's items: shortened to what a row shows, or whole for an open row. Pure. */
 import type { ArtifactLedger, Block, CompactionBlock, EditInfo, Entry, Message } from '../protocol.gen';
 import type { EditLine, Item, Ledger, Marker, Part } from './messages';
 
 /** Characters of a text in a closed row: more than its three lines hold. */
 const PREVIEW = 600;
-/** Characters of a text in an open row. Beyond that the page would stutter and nobody reads on. */
+/** Characters of a text in an open row. The page would be slow with more. */
 const WHOLE = 100_000;
 /** Characters of a tool call's argument in a closed row. */
 const ARGUMENT = 200;
-/** The fields that tell most about a tool call, most telling first. */
+/** The fields that describe a tool call best, best first. */
 const TELLING = ['command', 'cmd', 'file_path', 'path', 'filePath', 'notebook_path', 'pattern', 'query', 'url', 'description', 'prompt'];
 const REPLACING = new Set(['clear_tool_uses', 'clear_thinking', 'duplicate_reads', 'shorten']);
 
-/** What stands in the context instead of messages' own contents, by message id. */
+/** The contents that replace messages' own contents in the context, by message id. */
 export type Replacements = ReadonlyMap<string, string>;
 
 export function toItem(entry: Entry, edits: readonly EditInfo[], replacements: Replacements): Item {
@@ -31,7 +31,7 @@ export function toItem(entry: Entry, edits: readonly EditInfo[], replacements: R
   };
 }
 
-/** A message's whole contents. */
+/** Returns a message's whole contents. */
 export function wholeParts(message: Message): Part[] {
   return message.content.map((block) => toPart(block, WHOLE));
 }
@@ -41,7 +41,7 @@ export function toEditLine(edit: EditInfo): EditLine {
   return { id, kind, timestamp, trigger, tokensSaved, reverted: edit.reverted ?? false, partOf: edit.partOf ?? null };
 }
 
-/** Names the edits in force, so that two readings can be compared. */
+/** Returns the ids of the edits in force as one string, to compare two readings. */
 export function inForce(edits: readonly EditInfo[]): string {
   return edits.flatMap((edit) => (edit.reverted ? [] : [edit.id])).join(' ');
 }
@@ -51,7 +51,7 @@ export function replacesContents(edits: readonly EditInfo[]): boolean {
   return edits.some((edit) => !edit.reverted && REPLACING.has(edit.kind));
 }
 
-/** The messages whose contents in the context are not the transcript's. */
+/** Returns the contents of the messages that differ between context and transcript, by message id. */
 export function findReplacements(transcript: readonly Entry[], context: ReadonlyMap<string, Message>): Map<string, string> {
   const found = new Map<string, string>();
   for (const { message } of transcript) {
@@ -103,7 +103,7 @@ function toPart(block: Block, limit: number): Part {
   }
 }
 
-/** The beginning and, since failures are told at the end, the end of what is too long. */
+/** Shortens a long text to its beginning and, because failures are reported at the end, its end. */
 function clip(text: string, limit: number): { text: string; more: boolean } {
   if (text.length <= limit) return { text, more: false };
   return { text: limit === WHOLE ? text.slice(0, limit) : `${text.slice(0, limit / 2)}\n${text.slice(-limit / 2)}`, more: true };

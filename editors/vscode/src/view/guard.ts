@@ -1,6 +1,6 @@
 /**
- * Guards: small run-time checks that are also types. A message between page and extension is described once, as a
- * guard; its TypeScript type is derived from it, so the check and the type cannot part.
+ * Guards: small run-time checks that are types as well. A message between page and extension is described once, as a
+ * guard. Its TypeScript type is derived from the guard, so check and type always agree.
  */
 
 export type Guard<T> = (value: unknown) => value is T;
@@ -11,7 +11,7 @@ type Shaped<S extends Shape> = { readonly [K in keyof S]: Guarded<S[K]> };
 export const string: Guard<string> = (value): value is string => typeof value === 'string';
 export const boolean: Guard<boolean> = (value): value is boolean => typeof value === 'boolean';
 export const number: Guard<number> = (value): value is number => Number.isFinite(value);
-/** A place or an amount: whole and not negative. */
+/** A position or an amount: a whole number that is not negative. */
 export const count: Guard<number> = (value): value is number => Number.isInteger(value) && (value as number) >= 0;
 
 export function word<const W extends string>(...words: readonly W[]): Guard<W> {
@@ -34,13 +34,13 @@ export function optional<T>(inner: Guard<T>): Guard<T | undefined> {
   return (value): value is T | undefined => value === undefined || inner(value);
 }
 
-/** An object with at least these fields; others are ignored. */
+/** An object with at least these fields. Other fields are ignored. */
 export function object<const S extends Shape>(shape: S): Guard<Shaped<S>> {
   const fields = Object.entries(shape);
   return (value): value is Shaped<S> => isObject(value) && fields.every(([name, field]) => field(value[name]));
 }
 
-/** One of several objects, told apart by the word in `tag`. */
+/** One of several objects, distinguished by the string in the field `tag`. */
 export function tagged<const Tag extends string, const T extends Readonly<Record<string, Shape>>>(
   tag: Tag,
   table: T,

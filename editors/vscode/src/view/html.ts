@@ -1,9 +1,9 @@
-/** The page's HTML: an empty document that loads our script and style and, by its policy, nothing else. Pure. */
+/** The page's HTML: an empty document that loads our script and style. Its policy allows nothing else. Pure. */
 
 export interface PageParts {
   readonly script: string;
   readonly style: string;
-  /** Where the webview's own files come from, in the policy's words. */
+  /** The source of the webview's own files, as the policy names it. */
   readonly source: string;
   readonly nonce: string;
   readonly language: string;

@@ -1,10 +1,10 @@
 /**
- * What the Context view's page and the extension say to each other, checked on arrival on both sides.
+ * The messages between the Context view's page and the extension, checked on arrival on both sides.
  *
- * The page shows and asks; the extension alone talks to the server. An `Item` is one entry of the transcript cut down
- * to what a row shows; whole contents come one message at a time (`detail`). `generation` numbers the readings of a
- * transcript: an edit or its undo moves entries, so it begins a new one, and what still arrives for an older one is
- * dropped. Sizes are tokens, times Unix milliseconds.
+ * The page shows and asks; only the extension sends requests to the server. An `Item` is one entry of the transcript,
+ * shortened to what a row shows; whole contents come one message at a time (`detail`). `generation` numbers the
+ * readings of a transcript. An edit or its undo moves entries, so it begins a new generation, and messages of an older
+ * one are dropped. Sizes are tokens, times Unix milliseconds.
  */
 
 import { boolean, count, type Guarded, list, nullable, number, object, record, string, tagged, word } from './guard';
@@ -44,7 +44,7 @@ const item = object({
   tokens: count,
   archived: boolean,
   pinned: boolean,
-  /** What stands in the context instead of this message's contents, if an edit replaced them. */
+  /** The content in the context that replaces this message's own, if an edit replaced it. */
   replaced: nullable(string),
   parts: list(part),
   marker: nullable(marker),
@@ -86,7 +86,7 @@ const speech = object({ id: string, role: word('user', 'assistant'), parts: list
 
 const call = object({ id: string, title: string, status: word('pending', 'in_progress', 'completed', 'failed') });
 
-/** What the page says. */
+/** The messages of the page. */
 export const isPageMessage = tagged('type', {
   ready: {},
   load: { generation: count, offset: count, limit: count },
@@ -99,20 +99,20 @@ export const isPageMessage = tagged('type', {
   prompt: { text: string },
   /** Stops the answer that is being written. */
   stop: {},
-  /** Takes back a prompt that waits. */
+  /** Cancels a waiting prompt. */
   withdraw: { id: count },
   command: { name: word('compact', 'preview', 'new', 'import', 'switch', 'setWindow') },
 });
 
-/** What the extension says. */
+/** The messages of the extension. */
 export const isHostMessage = tagged('type', {
-  /** A transcript to show: the session opened, or an edit changed what stands in it. `sessionId` is null without one. */
+  /** A transcript to show: a session was opened, or an edit changed it. `sessionId` is null without a session. */
   session: {
     sessionId: nullable(string),
     title: string,
     generation: count,
     total: count,
-    /** The marker to bring into view: that of a compaction that has just ended. */
+    /** The marker to bring into view, after a compaction. */
     reveal: nullable(string),
   },
   entries: { generation: count, offset: count, total: count, items: list(item) },
@@ -121,23 +121,23 @@ export const isHostMessage = tagged('type', {
   usage: { usage },
   history: { edits: list(edit) },
   pinned: { ids: list(string) },
-  /** A compaction has begun; `summary` is what was written of it so far. */
+  /** A compaction has begun. `summary` is the part that is written already. */
   compacting: { number: count, trigger: string, messages: count, before: count, summary: string },
   chunk: { text: string },
   compacted: { status: word('completed', 'failed', 'cancelled'), error: string },
-  /** Why the model cannot be asked, in words for the person; null if it can. */
+  /** Why the model cannot be asked, as a text for the user, or null if it can. */
   prompting: { remedy: nullable(string) },
   /** Whether an answer is being written, and the prompts that wait for its end. */
   turn: { running: boolean, queued: list(object({ id: count, text: string })) },
-  /** The answer as far as it is written, in place of what was known of it. */
+  /** The answer as far as it is written. It replaces the page's state of the answer. */
   live: { speeches: list(speech), calls: list(call) },
   said: { piece },
-  /** A tool call begins, goes on or ends. */
+  /** A tool call begins, continues or ends. */
   called: { call },
   /** A prompt that did not reach the model. */
   unsent: { text: string },
   hits: { query: string, hits: list(hit), error: string },
-  /** A line for the person, and the edit it speaks of. */
+  /** A line for the user, and the edit that it is about. */
   notice: { severity: word('info', 'warning', 'error'), text: string, editId: nullable(string) },
 });
 

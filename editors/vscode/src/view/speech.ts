@@ -1,14 +1,14 @@
-/** A message as it is written, piece by piece. Pure: extension and page put it together the same way. */
+/** A message that is being written, piece by piece. Pure: extension and page assemble it in the same way. */
 import type { Call, Part, Piece } from './messages';
 
-/** The text and the thinking of one message so far, in the order they came. */
+/** The text and the thinking of one message so far, in order. */
 export interface Speech {
   readonly id: string;
   readonly role: Piece['role'];
   readonly parts: readonly Part[];
 }
 
-/** The message with one more piece: what is of the same kind as its end goes on, what is not begins a new part. */
+/** Adds a piece to a message. If the piece has the kind of the last part it extends that part, otherwise it begins a new one. */
 export function extend(speech: Speech | undefined, { id, role, kind, text }: Piece): Speech {
   const parts = speech?.parts ?? [];
   const last = parts.at(-1);
@@ -16,7 +16,7 @@ export function extend(speech: Speech | undefined, { id, role, kind, text }: Pie
   return { id, role, parts: [...parts, { kind, text, more: false }] };
 }
 
-/** A message's own parts, with the texts as they were said: those of a list are cut short. */
+/** Returns a message's own parts with the full texts of its pieces, since the texts of list items are shortened. */
 export function wholeTexts(parts: readonly Part[], said: readonly Part[]): Part[] {
   const left = [...said];
   return parts.map((part) => {
@@ -25,7 +25,7 @@ export function wholeTexts(parts: readonly Part[], said: readonly Part[]): Part[
   });
 }
 
-/** A tool call with what is new of it; fields left out keep what they were. */
+/** Updates a tool call. Fields that are left out keep their values. */
 export function changed(call: Call | undefined, change: Pick<Call, 'id' | 'status'> & { readonly title?: string | undefined }): Call {
   return { id: change.id, status: change.status, title: change.title ?? call?.title ?? '' };
 }

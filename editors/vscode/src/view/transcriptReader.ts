@@ -1,7 +1,6 @@
 /**
- * Reads a session's transcript for the page, page by page, and notices what changed in it. Appended messages are read
- * from where the last reading ended. An edit, or its undo, moves entries about: then a new reading, a *generation*,
- * begins.
+ * Reads a session's transcript for the page, page by page, and finds out what changed in it. Appended messages are read
+ * from where the last reading ended. An edit or its undo moves entries, so a new reading, a *generation*, begins.
  */
 import { ContextHistory, ContextMessages, type EditInfo, type Entry, type Message } from '../protocol.gen';
 import type { SessionModel } from '../session';
@@ -35,7 +34,7 @@ export class TranscriptReader {
     return this.#edits;
   }
 
-  /** Begins a new reading under a number of its own. */
+  /** Begins a new reading with its own number. */
   async begin(generation: number): Promise<void> {
     const { sessionId } = this;
     const [{ edits }, { total }] = await Promise.all([
@@ -48,7 +47,7 @@ export class TranscriptReader {
     this.#context = undefined;
   }
 
-  /** Whether the edits in force are others than when this reading began. */
+  /** Whether the edits in force differ from those at the beginning of this reading. */
   async edited(): Promise<boolean> {
     const { edits } = await this.#model.request(ContextHistory, { sessionId: this.sessionId });
     return inForce(edits) !== inForce(this.#edits);
@@ -60,7 +59,7 @@ export class TranscriptReader {
     return { type: 'entries', generation, offset, total, items: await this.#items(entries) };
   }
 
-  /** What was appended since; undefined if the transcript is shorter than it was, so that it must be read anew. */
+  /** Reads what was appended since. Returns undefined if the transcript is shorter than before, so that it must be read again. */
   async appended(limit: number): Promise<HostMessageOf<'entries'> | undefined> {
     const page = await this.page(this.#total, limit);
     if (page.total < this.#total) return undefined;
@@ -68,7 +67,7 @@ export class TranscriptReader {
     return page;
   }
 
-  /** One whole message; undefined if another stands there by now. */
+  /** Returns one whole message, or undefined if another one is at that position by now. */
   async message(offset: number, id: string): Promise<Message | undefined> {
     const { entries } = await this.#read(offset, 1);
     return entries.map((entry) => entry.message).find((message) => message.id === id);
@@ -83,7 +82,7 @@ export class TranscriptReader {
     return entries.map((entry) => toItem(entry, this.#edits, replacements));
   }
 
-  /** The context's messages. No more than a model's window holds, and asked for only if an edit replaced contents. */
+  /** Reads the context's messages, which fit the model's window. Requested only if an edit replaced contents. */
   async #shown(): Promise<ReadonlyMap<string, Message>> {
     if (!this.#context) {
       const { entries } = await this.#model.request(ContextMessages, { sessionId: this.sessionId });

@@ -1,4 +1,4 @@
-/** The extension's side of one open Context view: answers the page, and tells it what changes. */
+/** The extension's side of one open Context view: answers the page, and sends it what changes. */
 import * as vscode from 'vscode';
 
 import type { Chat } from '../chat';
@@ -9,7 +9,7 @@ import { toEditLine, wholeParts } from './entries';
 import { type HostMessage, isPageMessage, type PageMessage, type PageMessageOf, type Usage } from './messages';
 import { TranscriptReader } from './transcriptReader';
 
-/** Messages read at once when several were appended. */
+/** The most messages that are read at once after appends. */
 const APPENDED = 500;
 const HITS = 30;
 
@@ -78,12 +78,12 @@ export class ViewHost implements vscode.Disposable {
     this.#chat.show();
   }
 
-  /** Reads the transcript again, for example after a change that no update tells of. */
+  /** Reads the transcript again, for example after a change for which the server sends no update. */
   refresh(): void {
     if (this.#reader) this.#reread();
   }
 
-  /** The answer that has ended stands in the transcript; once that is read, nothing of it is live any more. */
+  /** Drops the live answer after it ended, once it was read from the transcript. */
   #settle(): void {
     this.#settling = true;
     this.#follow();
@@ -95,7 +95,7 @@ export class ViewHost implements vscode.Disposable {
     this.#follow();
   }
 
-  /** Brings the page up to date. One round runs at a time; what comes meanwhile is taken by one more round. */
+  /** Brings the page up to date. One round runs at a time, and changes in the meantime cause one more round. */
   #follow(): void {
     this.#stale = true;
     if (!this.#following) void this.#rounds();
@@ -147,7 +147,7 @@ export class ViewHost implements vscode.Disposable {
     this.#showPrompting();
     const shape = shapeOf(state);
     if (this.#shape === 'unread' || shape === this.#shape) return;
-    // Messages only join; where anything else changed, an edit came or went.
+    // Appends only add messages. If anything else changed, an edit was made or undone.
     this.#edited ||= !grew(this.#shape, shape);
     this.#shape = shape;
     this.#follow();
@@ -175,7 +175,7 @@ export class ViewHost implements vscode.Disposable {
         }
         this.#post({ type: 'compacted', status: update.status, error: update.error ?? '' });
         if (update.status !== 'completed') return;
-        // Who reads an answer as it comes is not taken away from it.
+        // A user who reads an answer while it is written must not be moved away from it.
         this.#reveal = this.#chat.running ? null : (meta?.messageId ?? null);
         this.#edited = true;
         this.#follow();
@@ -258,7 +258,7 @@ export class ViewHost implements vscode.Disposable {
     }
   }
 
-  /** What the server refuses, the person is told in the view. */
+  /** Runs work and shows its error in the view. */
   async #guarded(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -292,14 +292,14 @@ function toUsage({ used, size, meta }: UsageState): Usage {
   };
 }
 
-/** Of the figures those that say which entries there are: messages archived, compactions, messages active. */
+/** The figures that determine the entries: messages archived, compactions, messages active. */
 function shapeOf(state: UsageState | undefined): string {
   if (!state) return '';
   const { messagesArchived, compactions, messagesActive, source } = state.meta;
   return [messagesArchived, compactions, source === 'estimated' ? 'edited' : '', messagesActive].join(' ');
 }
 
-/** Whether messages were appended and nothing else happened. */
+/** Whether messages were appended and nothing else changed. */
 function grew(before: string, after: string): boolean {
   const [was, is] = [before.split(' '), after.split(' ')];
   return was.slice(0, 3).join() === is.slice(0, 3).join() && Number(was[3]) < Number(is[3]);

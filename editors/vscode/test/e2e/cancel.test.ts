@@ -1,4 +1,4 @@
-/** A compaction that takes long enough to be stopped: by the command, and by the progress notification's Cancel. */
+/** A compaction that is long enough to be cancelled, by the command and by the progress notification's Cancel. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { START_PATIENCE } from './rig/patience.ts';
 import { given } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
-/** So many turns, some ten million tokens, take the offline summary seconds on any machine. */
+/** So many turns, about ten million tokens, that the offline summary takes seconds on any machine. */
 const TURNS = 6_000;
 const SETTINGS = { 'ullage.models': { 'gpt-4o': { window: 100_000_000 } } };
 const FIGURES = /~\d+% · [\d.]+M\/100M/;
@@ -30,7 +30,7 @@ before(async () => {
 beforeEach(async () => {
   failed = true;
   await vscode.run('Compact Context');
-  // It is planned first, and ten million tokens take a busy machine a while.
+  // The compaction is planned first, which takes a busy machine a while with ten million tokens.
   await vscode.reads(/Compacting… [\d,]+ messages/, START_PATIENCE);
 });
 after(async () => { await vscode.close(failed); });

@@ -1,4 +1,4 @@
-/** A whole conversation in the Context view, with a model that plays a script. The tests go on from each other. */
+/** A whole conversation in the Context view, with a model that plays a script. Each test continues from the one before. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { given, repository } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
 const story = path.join(repository, 'tests/data/chat');
-// Small enough that the second file the model reads fills it.
+// Small enough that the second file that the model reads fills the window.
 const SETTINGS = {
   'ullage.model': 'claude-sonnet-4-5',
   'ullage.models': { 'claude-sonnet-4-5': { window: 5_500 } },
@@ -31,7 +31,7 @@ before(async () => {
   await vscode.answer('token expiry');
   await vscode.run('Show Context');
 });
-// What follows a failure would only fail for want of it.
+// The tests after a failed one would fail only because of it.
 beforeEach(() => { assert.ok(!failed, 'an earlier test failed'); });
 afterEach(async (context) => {
   if (failed || !('passed' in context) || context.passed) return;
@@ -61,7 +61,7 @@ test('with a model the prompt box takes a prompt, and its answer streams into th
   await stop().waitFor();
 });
 
-test('the person is asked before the model reads a file, and need not be asked again', async () => {
+test('the user is asked before the model reads a file, and need not be asked again', async () => {
   await vscode.page.getByText('Ullage: Read expiry.py?').waitFor();
   await vscode.shot('asked for permission');
   await vscode.pick('Always allow in this session');
@@ -80,7 +80,7 @@ test('its tool call reads a file of the folder, its thinking is folded, and noth
   await vscode.shot('answered');
 });
 
-test('a context that fills up in the middle of a turn is compacted, and the answer goes on behind the marker', async () => {
+test('a context that fills up in the middle of a turn is compacted, and the answer continues after the marker', async () => {
   await ask('And what else keeps a token?');
   await rows('keeps the token of each device').waitFor();
   await ended();
@@ -110,7 +110,7 @@ test('an answer is stopped, what it said is kept, and the prompt that waited is 
   assert.equal(await vscode.context.locator('.live').count(), 0);
 });
 
-test('what goes wrong is said in words, with its remedy', async () => {
+test('a failure is shown as text, with its remedy', async () => {
   await ask('And once more?');
   await vscode.context.getByText('the key was refused; set another one').first().waitFor();
   await vscode.shot('refused');

@@ -1,4 +1,7 @@
-/** Measures the time from an append to the new figure on screen, from a prompt to its answer, and a newcomer's; prints one JSON object. See scripts/benches/editors.py. */
+/**
+ * Measures the time from an append to the new figure on screen, from a prompt to its answer, and a new user's first
+ * steps. Prints one JSON object. See scripts/benches/editors.py.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -11,9 +14,9 @@ import { given, output } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
 const ROUNDS = 60;
-/** Rounds that warm caches up and are not counted. */
+/** Rounds that warm up caches and are not counted. */
 const WARM_UP = 10;
-/** Adds about a thousand tokens to a window of a million, so that each round shows another figure. */
+/** About a thousand tokens in a window of a million, so that each round shows another figure. */
 const TEXT = 'The device list shows when each device was last seen, in words. '.repeat(75);
 
 interface Painted {
@@ -21,21 +24,24 @@ interface Painted {
   readonly at: number;
 }
 
-/** Kept by a watched element's window: when its last change was about to be painted, Unix milliseconds. */
+/** The time of a watched element's last change, just before it is painted, in Unix milliseconds. The element's window keeps it. */
 interface Watched extends Window {
   ullagePainted?: Painted;
-  /** When an answer began to be shown, Unix milliseconds; 0 while none is. */
+  /** When an answer began to be shown, in Unix milliseconds; 0 while none is shown. */
   ullageAnswered?: number;
 }
 
-/** Durations, ms, one each per round: to the status bar, to the Context view; to the first piece of an answer in it, the server's and the model's share in them. */
+/**
+ * Durations in ms, one per round: to the status bar, to the Context view, and to the first piece of an answer in it
+ * with the server's and the model's share.
+ */
 interface Measured {
   readonly appendToScreen: readonly number[];
   readonly appendToView: readonly number[];
   readonly promptToView: readonly number[];
 }
 
-/** The first piece at once, and time to see it before the answer is whole. */
+/** The first piece comes at once, and there is time to see it before the answer is complete. */
 const script = path.join(output, 'measured.script');
 mkdirSync(output, { recursive: true });
 writeFileSync(script, 'say: Yes.\nwait: 0.1\nsay: Indeed.\nagain:\n');
@@ -111,7 +117,7 @@ function painted(place: Locator): Promise<Painted> {
   return place.evaluate(() => (window as Watched).ullagePainted ?? { text: '', at: 0 });
 }
 
-/** The change is on screen with the frame that follows it. */
+/** A change is on screen with the frame that follows it. */
 async function watch(place: Locator): Promise<void> {
   await place.evaluate((item) => {
     new MutationObserver(() => {

@@ -1,10 +1,10 @@
-/** The README's promise to a newcomer. */
+/** The README's promise to a new user. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { newcomer } from './rig/newcomer.ts';
 
-/** Seconds a newcomer is asked to wait at most, all told. */
+/** Seconds that a new user has to wait at most, in total. */
 const PROMISED = 120;
 
 test('a newcomer sees how full the context is within two minutes, without a key', { timeout: 420_000 }, async (context) => {

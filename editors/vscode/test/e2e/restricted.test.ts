@@ -1,4 +1,4 @@
-/** A folder that is not trusted must not choose what runs. */
+/** A folder that is not trusted must not choose which program runs. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,14 +11,14 @@ const opened: Workbench[] = [];
 let passed = 0;
 after(async () => { for (const workbench of opened) await workbench.close(passed < opened.length); });
 
-/** Leaves the trace, then ends: it is no server. */
+/** Writes a program that leaves a trace and ends, so it is no server. */
 function writeProgram(file: string, trace: string): void {
   mkdirSync(output, { recursive: true });
   rmSync(trace, { force: true });
   writeFileSync(file, `#!/bin/sh\ntouch '${trace}'\n`, { mode: 0o755 });
 }
 
-/** A folder whose settings name a program of its own, which would leave a trace if it were run. */
+/** Opens a folder whose settings name a program of its own, which would leave a trace if it were run. */
 async function openRestricted(name: string, environment: Readonly<Record<string, string>>): Promise<{ workbench: Workbench; trace: string }> {
   const trace = path.join(output, `${name}.ran`);
   const program = path.join(output, `${name}-program`);

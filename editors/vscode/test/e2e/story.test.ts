@@ -1,4 +1,4 @@
-/** One person's hour with Ullage in a real VS Code. The tests go on from each other, in this order. */
+/** An hour of a user's work with Ullage in a real VS Code. Each test continues from the one before. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { until } from './rig/patience.ts';
 import { sample, transcripts } from './rig/places.ts';
 import { Workbench } from './rig/workbench.ts';
 
-// In this window the sample stands in the warning's range; keeping tool results whole leaves it there.
+// In this window the sample is in the warning's range, and stays there because tool results are kept whole.
 const SETTINGS = {
   'ullage.models': { 'claude-sonnet-4-5': { window: 60_000 } },
   'ullage.context.excludeTools': ['read_file', 'write_file', 'edit_file', 'run'],
@@ -23,7 +23,7 @@ let failed = false;
 before(async () => {
   vscode = await Workbench.open('story', { settings: SETTINGS, environment: { ULLAGE_SERVER: pacedProgram() } });
 });
-// What follows a failure would only fail for want of it.
+// The tests after a failed one would fail only because of it.
 beforeEach(() => { assert.ok(!failed, 'an earlier test failed'); });
 afterEach(async (context) => {
   if (failed || !('passed' in context) || context.passed) return;
@@ -64,7 +64,7 @@ describe('the first session', () => {
 });
 
 describe('a conversation that fills its window', () => {
-  test('is imported, shown in the warning colour, and told of once', async () => {
+  test('is imported, shown in the warning colour, and shown in one notification', async () => {
     await importFile(sample);
     await vscode.toast(/Imported 203 messages \(ullage\)\. Context 85% full \(38K of 45K usable\)\. Compacts by itself at 4[01]K\./);
     await vscode.reads(FULL);
@@ -134,7 +134,7 @@ describe('previewing', () => {
   test('is discarded without a trace', async () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
-    // It opens with the cursor in the summary.
+    // The preview opens with the cursor in the summary.
     await vscode.page.locator('.statusbar-item', { hasText: /Ln \d\d+, Col 1/ }).waitFor();
     await vscode.page.keyboard.press('Control+End');
     await vscode.page.locator('.view-line', { hasText: /^-\s#\d+\s(user|assistant)\s/ }).first().waitFor();
@@ -148,7 +148,7 @@ describe('previewing', () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
     await vscode.shot('preview', 'preview.png');
-    // It opens with the cursor at the summary's beginning.
+    // The preview opens with the cursor at the summary's beginning.
     await vscode.page.locator('.monaco-editor.focused').waitFor();
     await vscode.page.keyboard.insertText('The eleventh refresh within a minute gets 429.\n');
     await vscode.page.locator('.codelens-decoration', { hasText: /38K → ≈/ }).first().waitFor();
@@ -188,7 +188,7 @@ describe('the other commands', () => {
     await vscode.page.keyboard.press('Control+F4');
   });
 
-  test('Restore Checkpoint… goes back to before every compaction', async () => {
+  test('Restore Checkpoint… restores the state before every compaction', async () => {
     await vscode.run('Restore Checkpoint…');
     await vscode.pick('Before every compaction');
     await vscode.confirm('Restore');
@@ -213,7 +213,7 @@ describe('the other commands', () => {
       await vscode.page.keyboard.type('The plan:');
       await vscode.pick('The plan:');
       await vscode.toast(/Compacted \d+ messages/);
-      // Not by the toast, which moves when another comes that says what is not quite as asked.
+      // The notification's button is not used: the notification moves when another one appears.
       await vscode.run('Undo Compaction');
       await vscode.confirm('Undo');
       await vscode.reads(FULL);
@@ -231,7 +231,7 @@ describe('the other commands', () => {
     await vscode.clearToasts();
   });
 
-  test('Fork Session goes on in a copy, and Switch Session… returns', async () => {
+  test('Fork Session continues in a copy, and Switch Session… returns', async () => {
     await vscode.run('Fork Session');
     await vscode.answer('another way');
     await until('the fork to be listed', async () => (await titles()).includes('another way'));
@@ -264,7 +264,7 @@ describe('the other commands', () => {
   });
 });
 
-describe('when the server goes', () => {
+describe('when the server ends', () => {
   test('Restart Server starts another one', async () => {
     const before = vscode.serverProcess;
     assert.ok(before);
@@ -284,7 +284,7 @@ describe('when the server goes', () => {
   });
 });
 
-describe('a conversation that goes on', () => {
+describe('a conversation that continues', () => {
   test('is compacted by itself when it reaches the mark', async () => {
     const driver = await vscode.driver();
     const sessionId = await activeId();
@@ -317,7 +317,7 @@ async function history(): Promise<History> {
   return (await (await vscode.driver()).ask<History>('ullage/context/history', { sessionId: await activeId() })).result;
 }
 
-/** The whole transcript, every edit and the figures of the session. */
+/** Returns the whole transcript, every edit and the figures of the session. */
 async function everything(): Promise<unknown> {
   const driver = await vscode.driver();
   const sessionId = await activeId();

@@ -22,7 +22,7 @@ test('undo says what it brings back', () => {
   expect(bringsBack(steps, 0, 31_000, null)).toBe('Brings back 122K tokens; the context will be at 153,000 tokens.');
 });
 
-test('the golden history and its marker give the messages behind it', () => {
+test('the golden history and its marker give the messages that were archived', () => {
   const { edits } = example('context.history.result.json') as HistoryResult;
   const { entries } = example('context.messages.result.json') as MessagesResult;
   expect(archivedBehind(undoSteps(edits), entries)).toBe(33);

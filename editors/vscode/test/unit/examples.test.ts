@@ -1,4 +1,4 @@
-/** Every committed example of the wire goes through what the extension shows of it. */
+/** Every committed example of the wire is shown by the extension without a gap. */
 import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,10 +15,10 @@ import { memory } from './memory';
 import { example, exampleNames, repository, running, usage } from './samples';
 import { EventEmitter } from './vscode';
 
-/** What a text has where a member was read that is not there. */
+/** What a text contains if a missing member was read. */
 const HOLES = /undefined|NaN|\[object Object\]/;
 
-/** What the person sees of an update. That it is of this type the compiler verifies for every file (`tests/golden`). */
+/** Returns what the user sees of an update. The compiler checks the type of every file (`tests/golden`). */
 function shown({ update }: protocol.SessionNotification): string {
   switch (update.sessionUpdate) {
     case 'usage_update':
@@ -40,7 +40,7 @@ function shown({ update }: protocol.SessionNotification): string {
   }
 }
 
-/** What the Context view is told of it, as text. */
+/** Returns what the Context view is sent for an update, as text. */
 function shownInView(update: protocol.Update): string {
   const heard = new EventEmitter<protocol.SessionNotification>();
   const sessions = new Sessions({ onDidUpdate: heard.event, request: () => Promise.reject(new Error('not asked')) }, memory());
@@ -74,7 +74,7 @@ test.each(exampleNames('context.messages.').filter((name) => name.endsWith('resu
   }
 });
 
-test('a preview shows its summary where the person can edit it', () => {
+test('a preview shows its summary where the user can edit it', () => {
   const result = example('context.compact.preview.result.json') as protocol.CompactResult;
   const { entries } = example('context.messages.result.json') as protocol.MessagesResult;
   const document = previewDocument({ result, entries, title: 'Story' });

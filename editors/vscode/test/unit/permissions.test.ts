@@ -1,4 +1,4 @@
-/** What the person is asked before a tool call, and what is made of the answer. */
+/** The question that the user is asked before a tool call, and the result of the answer. */
 import { afterEach, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 

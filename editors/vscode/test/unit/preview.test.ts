@@ -8,7 +8,7 @@ const result = example('context.compact.preview.result.json') as CompactResult;
 const { entries } = example('context.messages.anthropic.result.json') as MessagesResult;
 const document = previewDocument({ result, entries: [...entries, ...result.archived], title: 'fix-login' });
 
-test('what stays comes first, then the summary, then what goes', () => {
+test('a preview lists the kept messages, then the summary, then the archived messages', () => {
   const places = ['## Stays: 1 message', SUMMARY_BEGIN, '## Goes: 6 messages'].map((text) => document.indexOf(text));
   expect(places.every((place) => place >= 0)).toBe(true);
   expect([...places].sort((a, b) => a - b)).toEqual(places);

@@ -9,12 +9,12 @@ import type { CompactionState, UsageState } from '../../src/session';
 export const repository = path.resolve(import.meta.dirname, '../../../..');
 const examples = path.join(repository, 'protocol/examples');
 
-/** Names of the golden messages that begin so. */
+/** Returns the names of the golden messages with this prefix. */
 export function exampleNames(prefix: string): readonly string[] {
   return readdirSync(examples).filter((name) => name.startsWith(prefix));
 }
 
-/** A golden message; the caller says what it is. */
+/** Returns a golden message. The caller states its type. */
 export function example(name: string): unknown {
   return JSON.parse(readFileSync(path.join(examples, name), 'utf8'));
 }

@@ -1,4 +1,4 @@
-/** A real `ullage lsp` on a store of its own, as the door that `Sessions` goes through. */
+/** A real `ullage lsp` on a store of its own, in place of the connection that `Sessions` uses. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ export class RealServer implements Door {
     return this.#connection.sendNotification(method.name, params);
   }
 
-  /** As a crash: nothing is said to it before. */
+  /** Ends the server without asking, like a crash. */
   async kill(): Promise<void> {
     const process = this.#process;
     this.#connection?.dispose();

@@ -12,7 +12,7 @@ test('without a session it offers to open one', () => {
   expect(view({})).toMatchObject({ text: 'Ullage', tone: 'dimmed', command: 'ullage.switchSession' });
 });
 
-test('a reported figure stands as it is, an estimate has a tilde, a stale one the word', () => {
+test('a reported figure is plain, an estimate has a tilde, a stale figure has the word', () => {
   expect(view({ usage: usage() }).text).toBe('◔ 46% · 58K/128K');
   expect(view({ usage: usage({ meta: { source: 'estimated' } }) }).text).toBe('◔ ~46% · 58K/128K');
   expect(view({ usage: usage({ meta: { source: 'stale' } }) }).text).toBe('◔ 46% · 58K/128K stale');

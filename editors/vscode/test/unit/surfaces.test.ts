@@ -1,4 +1,4 @@
-/** The status bar and the notices, driven by updates as they come. */
+/** The status bar and the notices, driven by updates in the order of the wire. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { Health } from '../../src/health';
@@ -15,7 +15,7 @@ const warning = example('update.notice.context_warning.json') as SessionNotifica
 const usage = example('update.usage_update.json') as SessionNotification;
 let sessions: Sessions;
 
-/** A status item that counts what is sent to the window. */
+/** A status item that counts the assignments that are sent to the window. */
 class CountingItem {
   readonly texts: string[] = [];
   name = '';
@@ -108,7 +108,7 @@ test('an import and the warning it causes are one toast', async () => {
   notices.dispose();
 });
 
-test('a warning that a compaction answers is not shown; the import is told with the compaction', async () => {
+test('a warning that a compaction follows is not shown; the import is shown with the compaction', async () => {
   vi.useFakeTimers();
   const notices = new Notices(sessions, memory());
   notices.announce('s_1', 'Imported 203 messages (ullage).');
@@ -121,7 +121,7 @@ test('a warning that a compaction answers is not shown; the import is told with 
   notices.dispose();
 });
 
-test('an import without a warning is told by itself', async () => {
+test('an import without a warning is shown by itself', async () => {
   vi.useFakeTimers();
   const notices = new Notices(sessions, memory());
   notices.announce('s_1', 'Imported 2 messages (ullage).');
@@ -155,7 +155,7 @@ test("the toast's Undo takes back the edit it speaks of", async () => {
   notices.dispose();
 });
 
-test('where the person wants to be asked, the notice asks', async () => {
+test('if the user wants to confirm compactions, the notice asks', async () => {
   const notices = new Notices(sessions, memory());
   window.showWarningMessage.mockResolvedValueOnce('Compact now');
   updates.fire(example('update.notice.compaction_due.json') as SessionNotification);

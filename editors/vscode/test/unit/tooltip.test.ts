@@ -24,7 +24,7 @@ test('a figure that is not a report says so', () => {
   expect(stale).toContain('Stale: 3 messages since the last report');
 });
 
-test('the cost is told where it is known', () => {
+test('the cost is shown if it is known', () => {
   const text = tooltipMarkdown(usage({ cost: { amount: 0.0421, currency: 'USD' } }), undefined, NOW);
   expect(text).toContain('Cost so far \\$0\\.042, by list prices');
   expect(tooltipMarkdown(usage(), undefined, NOW)).not.toContain('Cost');

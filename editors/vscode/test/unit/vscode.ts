@@ -1,4 +1,4 @@
-/** Stands for the `vscode` module in unit tests. */
+/** Replaces the `vscode` module in unit tests. */
 import { createVSCodeMock } from 'jest-mock-vscode';
 import { vi } from 'vitest';
 
@@ -17,7 +17,7 @@ export const window = {
 };
 export class CancellationTokenSource {
   readonly token = undefined;
-  cancel(): void { /* the units' server is asked without tokens */ }
+  cancel(): void { /* unit tests make requests without tokens */ }
   dispose(): void { /* holds nothing */ }
 }
 export class CancellationError extends Error {}

@@ -1,4 +1,4 @@
-/** axe-core's rules on every scene of the Context view in every theme: nothing serious or critical may be found. */
+/** axe-core's rules for every scene of the Context view in every theme: no serious or critical fault may be found. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -8,17 +8,18 @@ import { launch } from './browser.mjs';
 import { everyScene } from './scenes.mjs';
 
 const GRAVE = ['serious', 'critical'];
-/** All scenes in all themes, on a busy machine; ms. */
+/** Milliseconds for all scenes in all themes on a busy machine. */
 const PATIENCE = 180_000;
 let browser;
 
 before(async () => { browser = await launch(); });
 after(() => browser.close());
 
-/** Runs in the page. Grave faults by rule, each with the places where it was found. */
+/** Runs in the page. Returns the serious faults by rule, each with the places where it was found. */
 async function faults(grave) {
   const { passes, violations } = await window.axe.run();
-  // A row that shows all it holds is called by its first line; the rule would have all its contents, often pages, read out as its name.
+  // A row that shows its whole content is named by its first line. The rule would have the whole content, often pages,
+  // read out as its name.
   const isWholeRow = (rule, target) => rule === 'label-content-name-mismatch' && document.querySelector(target).matches('.row.open, .row.said');
   const found = violations
     .filter(({ impact }) => grave.includes(impact))
@@ -31,7 +32,7 @@ test('the Context view has no serious fault of accessibility', { timeout: PATIEN
   const all = [];
   let rules = 0;
   await everyScene(browser, async (page, name) => {
-    // As the browser's own tools do: the page's policy lets no other script in.
+    // The script is evaluated, as the browser's own tools do, because the page's policy allows no other script.
     await page.evaluate(axe.source);
     const { passed, found } = await page.evaluate(faults, GRAVE);
     rules += passed;

@@ -10,7 +10,7 @@ import { installStub } from './stub.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
-/** A side bar as people have it, and a wide one. Pixels. */
+/** Pixels: the usual width of a side bar, and a wide one. */
 export const NARROW = { width: 340, height: 760 };
 export const WIDE = { width: 560, height: 820 };
 
@@ -18,7 +18,7 @@ export function readTheme(name) {
   return JSON.parse(readFileSync(new URL(`themes/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** Builds the page, serves it and opens a browser. `open` gives a page with the stub in it. */
+/** Builds the page, serves it and opens a browser. `open` returns a page with the stub in it. */
 export async function launch() {
   const files = await bundle();
   const server = createServer((request, response) => {
@@ -48,7 +48,7 @@ export async function launch() {
   };
 }
 
-/** Runs in the page. VS Code sets its variables the same way, on the root element. */
+/** Runs in the page. Sets the variables on the root element, as VS Code does. */
 function applyTheme({ kind, variables }) {
   const apply = () => {
     for (const [name, value] of Object.entries(variables)) document.documentElement.style.setProperty(name, value);

@@ -1,18 +1,19 @@
 /**
- * What the Context view costs with 100 and with 10,000 messages: opening, one appended message, one new figure, nodes in
+ * Measures the Context view with 100 and with 10,000 messages: opening, one appended message, one new figure, nodes in
  * the document, and frames while scrolling. `node test/view/measure.mjs [--json]`
  *
- * An update's time is that of the page's own work for it and the layout it causes, without waiting for the next frame:
- * the median of many batches, for the browser's clock is coarse. Figures for other machines are comparable as ratios only.
+ * The time of an update is that of the page's own work and the layout it causes, without the wait for the next frame.
+ * It is the median of many batches, because the browser's clock is coarse. Between machines only ratios can be
+ * compared.
  */
 import { launch } from './browser.mjs';
 
 const SIZES = [100, 10_000];
-/** Batches measured, after some that warm up, and the updates of each. */
+/** Batches that are measured, batches before them that warm up, and the updates of each. */
 const BATCHES = 40;
 const WARM_UP = 10;
 const BATCH = 8;
-/** Loading all pages of 10,000 messages is a matter of a second. Milliseconds. */
+/** Milliseconds. Loading all pages of 10,000 messages takes about a second. */
 const LOAD_LIMIT = 60_000;
 
 const json = process.argv.includes('--json');
@@ -64,8 +65,8 @@ async function measureUpdates({ kind, batches, batch, warmUp }) {
 }
 
 /**
- * Runs in the page: scrolls from end to start in steps of about a third of a view, as a hard turn of the wheel does.
- * At either end there is less to draw; only what lies between is compared.
+ * Runs in the page: scrolls from end to start in steps of about a third of a view, as a hard turn of the wheel does. At
+ * both ends there is less to draw, so only the frames between are compared.
  */
 async function measureScroll() {
   const list = document.querySelector('.conversation');
@@ -77,7 +78,7 @@ async function measureScroll() {
     const now = await new Promise(requestAnimationFrame);
     frames.push(now - last);
     last = now;
-    // Behind the frame's callbacks, before the next: what the page did for this frame.
+    // Runs after the frame's callbacks and before the next frame, so it measures the page's work for this frame.
     await new Promise((done) => { const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
     if (list.scrollTop > list.clientHeight && list.scrollTop < list.scrollHeight - 2 * list.clientHeight) work.push(performance.now() - now);
     if (list.scrollTop === 0) list.scrollTop = list.scrollHeight;

@@ -1,9 +1,9 @@
-/** The view as people meet it: what is shown and what is done before it is looked at. */
+/** The view in the situations that users meet: the content of the page, and the actions before a screenshot. */
 import { NARROW, WIDE } from './browser.mjs';
 
 export const THEMES = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
 
-/** What is done before the picture. Each runs on a page of its own. */
+/** The actions before the screenshot. Each scene has a page of its own. */
 export const SCENES = {
   usual: { viewport: WIDE, stub: { count: 120, archived: 46 }, act: async () => {} },
   narrow: { viewport: NARROW, stub: { count: 120, archived: 46, used: 155_000 }, act: (page) => page.locator('.part').nth(1).click() },
@@ -66,7 +66,7 @@ export const SCENES = {
   },
 };
 
-/** Calls `look` with the page of every scene in every theme. Throws when a page logs an error. */
+/** Calls `look` with the page of every scene in every theme. Throws if a page logs an error. */
 export async function everyScene(browser, look) {
   for (const theme of THEMES) {
     for (const [name, { viewport, stub, act }] of Object.entries(SCENES)) {

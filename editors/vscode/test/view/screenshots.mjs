@@ -1,4 +1,4 @@
-/** Pictures of the view in VS Code's themes, to look at. `node test/view/screenshots.mjs FOLDER` */
+/** Takes screenshots of the view in VS Code's themes. `node test/view/screenshots.mjs FOLDER` */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 

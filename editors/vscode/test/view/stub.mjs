@@ -1,6 +1,6 @@
 /**
- * A stand-in for VS Code and the extension, for the page alone in a browser. `installStub` runs in the page: it must
- * not refer to anything outside itself.
+ * Replaces VS Code and the extension for the page alone in a browser. `installStub` runs in the page, so it must not
+ * refer to anything outside itself.
  */
 export function installStub({ count, archived = 0, window: size = 200_000, used = 124_000, canPrompt = false, delay = 0 }) {
   const words = 'the token refresh reads its expiry from the clock and the test expects an earlier edge than it gives'.split(' ');

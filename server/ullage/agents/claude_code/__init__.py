@@ -1,1 +1,1 @@
-"""Claude Code."""
+"""What Ullage knows about Claude Code."""

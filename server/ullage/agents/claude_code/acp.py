@@ -1,4 +1,4 @@
-"""Claude Code behind the proxy: its adapter adds the model and the tool's name in `_meta`."""
+"""Claude Code behind the proxy: its ACP adapter adds the model's and the tool's name in `_meta`."""
 
 from collections.abc import Mapping
 from typing import Any

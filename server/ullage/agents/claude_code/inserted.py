@@ -1,4 +1,7 @@
-"""What Claude Code puts into the user's messages: reminders, its own commands and their output, an IDE's selection."""
+"""What Claude Code inserts into the user's messages.
+
+It inserts reminders, its own commands and their output, and an IDE's selection.
+"""
 
 from ullage.agents.agent import Inserted
 

@@ -1,8 +1,9 @@
-"""Claude Code's session logs: one JSON object a line, `type` user, assistant, system, progress and others.
+"""Reads Claude Code's session logs: one JSON object per line.
 
-One answer of the model is spread over several lines that share `message.id`, with results of its first tool calls
-between them; its token account is whole only on the last of these lines. A compaction is a `compact_boundary` line
-followed by a user line with `isCompactSummary`.
+The `type` of a line is user, assistant, system, progress or another. One answer of the model is spread over several
+lines with the same `message.id`, and the results of its first tool calls may come between these lines. Only the last of
+the lines has the complete usage. A compaction is a `compact_boundary` line followed by a user line with
+`isCompactSummary`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ from ullage.model.json_values import as_object, as_text
 from ullage.model.message import Role
 
 NAME = "claude-code"
-# Lines the program writes for itself; none of them is sent to the model.
+# Types of lines that Claude Code writes for itself. The model is sent none of them.
 _OWN_LINES = {
     "progress",
     "file-history-snapshot",
@@ -35,7 +36,7 @@ _SYNTHETIC_MODEL = "<synthetic>"
 
 
 def matches(document: Document) -> bool:
-    """Whether a line is a message of such a log."""
+    """Returns whether any line is a message in Claude Code's shape."""
     return any(
         value.get("type") in ("user", "assistant")
         and isinstance(value.get("message"), dict)
@@ -45,7 +46,7 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """The conversation that the log's last line belongs to."""
+    """Returns the conversation that the log's last message belongs to."""
     builder = TranscriptBuilder(NAME, document.name)
     entries: list[Entry] = []
     for line in document.lines:
@@ -68,7 +69,10 @@ def _read_facts(builder: TranscriptBuilder, entries: Iterable[Entry]) -> None:
 
 
 def _keep_messages(builder: TranscriptBuilder, entries: Iterable[Entry]) -> list[Entry]:
-    """The entries of the tree; what is no message is named as skipped."""
+    """Returns the entries that belong to the tree, or an empty list if none of them is a message.
+
+    Records every entry that is not a message as skipped.
+    """
     kept: list[Entry] = []
     for entry in entries:
         reason, expected = _why_skipped(entry)
@@ -80,7 +84,7 @@ def _keep_messages(builder: TranscriptBuilder, entries: Iterable[Entry]) -> list
 
 
 def _why_skipped(entry: Entry) -> tuple[str, bool]:
-    """Why an entry is no message (empty if it is one), and whether that is as the format has it."""
+    """Returns why an entry is not a message ("" if it is one), and whether such an entry is normal in this format."""
     value, kind = entry.value, entry.kind
     if kind in ("user", "assistant"):
         if not isinstance(as_object(value.get("message")).get("content"), str | list):
@@ -95,12 +99,12 @@ def _why_skipped(entry: Entry) -> tuple[str, bool]:
 
 
 class _Conversation:
-    """Turns one branch into messages, merging the lines of each answer and of its results."""
+    """Turns one branch into messages: merges the lines of each answer, and the lines of its results."""
 
     def __init__(self, builder: TranscriptBuilder, branch: Branch, entries: Sequence[Entry]) -> None:
         self._builder = builder
         self._chain = branch.chain
-        self._lines = sorted([*branch.chain, *branch.beside], key=lambda entry: entry.number)
+        self._lines = sorted([*branch.chain, *branch.siblings], key=lambda entry: entry.number)
         self._answers: dict[str, list[Entry]] = {}
         self._results: dict[str, list[Entry]] = {}
         for line in self._lines:
@@ -141,14 +145,14 @@ class _Conversation:
         return self._answers.get(entry.answer_id, [entry])
 
     def _read_results(self, calls: set[str]) -> None:
-        """One message of all results of an answer's calls, however many lines they came on."""
+        """Adds one message with all results of an answer's calls, however many lines the log used for them."""
         found = {line.number: line for call in calls for line in self._results.get(call, [])[:1]}
         lines = [found[number] for number in sorted(found.keys() - self._taken)]
         if not lines:
             return
         self._taken.update(line.number for line in lines)
         content = [block for line in lines for block in _read_content(line)]
-        # A provider wants the results before anything else that the same message says.
+        # Providers want tool results before any other content of the same message.
         content.sort(key=lambda block: not isinstance(block, ToolResultBlock))
         self._builder.add(Role.USER, content, _uuid(lines[0]), _timestamp(lines[0]))
 
@@ -177,7 +181,7 @@ class _Conversation:
 
 
 def _without_copies(lines: Iterable[Entry]) -> list[Block]:
-    """The blocks of an answer in order; a resumed log holds some lines twice."""
+    """Returns the blocks of an answer in order, each once. The log of a resumed session has some lines twice."""
     content: list[Block] = []
     calls: set[str] = set()
     for line in lines:

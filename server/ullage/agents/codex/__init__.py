@@ -1,1 +1,1 @@
-"""Codex."""
+"""What Ullage knows about Codex."""

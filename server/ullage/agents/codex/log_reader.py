@@ -1,7 +1,8 @@
-"""Codex's terminal log: one line an event, `{ts, dir, kind, payload}`, streamed token by token.
+"""Reads Codex's terminal log: one event per line, `{ts, dir, kind, payload}`, with answers streamed in small pieces.
 
-A `token_count` ends a request; the tools of its answer ran before it. A second `session_configured` (after `/new`)
-begins another conversation. The system prompt and, in older logs, what the person typed are not recorded.
+A `token_count` ends a request; the tools of the request's answer ran before it. A second `session_configured` (after
+`/new`) begins another conversation. The log contains no system prompt; older logs don't contain the user's prompts
+either.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,12 +29,16 @@ _OWN_EVENTS = {
 
 
 def matches(document: Document) -> bool:
-    """Whether the lines have Codex's frame."""
+    """Returns whether any line has the shape of a Codex log line."""
     return any("dir" in value and value.get("kind") in ("codex_event", "session_start") for value in document.objects)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """One conversation of the log, the longest unless another is asked for."""
+    """Returns one conversation of the log: the one that `document.run` asks for, by default the longest.
+
+    The other conversations are recorded as skipped. Raises `InvalidRequest` if the log has no such conversation, and
+    `UnreadableTranscript` if the conversation contains no message.
+    """
     builder = TranscriptBuilder(NAME, document.name)
     runs = _split(document.lines)
     chosen = choose_run([_size(run) for run in runs], document.run, document.name)
@@ -49,7 +54,7 @@ def read(document: Document) -> ImportedTranscript:
 
 
 def _split(lines: Iterable[Line]) -> list[list[Line]]:
-    """Lines by conversation; what stands before the first belongs to it."""
+    """Returns the lines of each conversation. Lines before the first conversation belong to it."""
     runs: list[list[Line]] = [[]]
     configured = False
     for line in lines:
@@ -70,7 +75,7 @@ def _size(run: Iterable[Line]) -> int:
 
 
 class _Reader:
-    """Goes through one conversation's lines."""
+    """Reads the lines of one conversation into a transcript."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
@@ -150,7 +155,7 @@ class _Reader:
         self._turn.end_call(as_text(event.get("call_id")), output, failed="Err" in result)
 
     def _report(self, event: JsonObject) -> None:
-        # Newer versions report the sum of the session beside the last request.
+        # Newer versions report the session's total as well as the last request's usage.
         info = as_object(event.get("info"))
         self._turn.finish(convert_usage(as_object(info.get("last_token_usage")) or event))
 

@@ -1,4 +1,4 @@
-"""One request of a Codex log: puts the answer together from its events, then the results of its tools."""
+"""Builds the messages of one request of a Codex log: the answer from its events, then the results of its tools."""
 
 from typing import Any
 
@@ -7,12 +7,15 @@ from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock
 from ullage.model.message import Role
 from ullage.model.usage import Usage
 
-# Stands for what the person typed where the log leaves it out.
+# Stands in for the user's prompt if the log doesn't contain it.
 UNRECORDED_PROMPT = "[The log does not record this message.]"
 
 
 class CodexTurn:
-    """Collects until a request ends. Streamed pieces count only where their whole never came."""
+    """Collects the events of a request until the request ends.
+
+    Streamed pieces of a text are used only if the log doesn't contain the complete text.
+    """
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
@@ -24,14 +27,17 @@ class CodexTurn:
         self.timestamp = 0
 
     def start(self) -> None:
-        """A task begins: the person has said something."""
+        """Begins a task. Adds a placeholder for the user's prompt if the log didn't contain the prompt."""
         self.finish()
         if not self._prompted:
             self._builder.add(Role.USER, (TextBlock(text=UNRECORDED_PROMPT),), timestamp=self.timestamp)
         self._prompted = False
 
     def add_user(self, text: str) -> None:
-        """What the person said; the same comes as an operation and, in newer logs, as an event."""
+        """Adds the user's prompt. A second prompt before the task begins is ignored.
+
+        Newer logs contain each prompt twice, as an operation and as an event.
+        """
         if self._prompted:
             return
         self.finish()
@@ -39,38 +45,41 @@ class CodexTurn:
         self._prompted = True
 
     def stream_thinking(self, delta: str) -> None:
-        """A piece of reasoning."""
+        """Adds a piece of streamed reasoning."""
         self._streamed_thinking += delta
 
     def add_thinking(self, text: str) -> None:
-        """A whole reasoning."""
+        """Adds a complete reasoning text, which replaces its streamed pieces."""
         self._open_answer()
         self._streamed_thinking = ""
         self._answer.append(ThinkingBlock(thinking=text))
 
     def stream_text(self, delta: str) -> None:
-        """A piece of the answer's text."""
+        """Adds a piece of the answer's streamed text."""
         self._streamed_text += delta
 
     def add_text(self, text: str) -> None:
-        """A whole text."""
+        """Adds a complete text of the answer, which replaces its streamed pieces."""
         self._open_answer()
         self._take_streamed_thinking()
         self._streamed_text = ""
         self._answer.append(TextBlock(text=text))
 
     def begin_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        """A tool call."""
+        """Adds a tool call to the answer."""
         self._take_streamed()
         self._answer.append(ToolUseBlock(id=call_id, name=name, input=arguments))
 
     def end_call(self, call_id: str, output: str, *, failed: bool) -> None:
-        """A tool's result."""
+        """Adds a tool's result."""
         content = (TextBlock(text=output),) if output else ()
         self._results.append(ToolResultBlock(tool_use_id=call_id, content=content, is_error=failed))
 
     def finish(self, usage: Usage | None = None) -> None:
-        """The request is over."""
+        """Ends the request: adds the answer, then a message with all tool results, to the transcript.
+
+        Without an answer, `usage` is dropped.
+        """
         self._take_streamed()
         if self._answer:
             message_id = self._builder.add(Role.ASSISTANT, self._answer, timestamp=self.timestamp)
@@ -81,7 +90,10 @@ class CodexTurn:
         self._answer, self._results = [], []
 
     def _open_answer(self) -> None:
-        """A new text or reasoning after results is the next request's, even where no account came between."""
+        """Ends the previous request if tool results have come, because text after results belongs to the next request.
+
+        This is needed for requests that end without a `token_count`.
+        """
         if self._results:
             self.finish()
 

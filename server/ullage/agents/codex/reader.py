@@ -1,7 +1,7 @@
-"""Codex's session files (`~/.codex/sessions/**/rollout-*.jsonl`): `{timestamp, type, payload}` a line.
+"""Reads Codex's session files (`~/.codex/sessions/**/rollout-*.jsonl`): one `{timestamp, type, payload}` per line.
 
-`response_item` payloads are items of the Responses API, `event_msg` tells the same for the screen and brings the
-account (`token_count`), `compacted` is a compaction.
+`response_item` payloads are items of the Responses API. `event_msg` payloads repeat the items for the screen, and
+contain the usage (`token_count`). `compacted` is a compaction.
 """
 
 from ullage.formats.parsing import Document, Line, as_timestamp
@@ -19,7 +19,7 @@ _LINE_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "co
 
 
 def matches(document: Document) -> bool:
-    """Whether the lines have the frame of such a file."""
+    """Returns whether any line has the shape of a Codex session file's line."""
     return any(
         as_text(value.get("type")) in _LINE_TYPES and isinstance(value.get("payload"), dict)
         for value in document.objects
@@ -27,7 +27,7 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """The conversation's items, accounts and compactions."""
+    """Returns the file's messages, usages and compactions."""
     reader = _Reader(document.name)
     for line in document.lines:
         reader.read_line(line)
@@ -75,7 +75,7 @@ class _Reader:
             self._builder.add(Role.SYSTEM, (TextBlock(text=text),))
 
     def _report(self, payload: JsonObject) -> None:
-        """The same account is repeated when only the rate limits changed."""
+        """Adds a usage unless it repeats the last one: Codex sends it again when only the rate limits have changed."""
         self._items.flush()
         raw = as_object(as_object(payload.get("info")).get("last_token_usage"))
         report = (self._items.last_answer, convert_usage(raw))

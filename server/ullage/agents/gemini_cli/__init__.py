@@ -1,1 +1,1 @@
-"""Gemini CLI."""
+"""What Ullage knows about Gemini CLI."""

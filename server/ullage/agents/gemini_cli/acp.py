@@ -1,4 +1,4 @@
-"""Gemini CLI behind the proxy: the answer to a prompt brings a quota, which sums up the turn's requests."""
+"""Gemini CLI behind the proxy: its answer to a prompt contains a quota with the sum of the turn's requests."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,1 +1,1 @@
-"""Qwen Code."""
+"""What Ullage knows about Qwen Code."""

@@ -1,4 +1,7 @@
-"""Qwen Code behind the proxy: accounts and compactions in `_meta` of its updates, windows in its list of models."""
+"""Qwen Code behind the proxy.
+
+It reports usage and compactions in `_meta` of its updates, and windows in its list of models.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +12,10 @@ from ullage.model.json_values import as_object
 
 
 def _occupancy(update: Mapping[str, Any]) -> Occupancy | None:
-    """What its own compaction left, or the account of one request."""
+    """Returns the context's size after the agent's own compaction, or else by the usage of one request.
+
+    Returns None if the update has neither.
+    """
     meta = as_object(update.get("_meta"))
     left = token_count(as_object(meta.get("contextCompression")).get("newTokenCount"))
     used = left if left is not None else prompt_and_answer(as_object(meta.get("usage")))

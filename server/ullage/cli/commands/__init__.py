@@ -1,1 +1,1 @@
-"""One command a file: `run(args)` does it and returns the exit status."""
+"""One command per file: `run(args)` carries it out and returns the exit status."""

@@ -1,4 +1,4 @@
-"""`ullage acp`: the agent on standard input and output, or, with an agent's command line, the proxy in front of it."""
+"""`ullage acp`: serves the agent on standard input and output, or the proxy if an agent's command line is given."""
 
 import gc
 import json
@@ -12,8 +12,9 @@ from ullage.model.settings import Settings
 
 
 def run(args: Namespace) -> int:
-    """Serves until the client is done."""
-    # As for the Language Server: looking for garbage among what lives as long as the process takes time at the start.
+    """Serves until the client is done. Returns the exit status."""
+    # As for the Language Server: collecting garbage during the start takes time and finds none, because the imported
+    # objects live as long as the process.
     gc.disable()
     serve = _serve_proxy if args.agent else _serve_agent
     return serve(args, _read_settings(args.settings, args.model))
@@ -41,7 +42,7 @@ def _go() -> None:
 
 
 def _read_settings(argument: str | None, model: str | None) -> Settings:
-    """The settings of `--settings` (JSON, or a file that holds it) and `--model`. Raises `InputError`."""
+    """Returns the settings of `--settings` (JSON, or a file with it) and `--model`. Raises `InputError`."""
     from ullage.api.settings_section import read_settings  # noqa: PLC0415
 
     settings = read_settings(_parse(argument)) if argument else Settings()

@@ -1,4 +1,4 @@
-"""`ullage compact`: the older part of a context replaced by a summary."""
+"""`ullage compact`: replaces the older part of a context by a summary."""
 
 import asyncio
 from argparse import Namespace
@@ -82,7 +82,7 @@ async def _block(conversation: Conversation, options: CompactOptions) -> tuple[C
 
 
 def _message_id(conversation: Conversation, name: str | None) -> str | None:
-    """A message by its number in the transcript, counted from 1, or by its id."""
+    """Returns the id of a message that is given by its number in the transcript, counted from 1, or by its id."""
     items = conversation.transcript.items
     numbered = (item.message.id for item in items if not item.inserted and str(item.index + 1) == name)
     return next(numbered, name)

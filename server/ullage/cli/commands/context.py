@@ -1,4 +1,4 @@
-"""`ullage context`: how full a context is, and of what."""
+"""`ullage context`: shows the size and the parts of a context."""
 
 import asyncio
 from argparse import Namespace
@@ -14,7 +14,7 @@ from ullage.service.conversation.conversation import Conversation
 
 
 def run(args: Namespace) -> int:
-    """Prints the box, or with `--json` the result object with a `breakdown`."""
+    """Prints the figures in a box, or with `--json` the result object with a `breakdown`."""
     asyncio.run(_run(read_options(args, ContextOptions)))
     return 0
 

@@ -1,4 +1,4 @@
-"""`ullage demo`: a conversation fills a context, is warned about, and is compacted, before one's eyes."""
+"""`ullage demo`: shows a conversation that fills a context, is warned about, and is compacted."""
 
 import asyncio
 import io
@@ -17,7 +17,7 @@ from ullage.cli.draw.glyphs import UNICODE
 from ullage.cli.options import read_options
 from ullage.cli.output import terminal_glyphs, write_text
 
-# Rich names fonts of a web host, which a picture in a README must not ask for: the reader's monospace font does.
+# Rich refers to fonts on a web host. A picture in a README must not load them; the reader's monospace font is enough.
 _WEB = re.compile(r"\s*@font-face \{.*?\}|\s*<!--.*?-->", re.DOTALL)
 _WHAT_NEXT = """
 That was the real server over stdio, with no model and no network. Yours now:
@@ -41,7 +41,7 @@ class DemoOptions(ConversationOptions, frozen=True, kw_only=True):
 
 
 def run(args: Namespace) -> int:
-    """Plays it; `--svg` keeps the last screen as a picture."""
+    """Plays the demo. With `--svg`, writes the last screen as a picture."""
     options = read_options(args, DemoOptions)
     conversation = load_conversation(options)
     console = Console(highlight=False, markup=False, emoji=False)

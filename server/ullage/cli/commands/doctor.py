@@ -1,4 +1,4 @@
-"""`ullage doctor`: whether everything Ullage needs is there and works, and whether its providers answer."""
+"""`ullage doctor`: checks that everything Ullage needs is there and works, and that its providers answer."""
 
 import sys
 from argparse import Namespace
@@ -16,12 +16,12 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.settings import ProviderSettings
 from ullage.providers.registry import KNOWN
 
-# What servers at home speak.
+# The kind of a provider that isn't known by name: most local servers offer OpenAI's chat API.
 _DEFAULT_KIND = "openai_chat"
 
 
 class DoctorOptions(Struct, frozen=True, kw_only=True):
-    """The arguments of `ullage doctor`. Those about a provider are its settings."""
+    """The arguments of `ullage doctor`. `kind`, `base_url`, `key_env`, `file` and `model` describe a provider."""
 
     store: Path | None
     provider: str | None
@@ -34,7 +34,10 @@ class DoctorOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def given(self) -> GivenProvider | None:
-        """The provider that is described, if any. Raises `InvalidRequest`."""
+        """The provider that the arguments describe, or None.
+
+        Raises `InvalidRequest` if a provider of unknown name has no address.
+        """
         described = {"kind": self.kind, "baseUrl": self.base_url, "keyEnv": self.key_env, "file": self.file}
         given = {name: value for name, value in described.items() if value is not None}
         if not given and self.provider is None:
@@ -49,7 +52,7 @@ class DoctorOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Namespace) -> int:
-    """Prints one line a check, and what to do where one failed; 1 if any did."""
+    """Prints one line per check, with what to do if it failed. Returns 1 if any failed, otherwise 0."""
     options = read_options(args, DoctorOptions)
     found: list[Check] = []
     for check in checks(options.store, options.given):

@@ -1,4 +1,4 @@
-"""`ullage export`: a stored session as text."""
+"""`ullage export`: writes a stored session as text."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""`ullage history`: every edit of a context, what it saved, and whether it still counts."""
+"""`ullage history`: lists the edits of a context, what each saved, and whether it is in force."""
 
 import asyncio
 from argparse import Namespace
@@ -14,12 +14,12 @@ from ullage.cli.source import open_source
 from ullage.model.words import short, shrinking
 from ullage.service.archive.undo import HistoryEntry, history
 
-# Cells of each column; the last one, what became of it, has no end.
+# Cells of each column but the last, whose length isn't limited.
 _ID, _WHEN, _WORDS, _SIZES = 14, 14, 32, 13
 
 
 def run(args: Namespace) -> int:
-    """Prints a table, or with `--json` the edits as `context/history` gives them."""
+    """Prints a table, or with `--json` the edits as `context/history` returns them."""
     asyncio.run(_run(read_options(args, HistoryOptions)))
     return 0
 
@@ -37,7 +37,10 @@ async def _run(options: HistoryOptions) -> None:
 
 
 def _table(entries: Sequence[HistoryEntry], now: int, glyphs: Glyphs) -> list[Text]:
-    """A heading and a line an edit; `now` is Unix milliseconds. Parts of an action stand indented above it."""
+    """Returns a heading and one line per edit. `now` is Unix milliseconds.
+
+    Edits that are parts of one action are indented, before the line of the action.
+    """
     width = max([_ID, *(len(entry.id) for entry in entries)])
     heading = [("Edit", width), ("When", _WHEN), ("What", _WORDS), ("Context", _SIZES), ("By", 0)]
     lines = [Text("  ".join(fit(word, max(cells, len(word)), glyphs) for word, cells in heading), style="bold")]

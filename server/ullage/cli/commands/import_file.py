@@ -1,4 +1,4 @@
-"""`ullage import`: another program's transcript into a stored session."""
+"""`ullage import`: reads another program's transcript into a stored session."""
 
 import asyncio
 from argparse import Namespace
@@ -11,12 +11,12 @@ from ullage.cli.output import print_json, print_lines, working
 from ullage.model.words import context_line
 from ullage.service.conversation.workspace import Workspace
 
-# Of what could not be read, enough to see what it is.
+# The most unread lines that are listed: enough to see what they are.
 _SHOWN = 5
 
 
 def run(args: Namespace) -> int:
-    """Prints the new session's id, and what of the file is not in it."""
+    """Prints the new session's id and size, and how many lines of the file were skipped."""
     params = ImportParams(path=str(args.file), format=args.format, run=args.run)
     with working(f"Importing {args.file}"), open_workspace(args.store) as workspace:
         result = asyncio.run(_import(workspace, params))
@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
 
 async def _import(workspace: Workspace, params: ImportParams) -> ImportResult:
     result = await import_session(workspace, params)
-    # A context over its window is compacted at once; the process must not end before that.
+    # A context over its window is compacted at once, and the process must not end before that.
     await workspace.open(result.session.session_id).settled()
     return result
 

@@ -1,4 +1,4 @@
-"""`ullage inspect`: the events of a session's log as text, for debugging."""
+"""`ullage inspect`: prints the events of a session's log as text, for debugging."""
 
 import sys
 from argparse import Namespace
@@ -21,7 +21,7 @@ _POSITION, _NAME, _DETAILS = 6, 18, 120
 
 
 def run(args: Namespace) -> int:
-    """Prints one line an event: position, time (UTC), name, details. Raises `SessionNotFound`."""
+    """Prints one line per event: position, time (UTC), name, details. Raises `SessionNotFound`."""
     with open_workspace(args.store) as workspace:
         records = workspace.ports.store.read(args.session)
     if args.json:
@@ -58,7 +58,7 @@ def _details(event: Event) -> str:
 
 
 def _opening(message: Message) -> str:
-    """The beginning of a message's text; the kinds of its blocks if it has none."""
+    """Returns a message's first text, or the kinds of its blocks if it has no text."""
     texts = [block.text for block in message.content if isinstance(block, TextBlock)]
     kinds = (str(block.__struct_config__.tag) for block in message.content)
     return texts[0] if texts else ", ".join(kinds)

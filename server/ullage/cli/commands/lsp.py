@@ -1,15 +1,15 @@
-"""`ullage lsp`."""
+"""`ullage lsp`: serves the Language Server on standard input and output."""
 
 import gc
 from argparse import Namespace
 
 
 def run(args: Namespace) -> int:
-    """Serves the Language Server until its client is done. Raises `InvalidRequest` for options that cannot be met."""
+    """Serves until the client is done. Returns the exit status. Raises `InvalidRequest` if an option can't be met."""
     if args.debug or args.log_file or args.wait_for_debugger:
         _prepare_debugging(args)
-    # The protocol's types are some 100,000 objects that live as long as the process. Looking for garbage among them
-    # while they are made takes a tenth of the start-up, and frozen they are not looked through later either.
+    # The protocol's types are some 100,000 objects that live as long as the process. Collecting garbage while they are
+    # made takes a tenth of the start-up time; after the freeze the collector doesn't visit them.
     gc.disable()
     from ullage.app.language_server import serve_language_server  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""`ullage schema`: the JSON Schema of the protocol or the settings."""
+"""`ullage schema`: prints the JSON Schema of the protocol or the settings."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""`ullage search`: everything ever said in stored sessions, archived or not."""
+"""`ullage search`: searches all messages of stored sessions, archived ones included."""
 
 import asyncio
 from argparse import Namespace
@@ -16,7 +16,7 @@ from ullage.service.ports.store import SearchHit
 
 
 def run(args: Namespace) -> int:
-    """Prints one hit a line, or with `--show` one message whole; 1 if nothing is found."""
+    """Prints one hit per line, or with `--show` one whole message. Returns 1 if nothing is found, otherwise 0."""
     with open_workspace(args.store) as workspace:
         return _show(workspace, args) if args.show else _search(workspace, args)
 
@@ -51,7 +51,7 @@ def _head(entry: Entry) -> Text:
 
 
 def _line(hit: SearchHit) -> Text:
-    """The snippet with what matched in bold, behind where it stands; messages are counted from 1."""
+    """Returns the message's place (counted from 1) and then the snippet, with the matches in bold."""
     line = Text.assemble((f"{hit.session_id} #{hit.index + 1} {hit.role} {hit.message_id}", "dim"), "  ")
     for place, piece in enumerate(" ".join(hit.snippet.split()).split("**")):
         line.append(piece, "bold" if place % 2 else "")

@@ -1,4 +1,4 @@
-"""`ullage sessions`: the stored sessions, last changed first."""
+"""`ullage sessions`: lists the stored sessions, the last changed first."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _TITLE, _MODEL, _WHEN = 40, 20, 14
 
 
 def run(args: Namespace) -> int:
-    """Prints one line a session."""
+    """Prints one line per session."""
     cwd = None if args.cwd is None else str(Path(args.cwd).resolve())
     with open_workspace(args.store) as workspace:
         found = workspace.ports.store.list(cwd, args.limit)

@@ -1,4 +1,4 @@
-"""A transcript as a client would live through it: message by message, in a window it will fill."""
+"""Loads a transcript as a client would experience it: message by message, in a window that the messages will fill."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -15,24 +15,25 @@ from ullage.model.message import Message, ToolDefinition
 from ullage.model.usage import Usage
 from ullage.tokens.registry import get_counter
 
-# The sample counts about 33,000 tokens: enough to cross warning and compaction in this window.
+# Tokens. The sample has about 33,000, enough to cross the warning and compaction thresholds of this window.
 SAMPLE_WINDOW = 32_000
-# A conversation much smaller than its model's window would show nothing; it is played in this share of its size.
+# A conversation that doesn't fill its model's window is played in a window of this share of its size, so that it fills
+# it.
 _WINDOW_SHARE = 0.8
-# Below this there is no room for a first message, a summary and a tail.
+# Tokens. A smaller window has no room for a first message, a summary and a tail.
 _SMALLEST_WINDOW = 8_000
 _UNKNOWN_MODEL = "unknown model"
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One message, and the provider's account that came with it."""
+    """One message, and the provider's usage that came with it."""
 
     message: Message
     usage: Usage | None = None
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """What is played: the steps, the tools declared, and the window to play it in, tokens."""
+    """What is played: the messages, the tools, and the window in tokens."""
 
     title: str
     model: str
@@ -42,7 +43,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 
 class ConversationOptions(Struct, frozen=True, kw_only=True):
-    """Which conversation to play, and in which window."""
+    """The file with the conversation to play (None: the sample), and the window in tokens to play it in."""
 
     file: Path | None = None
     format: str | None = None
@@ -51,7 +52,7 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
 
 
 def load_conversation(options: ConversationOptions) -> Conversation:
-    """The transcript in the file, or the sample. Raises `InputError`."""
+    """Loads the transcript in the file, or the sample. Raises `InputError`."""
     path, window = options.file, options.window
     if path is None:
         data = files("ullage.cli").joinpath("data/sample.jsonl").read_bytes()
@@ -78,7 +79,7 @@ def _steps(events: tuple[Event, ...]) -> Iterator[Step]:
 
 
 def _fitting_window(model: str, transcript: ImportedTranscript, steps: tuple[Step, ...]) -> int:
-    """The model's own window if the conversation fills it, or one that it does fill."""
+    """Returns the model's own window, or a smaller one if the conversation doesn't fill the model's own."""
     counter = get_counter(model)
     counted = sum(counter.count_message(step.message) for step in steps)
     largest = max((step.usage.total for step in steps if step.usage), default=0)

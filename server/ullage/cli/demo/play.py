@@ -1,4 +1,4 @@
-"""Plays a conversation into a server, as a client does that runs its own model."""
+"""Plays a conversation into a server, as a client would that runs its own model."""
 
 import asyncio
 from pathlib import Path
@@ -27,14 +27,15 @@ from ullage.model.settings import ModelSettings, Settings, SummarySettings
 from ullage.model.updates import CompactionSummaryChunk, CompactionUpdate, Notice, Update
 from ullage.model.words import undone
 
-# Seconds on a terminal: all messages together, one at most, and what deserves a longer look.
+# Seconds on a terminal: for all messages together, the longest pause after one, and pauses after updates and actions
+# that take longer to read.
 _MESSAGES_TAKE, _LONGEST_PAUSE = 14.0, 0.5
 _PAUSES: dict[type[Any], float] = {CompactionSummaryChunk: 0.25, CompactionUpdate: 1.0, Notice: 1.2}
 _LOOK = 2.0
 
 
 class Player:
-    """One conversation with one server."""
+    """Plays one conversation into one server."""
 
     def __init__(self, conversation: Conversation, scene: Scene, stage: Stage) -> None:
         self._conversation = conversation
@@ -44,7 +45,7 @@ class Player:
         self._compacted = False
 
     async def play(self, store: Path) -> None:
-        """All of it: the messages, then an undo, and the compaction once more. Raises `ServerTrouble`."""
+        """Plays the messages, then an undo, then the compaction once more. Raises `ServerTrouble`."""
         async with start_server(store, self._settings(), self._told) as client:
             session_id = await self._begin(client)
             pause = min(_LONGEST_PAUSE, _MESSAGES_TAKE / max(1, len(self._conversation.steps)))
@@ -57,7 +58,7 @@ class Player:
 
     def _settings(self) -> Any:
         window = ModelSettings(window=self._conversation.window)
-        # The same film for everybody, also for those who have a key.
+        # Offline, so that the demo looks the same for users with a key.
         summary = SummarySettings(writer="offline")
         return msgspec.to_builtins(Settings(models={self._conversation.model: window}, summary=summary))
 
@@ -68,12 +69,12 @@ class Player:
 
     async def _append(self, client: LanguageClient, session_id: str, step: Step) -> None:
         if step.message.role is Role.ASSISTANT:
-            # A client asks for the context before it asks its model, and thereby waits for a running compaction.
+            # A client asks for the context before it asks its model, which makes it wait for a running compaction.
             await client.call("context/messages", MessagesParams(session_id=session_id, limit=1), MessagesResult)
             await self._show_updates()
         message = step.message
         given = MessageInput(role=message.role, content=message.content, id=message.id, timestamp=message.timestamp)
-        # Once compacted, what was reported then is no account of this context any more.
+        # After a compaction, the usage in the transcript is that of another context.
         usage = msgspec.to_builtins(step.usage) if step.usage and not self._compacted else None
         params = AppendParams(session_id=session_id, messages=(given,), usage=usage)
         await client.call("session/append", params, AppendResult)

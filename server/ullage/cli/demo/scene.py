@@ -1,4 +1,7 @@
-"""What is on the screen: a feed of lines, the status, and a summary while it is being written. No terminal here."""
+"""The contents of the demo's screen: a feed of lines, the status, and a summary while it is written.
+
+Without a terminal.
+"""
 
 from msgspec import UNSET, Struct
 
@@ -20,7 +23,7 @@ from ullage.model.updates import (
 from ullage.model.usage import UsageSource
 from ullage.model.words import short, shrinking
 
-# Of a finished summary, enough to see what it is like.
+# Lines of a finished summary that are shown.
 _SUMMARY_LINES = 6
 _SEVERITY_STYLE = {Severity.INFO: "cyan", Severity.WARNING: "bold yellow", Severity.ERROR: "bold red"}
 
@@ -33,7 +36,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 class Scene:
-    """Takes in what is said and what the server tells."""
+    """Collects the conversation's messages and the server's updates."""
 
     def __init__(self, title: str, model: str, glyphs: Glyphs) -> None:
         self.title = title
@@ -47,7 +50,7 @@ class Scene:
         self.edit_id: str | None = None
 
     def say(self, message: Message) -> None:
-        """A message joins the conversation."""
+        """Adds a message of the conversation to the feed."""
         for block in message.content:
             match block:
                 case TextBlock(text=text) if message.role is Role.USER:
@@ -63,7 +66,7 @@ class Scene:
                     pass
 
     def told(self, update: Update) -> None:
-        """The server tells."""
+        """Shows an update from the server."""
         match update:
             case UsageUpdate(used=used, size=size, meta=meta) if meta is not UNSET:
                 self.usage = UsageResult(used=used, size=size, meta=meta)
@@ -79,11 +82,11 @@ class Scene:
                 pass
 
     def remark(self, text: str) -> None:
-        """What the person at the keyboard does."""
+        """Adds a line for an action of the user."""
         self._add(f"{self.glyphs.user} {plain(text, self.glyphs)}", "bold magenta")
 
     def report(self, text: str) -> None:
-        """What came of it."""
+        """Adds a line for the result of an action."""
         self._add(f"  {plain(text, self.glyphs)}", "bold green")
 
     def _compaction(self, status: CompactionStatus, meta: CompactionMeta) -> None:
@@ -120,12 +123,15 @@ def _last_line(text: str) -> str:
 
 
 def _main_argument(arguments: dict[str, object]) -> str:
-    """The argument that tells what a call is about: the first one that is a text."""
+    """Returns the first line of a call's first text argument, which says best what the call is about."""
     return _first_line(next((value for value in arguments.values() if isinstance(value, str)), ""))
 
 
 def status_line(usage: UsageResult, glyphs: Glyphs) -> str:
-    """How full, in one glance: `◔ 45% · 58K/128K`, from the warning on `◕ 82% · compacts at 162K`."""
+    """Returns the context's size in one line.
+
+    For example `◔ 45% · 58K/128K`, or from the warning threshold on `◕ 82% · compacts at 162K`.
+    """
     meta = usage.meta.ullage
     if usage.size is None:
         return f"{short(usage.used)} {glyphs.dot} limit unknown"
@@ -137,17 +143,17 @@ def status_line(usage: UsageResult, glyphs: Glyphs) -> str:
 
 
 def compacting_line(messages: int, total: int, glyphs: Glyphs) -> str:
-    """While a summary is being written."""
+    """Returns the status while a summary is written."""
     return f"Compacting{glyphs.ellipsis * (3 if glyphs.ascii else 1)} {messages} of {total} messages"
 
 
 def compacted_line(before: int, after: int, glyphs: Glyphs) -> str:
-    """Just after a compaction."""
+    """Returns the status after a compaction. `before` and `after` are tokens."""
     return f"{glyphs.check} {short(before)} {glyphs.arrow} {short(after)}"
 
 
 def level_glyph(used: int, size: int, glyphs: Glyphs) -> str:
-    """A circle filled by quarters, with the space after it; nothing where the glyphs have none."""
+    """Returns a circle filled by quarters and a space, or "" if the glyphs have no circles."""
     if not glyphs.levels:
         return ""
     last = len(glyphs.levels) - 1

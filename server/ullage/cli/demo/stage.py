@@ -1,4 +1,4 @@
-"""Where the scene is shown: drawn as an editor's chat, live on a terminal, or as plain lines into a pipe."""
+"""Shows the demo's scene: drawn as an editor's chat on a terminal, or as plain lines into a pipe."""
 
 import asyncio
 from collections.abc import Generator
@@ -14,29 +14,29 @@ from ullage.cli.draw.shapes import Box, bar, level_style
 from ullage.cli.draw.text import clean, fit, percent
 
 WIDTH, HEIGHT = 92, 30
-# The status is printed into a pipe whenever it moved by so many points.
+# In a pipe, the status is printed whenever the share has changed by this many percentage points.
 _POINTS = 10
-# Title, rules, notice and status beside the feed.
+# Lines for title, rules, notice and status, which the feed can't use.
 _FRAME_LINES = 8
 _BAR_CELLS = 30
-# While a summary is written, so many of its newest lines are shown.
+# The newest lines that are shown of a summary while it is written.
 _WRITING_LINES = 8
 
 
 class Stage(Protocol):
-    """Shows a scene as it is now."""
+    """Shows a scene in its present state."""
 
     def show(self) -> None:
-        """Draws it."""
+        """Draws the scene."""
         ...
 
     async def pause(self, seconds: float) -> None:
-        """Gives people time to see it."""
+        """Waits so that users can read the screen."""
         ...
 
 
 class LiveStage:
-    """Redraws in place."""
+    """Redraws the screen in place."""
 
     def __init__(self, scene: Scene, live: Live, console: Console, pace: float) -> None:
         self._scene = scene
@@ -54,7 +54,7 @@ class LiveStage:
 
 
 class PlainStage:
-    """Prints each line of the feed once, as fast as it comes."""
+    """Prints each line of the feed once, without pauses."""
 
     def __init__(self, scene: Scene, console: Console) -> None:
         self._scene = scene
@@ -88,7 +88,7 @@ class PlainStage:
 
 @contextmanager
 def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage]:
-    """A live stage on a terminal, a plain one elsewhere."""
+    """Yields a live stage on a terminal, and a plain one elsewhere."""
     if not console.is_terminal:
         yield PlainStage(scene, console)
         return
@@ -97,7 +97,7 @@ def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage
 
 
 def draw_screen(scene: Scene, width: int, height: int) -> list[Text]:
-    """Exactly `height` lines of `width` columns."""
+    """Returns exactly `height` lines of `width` columns."""
     box = Box(scene.glyphs, width)
     box.title(scene.title, scene.model)
     for line in _visible(scene, height - _FRAME_LINES):

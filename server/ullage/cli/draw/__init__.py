@@ -1,1 +1,1 @@
-"""Drawing on a terminal: values in, lines of styled text out. Nothing here writes anywhere."""
+"""Drawing for a terminal: values in, lines of styled text out. Nothing here writes to a terminal."""

@@ -1,4 +1,7 @@
-"""The boxes of `ullage context` and `ullage compact`: how full a context is and of what, and what a compaction did."""
+"""The boxes of `ullage context` and `ullage compact`.
+
+They show the size and the parts of a context, and the result of a compaction.
+"""
 
 from rich.text import Text
 
@@ -11,12 +14,12 @@ from ullage.model.updates import UsageMeta
 from ullage.model.words import short
 
 _BAR_CELLS = 32
-# Two columns of a breakdown: label and figure, 23 and 20 cells with 3 between them.
+# Cells of the two columns of a breakdown, each with label and figure, and the space between the columns.
 _LEFT, _RIGHT, _BETWEEN = 23, 20, "   "
 
 
 def context_box(usage: UsageResult, now: int, glyphs: Glyphs) -> list[Text]:
-    """The whole box; `now` is Unix milliseconds."""
+    """Returns the box of `ullage context`. `now` is Unix milliseconds."""
     meta = usage.meta.ullage
     box = Box(glyphs)
     box.title("Context Usage", meta.model)
@@ -87,7 +90,7 @@ def _figure(label: str, tokens: int, width: int, glyphs: Glyphs) -> str:
 
 
 def compaction_box(block: CompactionBlock, glyphs: Glyphs) -> list[Text]:
-    """Removed, saved, before and after; the summary itself is printed below it."""
+    """Returns the box of `ullage compact`, without the summary itself."""
     before, after = block.context_size_before, block.context_size_after
     box = Box(glyphs)
     box.title(f"Compacted #{block.compaction_number}", block.summarizer)

@@ -1,4 +1,4 @@
-"""The characters drawings are made of: Unicode, or plain ASCII where a terminal or its encoding needs it."""
+"""The characters of drawings: Unicode, or plain ASCII if a terminal or its encoding needs it."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Glyphs(Struct, frozen=True, kw_only=True):
-    """One set of characters. Every one is a single cell wide; `levels` go from empty to full."""
+    """One set of characters. Each character of a drawing is one cell wide. `levels` go from empty to full."""
 
     corners: str
     across: str
@@ -73,7 +73,7 @@ ASCII = Glyphs(
 
 
 def choose_glyphs(encoding: str | None, environment: Mapping[str, str], *, ascii_only: bool = False) -> Glyphs:
-    """ASCII if asked for, or if the output's encoding or a plain terminal cannot show more."""
+    """Returns ASCII if asked for, or if the output's encoding or the terminal can't show the Unicode set."""
     if ascii_only or environment.get("TERM") in {"dumb", "linux"}:
         return ASCII
     try:

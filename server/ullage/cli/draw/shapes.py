@@ -1,4 +1,4 @@
-"""What drawings consist of: a box of a fixed number of columns, and the bar that shows how full a window is."""
+"""The shapes of drawings: a box of a fixed number of columns, and the bar that shows the used share of a window."""
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -8,7 +8,7 @@ from ullage.cli.draw.text import clean, fit
 from ullage.model.updates import UsageMeta
 
 WIDTH = 50
-# The borders and the space beside each.
+# Cells of the two borders and the space inside each.
 _FRAME = 4
 _LABEL = 9
 _BORDER = "dim"
@@ -24,7 +24,7 @@ class Box:
         self._lines: list[Text] = []
 
     def title(self, left: str, right: str = "") -> None:
-        """The head: a name, and on the right what it is about, of at most half the width."""
+        """Adds the head: `left` in bold, and `right` in at most half of the width."""
         self._lines.append(self._rule(self._glyphs.corners[:2]))
         beside = fit(right, min(cell_len(clean(right, self._glyphs)), self.inner // 2), self._glyphs)
         room = self.inner - cell_len(beside) - 2
@@ -32,18 +32,18 @@ class Box:
         self.rule()
 
     def row(self, *parts: tuple[str, str]) -> None:
-        """A line of (text, style) parts that already fit, padded to the border."""
+        """Adds a line of (text, style) parts, padded to the border. The parts must fit."""
         text = Text.assemble(*parts)
         text.pad_right(max(0, self.inner - text.cell_len))
         border = (self._glyphs.down, _BORDER)
         self._lines.append(Text.assemble(border, " ", text, " ", border))
 
     def line(self, text: str, style: str = "") -> None:
-        """A text, cut where it has no room."""
+        """Adds a line of text, cut if it is too long."""
         self.row((fit(text, self.inner, self._glyphs), style))
 
     def fact(self, label: str, value: str, style: str = "") -> None:
-        """A label in the first column and its value."""
+        """Adds a line with a label in the first column and its value."""
         self.row(
             (fit(label, _LABEL, self._glyphs), ""),
             (" ", ""),
@@ -51,15 +51,15 @@ class Box:
         )
 
     def rule(self) -> None:
-        """A line across."""
+        """Adds a line across the box."""
         self._lines.append(self._rule(self._glyphs.tees))
 
     def blank(self) -> None:
-        """An empty line."""
+        """Adds an empty line."""
         self.row()
 
     def lines(self) -> list[Text]:
-        """All of it, closed."""
+        """Returns all lines of the box with the closing border."""
         return [*self._lines, self._rule(self._glyphs.corners[2:])]
 
     def _rule(self, ends: str) -> Text:
@@ -67,8 +67,11 @@ class Box:
 
 
 def bar(used: int, size: int, compact_at: int | None, cells: int, glyphs: Glyphs) -> str:
-    """A bar of `cells` cells (and brackets, where the glyphs have them). Anything used shows, and only a full window
-    fills it; the mark stands in the cell where compaction begins."""
+    """Returns a bar of `cells` cells, and brackets if the glyphs have them.
+
+    At least one cell is filled if anything is used, and all cells only if the window is full. The mark is in the cell
+    where compaction begins. `used`, `size` and `compact_at` are tokens.
+    """
     share = min(1.0, used / size) if size > 0 else 0.0
     full = min(int(share * cells + 0.5), cells if share >= 1 else cells - 1)
     full = max(full, 1 if used > 0 else 0)
@@ -80,7 +83,7 @@ def bar(used: int, size: int, compact_at: int | None, cells: int, glyphs: Glyphs
 
 
 def level_style(used: int, meta: UsageMeta) -> str:
-    """The colour that goes with a figure; never the only sign of it."""
+    """Returns the colour of a figure. The colour is never the only sign of a level."""
     if meta.compact_at is not None and used >= meta.compact_at:
         return "bold red"
     if meta.warn_at is not None and used >= meta.warn_at:

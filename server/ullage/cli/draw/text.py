@@ -1,4 +1,4 @@
-"""Text that takes a known number of terminal cells, and figures and times in words, the same in every drawing."""
+"""Text of a known number of terminal cells, and figures and times in words, alike in every drawing."""
 
 import unicodedata
 
@@ -8,8 +8,8 @@ from ullage.cli.draw.glyphs import Glyphs
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
 
-# Characters whose width terminals do not agree on, or that move what stands beside them: controls, zero-width
-# joiners and direction marks (Cf), lone surrogates, private use, unassigned; and what only modifies an emoji.
+# Characters whose width terminals disagree about, or that move neighbouring text: controls, zero-width joiners and
+# direction marks (Cf), lone surrogates, private use, unassigned; and modifiers of emoji.
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MODIFIERS = {*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0x1F3FB, 0x1F400)), "\u20e3"}
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
@@ -18,13 +18,13 @@ _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 
 
 def clean(text: str, glyphs: Glyphs) -> str:
-    """One line of it, without characters of uncertain width; only ASCII where the glyphs are."""
+    """Returns the text as one line without characters of uncertain width, and in ASCII if the glyphs are ASCII."""
     kept = "".join(map(_safe, text))
     return kept.encode("ascii", "replace").decode() if glyphs.ascii else kept
 
 
 def fit(text: str, width: int, glyphs: Glyphs, *, right: bool = False) -> str:
-    """The text in exactly `width` cells: padded (on the left with `right`), or cut with an ellipsis."""
+    """Returns the text in exactly `width` cells: padded (on the left if `right` is true), or cut with an ellipsis."""
     text = clean(text, glyphs)
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + glyphs.ellipsis if width > 0 else ""
@@ -54,7 +54,7 @@ _STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "
 
 
 def ago(then: int, now: int) -> str:
-    """How long before `now`, both Unix milliseconds: `12 s ago`, `2 hours ago`."""
+    """Returns how long before `now` a time was: `12 s ago`, `2 hours ago`. Both are Unix milliseconds."""
     seconds = max(0, now - then) // 1000
     for length, unit in _STEPS:
         if seconds >= length:
@@ -64,12 +64,12 @@ def ago(then: int, now: int) -> str:
 
 
 def percent(part: int, whole: int) -> int:
-    """A whole percentage; 0 of nothing is 0."""
+    """Returns a whole percentage, 0 if `whole` is 0."""
     return round(100 * part / whole) if whole > 0 else 0
 
 
 def source_words(meta: UsageMeta, now: int) -> str:
-    """How the figure is known: `reported, 12 s ago`, `estimated, about 4% off`, `stale: 3 messages since`."""
+    """Returns how the figure is known: `reported, 12 s ago`, `estimated, about 4% off`, `stale: 3 messages since`."""
     if meta.source is UsageSource.STALE:
         return f"stale: {plural(meta.pending_messages, 'message')} since"
     if meta.source is UsageSource.REPORTED:
@@ -80,12 +80,15 @@ def source_words(meta: UsageMeta, now: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 message`, `2 messages`."""
+    """Returns a count with its noun: `1 message`, `2 messages`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def plain(text: str, glyphs: Glyphs) -> str:
-    """Ullage's own words with their few special characters in the glyphs' set."""
+    """Returns Ullage's own words, in ASCII if the glyphs are ASCII.
+
+    Replaces the few special characters that these words have.
+    """
     if not glyphs.ascii:
         return text
     return text.replace("→", glyphs.arrow).replace("…", "...").replace("·", glyphs.dot)

@@ -1,1 +1,1 @@
-"""Writes requests: a conversation as each model provider wants it."""
+"""Writes a conversation as a request to each model provider."""

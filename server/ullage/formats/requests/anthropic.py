@@ -1,4 +1,4 @@
-"""Messages as a request to Anthropic's Messages API."""
+"""Writes messages as a request to Anthropic's Messages API."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from ullage.model.message import Message, ToolDefinition
 
 
 class AnthropicRequest(Struct, frozen=True, kw_only=True):
-    """The parts of a request that a conversation determines; `system` is None when there is none."""
+    """The parts of a request that the conversation determines. `system` is None without a system prompt."""
 
     system: str | None
     messages: list[dict[str, Any]]
@@ -20,7 +20,10 @@ class AnthropicRequest(Struct, frozen=True, kw_only=True):
 
 
 def write_anthropic(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> AnthropicRequest:
-    """Any view of a transcript as a request that keeps Anthropic's rules (`request_turns`). No messages, no turns."""
+    """Writes any view of a transcript as a request that keeps Anthropic's rules (`requests/turns.py`).
+
+    Without messages the request has no turns.
+    """
     conversation = arrange_turns(messages, thinking=True)
     return AnthropicRequest(
         system=conversation.system or None,
@@ -66,6 +69,6 @@ def _write_source(block: ImageBlock) -> dict[str, Any]:
 
 
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:
-    # A schema must be an object's.
+    # Anthropic refuses a schema whose type isn't given as an object.
     schema = {"type": "object", **tool.input_schema}
     return {"name": legal_name(tool.name), "description": tool.description, "input_schema": schema}

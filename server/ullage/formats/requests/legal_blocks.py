@@ -1,4 +1,7 @@
-"""Blocks as a provider may be sent them: what it does not know becomes readable text, what is empty goes."""
+"""Converts blocks into blocks that providers accept.
+
+Other kinds of blocks become readable text; empty text is left out.
+"""
 
 import math
 import re
@@ -21,15 +24,18 @@ from ullage.model.json_values import as_list, as_object
 from ullage.model.marker import render_marker
 from ullage.model.message import Role
 
-# The media types Anthropic accepts; OpenAI's are the same.
+# The media types that Anthropic accepts; OpenAI accepts the same.
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-# OpenAI's limit for a function's name; Anthropic's is 128.
+# OpenAI's limit for a function's name, in characters; Anthropic's is 128.
 _LONGEST_NAME = 64
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def legal_blocks(role: Role, blocks: Iterable[Block], *, thinking: bool) -> list[Block]:
-    """A message's blocks as text, images, tool calls, results and (if asked for, and signed) thinking."""
+    """Returns a message's blocks as text, images, tool uses and tool results.
+
+    If `thinking` is true, an assistant's signed or encrypted thinking is kept. Other thinking is left out.
+    """
     legal: list[Block] = []
     for block in blocks:
         if isinstance(block, ThinkingBlock):
@@ -49,23 +55,26 @@ def legal_blocks(role: Role, blocks: Iterable[Block], *, thinking: bool) -> list
 
 
 def legal_name(name: str) -> str:
-    """A tool's name with nothing in it that a provider refuses."""
+    """Returns a tool's name with `_` for each character that providers refuse, cut to 64 characters."""
     return _ILLEGAL.sub("_", name)[:_LONGEST_NAME] or "tool"
 
 
 def image_url(block: ImageBlock) -> str:
-    """A picture as OpenAI takes it: its URL, or one that holds its data."""
+    """Returns an image as OpenAI accepts it: its URL, or a `data:` URL with its data."""
     return block.url if block.url is not None else f"data:{block.media_type};base64,{block.data}"
 
 
 def orphan_blocks(result: ToolResultBlock) -> list[Block]:
-    """A result without its call, as what it says."""
+    """Returns a tool result whose call is missing as plain content.
+
+    The content is a line with the call's id, then the content of the result.
+    """
     call = clean_text(result.tool_use_id)
     return [TextBlock(text=f"[Result of tool call {call}, which is not in this context]"), *result.content]
 
 
 def _legal_thinking(block: ThinkingBlock) -> ThinkingBlock:
-    # A signature covers the text, so that nothing in it may change.
+    # A signature covers the text, so the text must stay as it is.
     if block.redacted:
         return ThinkingBlock(thinking="", redacted=block.redacted)
     return ThinkingBlock(thinking=block.thinking, signature=block.signature)
@@ -114,7 +123,7 @@ def _render(block: Block) -> str:
 
 
 def _render_tool(block: ThinkingBlock | ToolUseBlock | ToolResultBlock) -> str:
-    """Tool calls and results where they do not belong, as text; thinking has none that may be sent elsewhere."""
+    """Returns tool calls and results as text, for a role that may not have them. Thinking becomes empty text."""
     match block:
         case ToolUseBlock():
             return f"[Call of tool {block.name}: {to_json(block.input)}]"
@@ -129,7 +138,7 @@ def _legal_input(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _legal_value(value: Any) -> Any:
-    """JSON knows neither NaN nor infinity, UTF-8 no lone surrogate."""
+    """Returns a value that can be written as JSON in UTF-8: NaN and infinities become text, lone surrogates U+FFFD."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, float) and not math.isfinite(value):

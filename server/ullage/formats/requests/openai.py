@@ -1,4 +1,4 @@
-"""Messages as a request to OpenAI's Chat Completions API."""
+"""Writes messages as a request to OpenAI's Chat Completions API."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,16 +13,16 @@ from ullage.model.message import Message, Role, ToolDefinition
 
 
 class OpenAIRequest(Struct, frozen=True, kw_only=True):
-    """The parts of a request that a conversation determines; the system prompt is the first message."""
+    """The parts of a request that the conversation determines. The system prompt is the first message."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
 
 
 def write_openai(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> OpenAIRequest:
-    """Any view of a transcript as a request that keeps OpenAI's rules (`request_turns`).
+    """Writes any view of a transcript as a request that keeps OpenAI's rules (`requests/turns.py`).
 
-    Thinking has no place in this API and is left out; nor has a result's error flag.
+    Thinking and a result's error flag are left out, because this API has no field for them.
     """
     conversation = arrange_turns(messages, thinking=False)
     written: list[dict[str, Any]] = []
@@ -51,7 +51,10 @@ def _write_call(block: ToolUseBlock) -> dict[str, Any]:
 
 
 def _write_user(turn: Turn) -> list[dict[str, Any]]:
-    """One tool message for each result, then what else the turn says; a result's images only fit there."""
+    """Returns one tool message for each result, then a user message with the turn's other content.
+
+    A result's images go into the user message, because a tool message can't contain images.
+    """
     results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
     written: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": result.tool_use_id, "content": join_texts(result.content)}

@@ -1,4 +1,4 @@
-"""Messages as a request to OpenAI's Responses API."""
+"""Writes messages as a request to OpenAI's Responses API."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from ullage.model.message import Message, Role, ToolDefinition
 
 
 class ResponsesRequest(Struct, frozen=True, kw_only=True):
-    """The parts of a request that a conversation determines; `instructions` is None when there is no system prompt."""
+    """The parts of a request that the conversation determines. `instructions` is None without a system prompt."""
 
     instructions: str | None
     input: list[dict[str, Any]]
@@ -31,10 +31,10 @@ class ResponsesRequest(Struct, frozen=True, kw_only=True):
 def write_responses(
     messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), sealed_by: str = ""
 ) -> ResponsesRequest:
-    """Any view of a transcript as input items that keep the API's rules (`request_turns`). A marker whose compaction
-    was `sealed_by` this provider is that item.
+    """Writes any view of a transcript as input items that keep the API's rules (`requests/turns.py`).
 
-    Reasoning items are left out: their encrypted part serves only whoever made it.
+    A marker that the provider `sealed_by` has sealed is written as the provider's own compaction item. Reasoning items
+    are left out, because only the provider that encrypted them can read them.
     """
     systems: list[str] = []
     items: list[dict[str, Any]] = []
@@ -51,7 +51,12 @@ def write_responses(
 def _stretches(
     messages: Sequence[Message], sealed_by: str
 ) -> Iterator[tuple[SealedCompaction | None, Sequence[Message]]]:
-    """The messages, parted where a sealed compaction stands for others; before and behind it pairs are whole."""
+    """Divides the messages at sealed compactions.
+
+    Yields each sealed compaction (None at first) with the messages after it.
+
+    Tool pairs are arranged within each of these stretches.
+    """
     sealed, start = None, 0
     for index, message in enumerate(messages):
         found = message.compaction.sealed if message.compaction else None
@@ -62,7 +67,7 @@ def _stretches(
 
 
 def _write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """Calls and results are items of their own; what is said between them stays in its place."""
+    """Yields a turn's items. Calls and results are items of their own; text and images between them become messages."""
     said: list[Block] = []
     for block in turn.content:
         if isinstance(block, TextBlock | ImageBlock):

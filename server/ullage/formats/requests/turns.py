@@ -1,8 +1,8 @@
-"""Any sequence of messages as turns that both providers accept.
+"""Arranges any sequence of messages as turns that both providers accept.
 
-The rules (Anthropic, "Messages" and "Tool use"; OpenAI, "Function calling"): the first turn is the user's, roles
-alternate, each tool call is answered in the very next turn, results come first there, no result is without its call,
-ids are unique and of letters, digits, `_` and `-`. Nothing is lost silently: a result without a call becomes text,
+The rules (Anthropic, "Messages" and "Tool use"; OpenAI, "Function calling"): the first turn is the user's, and roles
+alternate. Each tool call is answered in the very next turn, where results come first. Each result has a call. Ids are
+unique and consist of letters, digits, `_` and `-`. Nothing is lost silently: a result without a call becomes text, and
 a call without a result is answered by a placeholder.
 """
 
@@ -17,7 +17,7 @@ from ullage.model.message import Message, Role
 
 NO_RESULT = "[No result of this tool call is recorded.]"
 NO_BEGINNING = "[The conversation begins before this context.]"
-# OpenAI refuses longer ids of tool calls; Anthropic states no limit.
+# OpenAI refuses longer ids of tool calls; Anthropic documents no limit.
 LONGEST_ID = 40
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -30,14 +30,14 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """The system prompt, of all system messages in order, and the turns."""
+    """The system prompt, joined from all system messages in order, and the turns."""
 
     system: str
     turns: tuple[Turn, ...]
 
 
 def arrange_turns(messages: Sequence[Message], *, thinking: bool) -> Conversation:
-    """The messages as turns; `thinking` says whether signed thinking may stay."""
+    """Arranges the messages as turns. If `thinking` is true, signed thinking is kept."""
     spoken: list[tuple[Role, list[Block]]] = []
     system: list[str] = []
     for message in messages:
@@ -57,7 +57,7 @@ def arrange_turns(messages: Sequence[Message], *, thinking: bool) -> Conversatio
 
 
 class _Call(Struct):
-    """A tool call on its way to its result."""
+    """A tool call that waits for its result. `message` is the index of the call's message."""
 
     message: int
     block: ToolUseBlock
@@ -65,7 +65,10 @@ class _Call(Struct):
 
 
 class _Pairing:
-    """Brings each result behind its call. A result belongs to the latest message with an open call of its id."""
+    """Moves each result after its call.
+
+    A result belongs to the latest message that has an unanswered call with its id.
+    """
 
     def __init__(self, spoken: Sequence[tuple[Role, list[Block]]]) -> None:
         self._spoken = spoken
@@ -74,7 +77,7 @@ class _Pairing:
         self._made: dict[int, list[_Call]] = {}
 
     def turns(self) -> list[Turn]:
-        """Turns in order; empty ones and neighbours of one role are still among them."""
+        """Returns the turns in order. They may be empty, and neighbours may have the same role."""
         contents = [self._pair(index, role, blocks) for index, (role, blocks) in enumerate(self._spoken)]
         turns: list[Turn] = []
         for index, (role, content) in enumerate(contents):
@@ -84,7 +87,7 @@ class _Pairing:
         return turns
 
     def _pair(self, index: int, role: Role, blocks: Iterable[Block]) -> tuple[Role, list[Block]]:
-        """What the message says besides the results that go to their calls."""
+        """Returns the message's role and its content without the results that belong to a call."""
         content: list[Block] = []
         for block in blocks:
             if isinstance(block, ToolUseBlock):
@@ -147,7 +150,7 @@ def _merge(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _without_trailing_thinking(turn: Turn) -> Turn:
-    """Anthropic refuses an assistant message that ends in thinking: there is no answer that it led to."""
+    """Removes thinking at the end of a turn, because Anthropic refuses an assistant message that ends in thinking."""
     content = list(turn.content)
     while content and isinstance(content[-1], ThinkingBlock):
         content.pop()
@@ -155,7 +158,7 @@ def _without_trailing_thinking(turn: Turn) -> Turn:
 
 
 def _strip_end(turn: Turn) -> Turn:
-    """Anthropic refuses a final assistant message that ends in white space."""
+    """Removes white space at the end of a turn, because Anthropic refuses a final assistant message that ends in it."""
     last = turn.content[-1]
     if not isinstance(last, TextBlock):
         return turn

@@ -1,2 +1,5 @@
-"""Tool calls in a model's stream, in any of three syntaxes, as the same fragments: native JSON, XML tags in the text,
-caret fences in the text. Each takes the stream in pieces, cut anywhere, and gives what is certain so far."""
+"""Reads tool calls from a model's stream in three syntaxes.
+
+The syntaxes are native JSON, XML tags in the text, and caret fences in the text. Each reader takes the stream in
+pieces, divided anywhere, and returns the fragments that are certain so far.
+"""

@@ -1,4 +1,4 @@
-"""Tool calls written in the text between caret fences.
+"""Reads tool calls written in the text between caret fences.
 
 For example::
 
@@ -28,7 +28,7 @@ _VALUE = re.compile(r"([A-Za-z_][\w-]*):[ \t]?(.*)")
 
 
 class CaretFences:
-    """Calls in fences of three carets."""
+    """The syntax of calls in fences of three carets."""
 
     def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
         for match in _FENCE.finditer(text):
@@ -63,7 +63,10 @@ class CaretFences:
 
 
 def _line_end(body: str, at: int, *, final: bool) -> int | None:
-    """Where the line at `at` ends, its newline included; None while it may go on, or there is none."""
+    """Returns the index after the line that begins at `at`, its newline included.
+
+    Returns None if the line may be incomplete or if there is none.
+    """
     newline = body.find("\n", at)
     if newline >= 0:
         return newline + 1
@@ -71,7 +74,7 @@ def _line_end(body: str, at: int, *, final: bool) -> int | None:
 
 
 def _read_block(body: str, start: int, name: str, *, final: bool) -> Parameter | None:
-    """The lines up to `--- name`."""
+    """Returns the parameter whose lines end with `--- name`, or None if that line hasn't come yet."""
     last = r"(?:\n|\Z)" if final else r"\n"
     closing = re.compile(rf"(?<=\n)---[ \t]+{re.escape(name)}[ \t]*\r?{last}").search(body, start)
     if closing is None:

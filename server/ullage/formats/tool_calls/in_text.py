@@ -1,7 +1,7 @@
-"""Tool calls that a model writes into its text, read while they are written.
+"""Reads tool calls that a model writes into its text, while the text is streamed.
 
-The scanner holds back only what might be the beginning of a tag or fence; all else goes on at once. A call's body is
-read parameter by parameter, so that what a parameter holds may look like a tag or fence itself.
+The scanner holds back only text that might be the beginning of a tag or fence and returns all other text at once. A
+call's body is read parameter by parameter, so a parameter's text may look like a tag or fence itself.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ CUT_OFF = "it was cut off before its end"
 
 
 class Found(Struct, frozen=True):
-    """Something at `start` that ends at `end`, with its name."""
+    """The opening of a call: the characters `start` to `end` of the searched text, and the tool's name."""
 
     start: int
     end: int
@@ -25,7 +25,10 @@ class Found(Struct, frozen=True):
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter's whole text, or `name` None for the end of the call; `end` is where reading goes on."""
+    """A parameter with its whole text, or the end of the call if `name` is None.
+
+    Reading continues at the index `end`.
+    """
 
     end: int
     name: str | None = None
@@ -33,23 +36,29 @@ class Parameter(Struct, frozen=True):
 
 
 class Syntax(Protocol):
-    """How calls are written. Texts that are searched for a beginning start with the character before them, so that a
-    syntax can tell the start of a line; with `final` set nothing follows."""
+    """How calls are written in text.
+
+    The text given to `find_call` and `certain` begins with the character before the new text, so that a syntax can
+    recognise the start of a line. If `final` is true, no more text follows.
+    """
 
     def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
-        """The first call that certainly begins in `text`."""
+        """Returns the first call of a tool in `names` that certainly begins in `text`, or None."""
         ...
 
     def certain(self, text: str) -> int:
-        """Where the first thing starts that may turn out to be a beginning; the text's length if there is none."""
+        """Returns the first index where a call may begin once more text comes.
+
+        Returns the text's length if there is no such index.
+        """
         ...
 
     def next_parameter(self, body: str, call: str, /, *, final: bool) -> Parameter | None:
-        """The next whole parameter, or the call's end; None while more text is needed."""
+        """Returns the next whole parameter, or the call's end, or None if more text is needed."""
         ...
 
     def describe(self, tools: Sequence[ToolDefinition]) -> str:
-        """What a model is told of the tools and of how to call them."""
+        """Returns the text that explains to a model which tools there are and how to call them."""
         ...
 
 
@@ -59,7 +68,7 @@ class _Call(Struct):
 
 
 class CallsInText:
-    """Turns a stream of text into fragments. Ids are made from `prefix` and counted."""
+    """Turns a stream of text into fragments. The ids of calls are `prefix` and a number."""
 
     def __init__(self, syntax: Syntax, tools: Sequence[ToolDefinition], prefix: str) -> None:
         self._syntax = syntax
@@ -71,12 +80,12 @@ class CallsInText:
         self._call: _Call | None = None
 
     def feed(self, text: str) -> list[Fragment]:
-        """What is certain with this much more of the text."""
+        """Adds text. Returns the fragments that have become certain."""
         self._rest += text
         return self._scan(final=False)
 
     def end(self) -> list[Fragment]:
-        """What is left when the text has ended. A call without its end is given with an error."""
+        """Ends the text. Returns the remaining fragments; an unfinished call ends with an error."""
         fragments = self._scan(final=True)
         if self._call is not None:
             fragments += [*self._input(self._rest), self._close(CUT_OFF)]

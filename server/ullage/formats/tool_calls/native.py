@@ -1,4 +1,4 @@
-"""Native tool calls: the provider tells where a call begins and ends; its input is JSON in pieces."""
+"""Reads native tool calls: the provider marks where a call begins and ends, and sends its input as JSON in pieces."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from ullage.model.json_values import as_object
 
 
 class NativeCalls:
-    """Collects the inputs of calls that are open, by the key the provider numbers them with."""
+    """Collects the inputs of calls that have not ended. `key` is the provider's number for the call."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[ToolUseStart, list[str]]] = {}
 
     def start(self, key: str, call_id: str, name: str) -> list[Fragment]:
-        """A call begins."""
+        """Begins a call. Returns its first fragment."""
         start = ToolUseStart(id=call_id, name=name)
         self._open[key] = (start, [])
         return [start]
 
     def add(self, key: str, text: str) -> list[Fragment]:
-        """More of a call's input. What belongs to no open call is passed over."""
+        """Adds a piece of a call's input. Returns its fragment, or nothing if no such call has begun."""
         if key not in self._open or not text:
             return []
         start, pieces = self._open[key]
@@ -29,14 +29,17 @@ class NativeCalls:
         return [ToolInputDelta(id=start.id, text=text)]
 
     def end(self, key: str) -> list[Fragment]:
-        """A call is whole."""
+        """Ends a call.
+
+        Returns its last fragment with the whole input, or with an error if the input is not a JSON object.
+        """
         if key not in self._open:
             return []
         start, pieces = self._open.pop(key)
         return [_whole(start, "".join(pieces))]
 
     def end_all(self) -> list[Fragment]:
-        """Every call still open is whole: some servers do not say."""
+        """Ends every call that has not ended, for servers that don't mark the end of calls."""
         return [fragment for key in tuple(self._open) for fragment in self.end(key)]
 
 

@@ -1,4 +1,4 @@
-"""What a parameter written as text means, by its tool's JSON Schema."""
+"""Converts parameters written as text, by their types in the tool's JSON Schema."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _AS_JSON = frozenset({"integer", "number", "boolean", "array", "object", "null"}
 
 
 class ParameterTypes:
-    """The types of every tool's parameters."""
+    """The types of all tools' parameters."""
 
     def __init__(self, tools: Sequence[ToolDefinition]) -> None:
         self._types: Mapping[str, Mapping[str, str]] = {
@@ -25,15 +25,18 @@ class ParameterTypes:
 
     @property
     def names(self) -> frozenset[str]:
-        """The tools' names."""
+        """The names of all tools."""
         return frozenset(self._types)
 
     def of(self, tool: str) -> frozenset[str]:
-        """The names of a tool's parameters."""
+        """Returns the names of a tool's parameters."""
         return frozenset(self._types.get(tool, ()))
 
     def read(self, tool: str, parameter: str, text: str) -> Any:
-        """The value. A text that is not of the parameter's type stays text, for the tool to refuse with its reason."""
+        """Returns the parameter's value.
+
+        Text that doesn't fit the parameter's type stays text, so that the tool can refuse it.
+        """
         if self._types.get(tool, {}).get(parameter) not in _AS_JSON:
             return text
         try:

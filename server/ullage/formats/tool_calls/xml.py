@@ -1,4 +1,7 @@
-"""XML tags in the text: `<read_file><path>a.py</path></read_file>`, the tag being the tool's name."""
+"""Reads and writes tool calls as XML tags in the text: `<read_file><path>a.py</path></read_file>`.
+
+The outer tag is the tool's name, the inner tags are its parameters.
+"""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +18,7 @@ _PARTIAL_TAG = re.compile(r"<(?:[A-Za-z_][\w-]*)?\Z")
 
 
 class XmlTags:
-    """Values stand between their tags as they are, without escapes; one newline at each end does not count."""
+    """The syntax of calls in XML tags. Values are not escaped; one newline at each end of a value is dropped."""
 
     def find_call(self, text: str, names: frozenset[str], **_: bool) -> Found | None:
         return next((Found(m.start(), m.end(), m[1]) for m in _TAG.finditer(text) if m[1] in names), None)
@@ -38,7 +41,7 @@ class XmlTags:
         return Parameter(end=end + len(closing), name=tag[1], text=text)
 
     def write(self, use: ToolUseBlock) -> str:
-        """A call as a model would write it."""
+        """Returns a call as a model would write it."""
         inside = "".join(f"<{name}>{_write_value(value)}</{name}>" for name, value in use.input.items())
         return f"<{use.name}>{inside}</{use.name}>"
 

@@ -1,4 +1,4 @@
-"""Anthropic content blocks, as found in files, into Ullage's."""
+"""Converts Anthropic's content blocks, as found in files, into Ullage's."""
 
 from typing import Any
 
@@ -18,14 +18,17 @@ from ullage.model.message import ToolDefinition
 
 
 def read_blocks(content: Any) -> tuple[Block, ...]:
-    """A message's `content`: text or a list of blocks. A block of unknown type becomes its JSON as text."""
+    """Converts a message's `content`, which is text or a list of blocks.
+
+    A block of unknown type becomes its JSON as text.
+    """
     if isinstance(content, str):
         return (TextBlock(text=content),) if content else ()
     return tuple(_read_block(item) for item in as_list(content))
 
 
 def read_tools(tools: Any) -> tuple[ToolDefinition, ...]:
-    """A request's `tools`; the provider's own (without a schema) keep their name."""
+    """Converts a request's `tools`. The provider's own tools have no schema; their names are kept."""
     return tuple(
         ToolDefinition(
             name=as_text(tool.get("name")),

@@ -1,4 +1,4 @@
-"""Message lists of Anthropic's Messages API; bare, or as a request object `{system, messages, tools, model}`."""
+"""Reads message lists of Anthropic's Messages API, bare or in a request object `{system, messages, tools, model}`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,12 +12,12 @@ from ullage.model.json_values import JsonObject, as_list, as_object, as_objects,
 from ullage.model.message import Role
 
 NAME = "anthropic-messages"
-# Blocks that only Anthropic's API has.
+# Types of blocks that only Anthropic's API has.
 _OWN_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"}
 
 
 def matches(document: Document) -> bool:
-    """Whether it is a list of messages, or an object with one, that only Anthropic's API could have."""
+    """Returns whether the file is a list of messages, or an object with one, that only Anthropic's API could have."""
     request = as_object(document.value)
     messages = _messages(document.value)
     if not messages or not all(message.get("role") in tuple(Role) for message in messages):
@@ -31,7 +31,7 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """The tools, the system prompt and all messages; answers that are whole responses with their account."""
+    """Returns the tools, the system prompt, all messages, and the usage of answers that include it."""
     builder = TranscriptBuilder(NAME, document.name)
     request = as_object(document.value)
     builder.use_model(as_text(request.get("model")))
@@ -44,7 +44,7 @@ def read(document: Document) -> ImportedTranscript:
 
 
 def add_all(builder: TranscriptBuilder, messages: Iterable[Any]) -> None:
-    """Adds each message; one without a known role is named as skipped (by its 1-based index)."""
+    """Adds each message. A message without a known role is recorded as skipped, by its index counted from 1."""
     for index, item in enumerate(messages, start=1):
         message = as_object(item)
         role = as_text(message.get("role"))

@@ -1,4 +1,4 @@
-"""Collects the events of one import: unique ids, and the account of what was left out."""
+"""Collects the events of one import: makes ids unique and records what was skipped."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,8 +13,10 @@ from ullage.model.usage import Usage
 
 
 class TranscriptBuilder:
-    """Owns the events while a reader goes through its file; `finish` gives the transcript. `new_id` names messages
-    that come without an id; unless it is given they are numbered."""
+    """Collects events while a reader goes through its file. `finish` returns the transcript.
+
+    `new_id` makes the ids of messages that have none; by default they are numbered.
+    """
 
     def __init__(self, format_name: str, name: str, new_id: Callable[[], str] | None = None) -> None:
         self._format = format_name
@@ -32,7 +34,10 @@ class TranscriptBuilder:
         self.title = ""
 
     def add(self, role: Role, content: Sequence[Block], message_id: str = "", timestamp: int = 0) -> str:
-        """Appends a message and answers its id: the one given, made unique, or a new one."""
+        """Appends a message.
+
+        Returns its id: the given one, made unique, or a new one. `timestamp` is Unix milliseconds.
+        """
         unique = self._unique(message_id or self._new_id())
         message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp)
         self._events.append(MessageAppended(message=message))
@@ -42,17 +47,17 @@ class TranscriptBuilder:
         return unique
 
     def report(self, usage: Usage, message_id: str) -> None:
-        """Notes the provider's account of the request that `message_id` answers; an empty one is no account."""
+        """Appends the usage of the request that `message_id` answers. A usage of 0 tokens is ignored."""
         if usage.total:
             self._events.append(UsageReported(usage=usage, message_id=message_id))
 
     def declare(self, tools: Sequence[ToolDefinition]) -> None:
-        """Notes the tools offered from here on."""
+        """Appends the tools that are offered from here on. No tools are ignored."""
         if tools:
             self._events.append(ToolsDeclared(tools=tuple(tools)))
 
     def use_model(self, model: str) -> None:
-        """Notes which model answers from here on."""
+        """Sets the model that answers from here on. An empty name is ignored."""
         if not model or model == self._model:
             return
         if self._model:
@@ -64,9 +69,9 @@ class TranscriptBuilder:
     def compact(
         self, summary: str, edit_id: str = "", timestamp: int = 0, before: int = 0, trigger: str = "auto"
     ) -> None:
-        """Notes that the program replaced all messages so far, the system prompt aside, by `summary`.
+        """Appends a compaction: the program replaced all messages so far, except the system prompt, by `summary`.
 
-        `before` is the context's size in tokens.
+        `before` is the context's size in tokens before the compaction; `timestamp` is Unix milliseconds.
         """
         self._compactions += 1
         unique = self._unique(edit_id or f"compaction{self._compactions}")
@@ -91,25 +96,28 @@ class TranscriptBuilder:
         self._events.append(ContextEdited(edit=edit))
 
     def skip(self, line: int, reason: str, *, expected: bool) -> None:
-        """Names a part of the file that holds no event."""
+        """Records that a part of the file was skipped.
+
+        `line` counts from 1; `reason` and `expected` are described at `SkippedLine`.
+        """
         self._skipped.append(SkippedLine(line=line, reason=reason, expected=expected))
 
     def skip_unread(self, line: Line) -> None:
-        """Names a line that holds no JSON object."""
+        """Records that a line was skipped because it contains no JSON object."""
         self.skip(line.number, line.problem, expected=line.comment)
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What was added so far."""
+        """The events so far."""
         return tuple(self._events)
 
     @property
     def skipped(self) -> tuple[SkippedLine, ...]:
-        """What was left out so far, in order."""
+        """The skipped parts so far, in the order of the file."""
         return tuple(sorted(self._skipped, key=lambda skipped: skipped.line))
 
     def finish(self) -> ImportedTranscript:
-        """The transcript. Raises `UnreadableTranscript` when there is no message in it."""
+        """Returns the transcript. Raises `UnreadableTranscript` if it contains no message."""
         if not self._messages:
             reason = next((skipped.reason for skipped in self._skipped if not skipped.expected), "it holds no message")
             raise UnreadableTranscript(

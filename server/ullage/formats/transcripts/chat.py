@@ -1,4 +1,7 @@
-"""Messages of OpenAI's Chat Completions API, as found in files, into Ullage's. Many programs log in this shape."""
+"""Converts messages of OpenAI's Chat Completions API, as found in files, into Ullage's.
+
+Many programs log in this shape.
+"""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -21,14 +24,17 @@ _ROLES = {
 
 
 class ChatReader:
-    """Adds chat messages to a builder, one each. Keeps what a legacy `function` result needs: the last call's id."""
+    """Adds chat messages to a builder.
+
+    Counts the calls of the legacy `function_call` kind, because neither these calls nor their results have ids.
+    """
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
         self._legacy_calls = 0
 
     def add_all(self, messages: Iterable[Any]) -> None:
-        """Adds each message; one without a known role is named as skipped (by its 1-based index)."""
+        """Adds each message. A message without a known role is recorded as skipped, by its index counted from 1."""
         for index, item in enumerate(messages, start=1):
             message = as_object(item)
             if not self.add(message):
@@ -36,7 +42,7 @@ class ChatReader:
                 self._builder.skip(index, f"message {index} has no known role: {role!r}", expected=False)
 
     def add(self, message: JsonObject, timestamp: int = 0) -> str:
-        """Adds one message and answers its id; empty when its role is not known."""
+        """Adds one message. Returns its id, or "" if its role is unknown and nothing was added."""
         role = _ROLES.get(as_text(message.get("role")))
         if role is None:
             return ""
@@ -63,7 +69,10 @@ class ChatReader:
 
 
 def read_parts(content: Any) -> tuple[ResultPart, ...]:
-    """A message's `content`: text or parts. A part of unknown type becomes its JSON as text."""
+    """Converts a message's `content`, which is text or a list of parts.
+
+    A part of unknown type becomes its JSON as text.
+    """
     if isinstance(content, str):
         return (TextBlock(text=content),) if content else ()
     if isinstance(content, list):
@@ -72,7 +81,7 @@ def read_parts(content: Any) -> tuple[ResultPart, ...]:
 
 
 def read_arguments(arguments: Any) -> JsonObject:
-    """A call's arguments as an object; a text that is none is kept under `arguments`."""
+    """Returns a call's arguments as an object. Text that isn't a JSON object is returned under the key `arguments`."""
     if isinstance(arguments, dict):
         return as_object(arguments)
     text = as_text(arguments)
@@ -83,7 +92,7 @@ def read_arguments(arguments: Any) -> JsonObject:
 
 
 def read_functions(tools: Any) -> tuple[ToolDefinition, ...]:
-    """A request's `tools`: functions in OpenAI's chat shape or flat as in its Responses API."""
+    """Converts a request's `tools`: functions in the shape of OpenAI's chat API, or flat as in its Responses API."""
     definitions: list[ToolDefinition] = []
     for tool in as_objects(tools):
         function = as_object(tool.get("function")) or tool
@@ -112,7 +121,7 @@ def _read_call(call: JsonObject) -> ToolUseBlock:
 
 
 def _read_thinking(message: JsonObject) -> list[Block]:
-    """Reasoning that gateways add: LiteLLM's `thinking_blocks`, else DeepSeek's `reasoning_content`."""
+    """Returns reasoning that gateways add: LiteLLM's `thinking_blocks`, or else DeepSeek's `reasoning_content`."""
     blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
     text = as_text(message.get("reasoning_content"))
     return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
@@ -133,7 +142,7 @@ def _read_part(item: Any) -> ResultPart:
 
 
 def read_image_url(url: str) -> ImageBlock:
-    """A picture by its URL; a `data:` URL is taken apart."""
+    """Returns an image by its URL. A base64 `data:` URL is divided into its media type and its data."""
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         return ImageBlock(media_type=head.removeprefix("data:").removesuffix(";base64") or "image/png", data=data)

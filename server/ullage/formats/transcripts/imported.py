@@ -1,4 +1,4 @@
-"""What a transcript reader takes and returns: the format it reads, and the transcript as events."""
+"""What a transcript reader takes and returns: the format, and the transcript as events."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,10 +10,11 @@ from ullage.model.events import Event
 
 
 class SkippedLine(Struct, frozen=True, kw_only=True):
-    """A part of the file that holds no event: where (1-based line, or index of the element) and why.
+    """A part of the file that became no event.
 
-    `expected` is True for what the format is known to hold beside the conversation (progress lines, snapshots);
-    False for what could not be read.
+    `line` is its line number or the index of its element, counted from 1. `reason` says why it was skipped. `expected`
+    is true for parts that the format has besides the conversation (progress lines, snapshots), and false for parts that
+    could not be read.
     """
 
     line: int
@@ -22,7 +23,10 @@ class SkippedLine(Struct, frozen=True, kw_only=True):
 
 
 class ImportedTranscript(Struct, frozen=True, kw_only=True):
-    """A conversation as events, ready to be appended to a new session, and the account of what was left out."""
+    """A conversation as events that can be appended to a new session.
+
+    `skipped` lists the parts of the file that became no event.
+    """
 
     format: str
     events: tuple[Event, ...]
@@ -35,8 +39,9 @@ class ImportedTranscript(Struct, frozen=True, kw_only=True):
 class Format(Struct, frozen=True, kw_only=True):
     """A transcript format.
 
-    `name` is what users call it. `matches` returns whether a file has this format, judged by its content alone. `read`
-    raises `UnreadableTranscript` if the file holds no message, and `InvalidRequest` for a run that it does not hold.
+    `name` is the name that users give with `--format`. `matches` says whether a file has this format, judged by its
+    content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if it
+    doesn't contain the wanted run.
     """
 
     name: str
@@ -45,9 +50,9 @@ class Format(Struct, frozen=True, kw_only=True):
 
 
 def choose_run(sizes: Sequence[int], run: int | None, name: str) -> int:
-    """Returns the index of the run asked for (counted from 1), or of the longest run (the first of equals).
+    """Returns the index of the wanted run (`run` counts from 1), or by default of the longest run, the first of equals.
 
-    `sizes` are the runs' numbers of messages. Raises `InvalidRequest` for a run that the file does not hold.
+    `sizes` are the runs' numbers of messages. Raises `InvalidRequest` if the file doesn't contain the wanted run.
     """
     if run is None:
         return max(range(len(sizes)), key=lambda index: (sizes[index], -index), default=0)

@@ -1,4 +1,7 @@
-"""Items of OpenAI's Responses API into messages. What a model puts out in one go is one assistant message."""
+"""Converts items of OpenAI's Responses API into messages.
+
+Consecutive items of the model become one assistant message.
+"""
 
 from collections.abc import Iterable
 
@@ -11,7 +14,7 @@ from ullage.model.message import Role
 
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
 _OUTPUTS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}
-# Tools the provider runs itself; the call and its result are one item, kept readable.
+# Tools that the provider runs itself. The call and its result are one item, which becomes its JSON as text.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
 ITEM_TYPES = {"message", "reasoning", *_CALLS, *_OUTPUTS, *_HOSTED}
 _SYSTEM_ROLES = ("system", "developer")
@@ -28,14 +31,14 @@ class ItemReader:
         self.last_answer = ""
 
     def add_all(self, items: Iterable[JsonObject]) -> None:
-        """Adds each item; one of unknown type is named as skipped (by its 1-based index)."""
+        """Adds each item. An item of unknown type is recorded as skipped, by its index counted from 1."""
         for index, item in enumerate(items, start=1):
             if not self.add(item):
                 self._builder.skip(index, f"item {index} has no known type: {item.get('type')!r}", expected=False)
         self.flush()
 
     def add(self, item: JsonObject, timestamp: int = 0) -> bool:
-        """Adds one item; False when its type is not known."""
+        """Adds one item. Returns False if its type is unknown and nothing was added."""
         kind = as_text(item.get("type")) or ("message" if "role" in item else "")
         if kind == "message":
             self._add_message(item, timestamp)
@@ -52,7 +55,7 @@ class ItemReader:
         return True
 
     def flush(self) -> None:
-        """Ends the message that is being put together."""
+        """Adds the message that the last items make up. `add` collects items until the role changes."""
         if self._role is not None and self._content:
             added = self._builder.add(self._role, self._content, timestamp=self._timestamp)
             self.last_answer = added if self._role is Role.ASSISTANT else self.last_answer
@@ -90,7 +93,10 @@ def _read_output(item: JsonObject) -> ToolResultBlock:
 
 
 def _read_reasoning(item: JsonObject) -> list[Block]:
-    """The readable part of reasoning; what is encrypted serves OpenAI alone."""
+    """Returns the readable part of a reasoning item.
+
+    The encrypted part is left out, because only OpenAI can read it.
+    """
     parts = [*read_parts(item.get("summary")), *read_parts(item.get("content"))]
     text = join_texts(parts)
     return [ThinkingBlock(thinking=text)] if text else []

@@ -1,7 +1,7 @@
-"""LiteLLM's request logs, as OpenHands keeps them: `{messages, tools, kwargs, response, raw_messages?, …}`.
+"""Reads LiteLLM's request logs, as OpenHands keeps them: `{messages, tools, kwargs, response, raw_messages?, …}`.
 
-With `raw_messages` the model has no function calling: tools were written into the text of `messages`, which is what
-was sent, and the calls were read out of the answer's text, which `raw_response` has.
+If `raw_messages` is there, the model has no function calling. Then the text of `messages`, which were sent, describes
+the tools, and the calls in `response` were parsed from the answer's text, which `raw_response` contains.
 """
 
 from ullage.formats.parsing import Document, as_timestamp
@@ -15,13 +15,13 @@ NAME = "litellm-log"
 
 
 def matches(document: Document) -> bool:
-    """Whether it is one object with a request's messages and the response's choices."""
+    """Returns whether the file is one object with a request's messages and a response's choices."""
     log = as_object(document.value)
     return bool(as_list(log.get("messages"))) and isinstance(as_object(log.get("response")).get("choices"), list)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """The request as sent, the answer, and its account."""
+    """Returns the request as it was sent, the answer and its usage."""
     builder = TranscriptBuilder(NAME, document.name)
     log = as_object(document.value)
     response = as_object(log.get("response"))
@@ -33,7 +33,7 @@ def read(document: Document) -> ImportedTranscript:
     reader.add_all(as_list(log.get("messages")))
     answer = _answer(response)
     raw = _answer(as_object(log.get("raw_response")))
-    # Where the model made real calls all the same, their raw record is empty.
+    # If the model made native calls nevertheless, the raw answer has no text, so the parsed answer is used.
     if tools_in_text and raw and not raw.get("tool_calls"):
         answer = raw
     if answer:

@@ -1,7 +1,7 @@
-"""mini-swe-agent's trajectories: `{info, messages, trajectory_format, instance_id}`.
+"""Reads mini-swe-agent's trajectories: `{info, messages, trajectory_format, instance_id}`.
 
-Commands stand in the text of the answers, their output in the next user message. An answer's `extra.response` is the
-provider's whole response, of which the account and the time are taken.
+The text of an answer contains a command, and the next user message its output. An answer's `extra.response` is the
+provider's whole response, from which the usage and the time are taken.
 """
 
 from ullage.formats.parsing import Document, as_timestamp
@@ -15,12 +15,12 @@ NAME = "mini-swe-agent"
 
 
 def matches(document: Document) -> bool:
-    """Whether the file says so itself."""
+    """Returns whether the file names this format in `trajectory_format`."""
     return as_text(as_object(document.value).get("trajectory_format")).startswith("mini-swe-agent")
 
 
 def read(document: Document) -> ImportedTranscript:
-    """All messages, as they were sent."""
+    """Returns all messages as they were sent."""
     builder = TranscriptBuilder(NAME, document.name)
     trajectory = as_object(document.value)
     config = as_object(as_object(trajectory.get("info")).get("config"))

@@ -1,4 +1,4 @@
-"""OpenAI message lists: of the Chat Completions API, or items of the Responses API; bare, or as a request object."""
+"""Reads OpenAI's message lists: chat messages, or items of the Responses API; bare, or in a request object."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
 
 def matches(document: Document) -> bool:
-    """Whether it is a list of chat messages or items, or an object with one under `messages` or `input`.
+    """Returns whether the file is a list of chat messages or items, or an object with one under `messages` or `input`.
 
-    A list that both OpenAI and Anthropic could have (texts only) counts as OpenAI's: both read it alike.
+    A list of plain texts could be OpenAI's or Anthropic's. It is read as OpenAI's, with the same result.
     """
     messages = _messages(document.value)
     return bool(messages) and all(_is_message(message) for message in messages)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """The tools and all messages."""
+    """Returns the tools, the instructions and all messages."""
     builder = TranscriptBuilder(NAME, document.name)
     request = as_object(document.value)
     builder.use_model(as_text(request.get("model")))

@@ -1,6 +1,6 @@
-"""SWE-agent's trajectories: `{trajectory, history, info, environment}`; `history` is the conversation.
+"""Reads SWE-agent's trajectories: `{trajectory, history, info, environment}`.
 
-`trajectory` tells the same again step by step.
+`history` is the conversation; `trajectory` repeats it step by step and is ignored.
 """
 
 from ullage.formats.parsing import Document
@@ -13,13 +13,13 @@ NAME = "swe-agent"
 
 
 def matches(document: Document) -> bool:
-    """Whether the file is one object with both `trajectory` and `history`."""
+    """Returns whether the file is one object with both `trajectory` and `history`."""
     value = as_object(document.value)
     return isinstance(value.get("trajectory"), list) and isinstance(value.get("history"), list)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """The history's messages."""
+    """Returns the messages of `history`."""
     builder = TranscriptBuilder(NAME, document.name)
     trajectory = as_object(document.value)
     config = as_object(trajectory.get("replay_config"))

@@ -1,4 +1,7 @@
-"""tau-bench's results: a list of runs `{task_id, reward, info, traj, trial}`, each `traj` a conversation of its own."""
+"""Reads tau-bench's results: a list of runs `{task_id, reward, info, traj, trial}`.
+
+The `traj` of each run is a conversation of its own.
+"""
 
 from typing import Any
 
@@ -12,13 +15,13 @@ NAME = "tau-bench"
 
 
 def matches(document: Document) -> bool:
-    """Whether it is a list of objects with a `traj` each."""
+    """Returns whether the file is a list of objects that all have a `traj`."""
     runs = _runs(document.value)
     return bool(runs) and all(isinstance(run.get("traj"), list) for run in runs)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """One run; the others are named."""
+    """Returns one run. The other runs are recorded as skipped."""
     builder = TranscriptBuilder(NAME, document.name)
     runs = _runs(document.value)
     chosen = choose_run([len(as_list(run.get("traj"))) for run in runs], document.run, document.name)

@@ -1,7 +1,7 @@
-"""trae-agent's trajectories: `{task, provider, model, llm_interactions, agent_steps, …}`.
+"""Reads trae-agent's trajectories: `{task, provider, model, llm_interactions, agent_steps, …}`.
 
-Each interaction holds the messages that are new in its request, and the response; `agent_steps` tells the same again.
-Of the offered tools only names are recorded, so that none are declared.
+Each interaction contains the messages that are new in its request, and the response. `agent_steps` repeats them and is
+ignored. Of the offered tools only the names are recorded, so no tools are declared.
 """
 
 from typing import Any
@@ -17,17 +17,17 @@ from ullage.model.message import Role
 from ullage.model.usage import Usage
 
 NAME = "trae"
-# Its other clients speak OpenAI's protocol, whose `input_tokens` include the cache.
-_ANTHROPIC_ACCOUNTS = {"anthropic"}
+# Providers whose `input_tokens` exclude the cache. trae-agent's other clients use OpenAI's protocol, which includes it.
+_CACHE_EXCLUDED = {"anthropic"}
 
 
 def matches(document: Document) -> bool:
-    """Whether the file is one object with `llm_interactions`."""
+    """Returns whether the file is one object with `llm_interactions`."""
     return isinstance(as_object(document.value).get("llm_interactions"), list)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Requests' new messages and the responses, in turn."""
+    """Returns the new messages of each request followed by its response."""
     builder = TranscriptBuilder(NAME, document.name)
     trajectory = as_object(document.value)
     builder.title = as_text(trajectory.get("task")).strip().partition("\n")[0][:200]
@@ -63,7 +63,7 @@ def _read_content(message: JsonObject) -> list[Block]:
 
 
 def _read_result(result: JsonObject) -> ToolResultBlock:
-    """trae-agent sends output and error one after the other."""
+    """Returns a tool result with its output and then its error, as trae-agent sends them to the model."""
     error = as_text(result.get("error"))
     texts = [_as_text(result.get("result")), f"Error: {error}" if error else ""]
     text = "\n".join(part for part in texts if part)
@@ -97,7 +97,7 @@ def _read_call(call: JsonObject) -> ToolUseBlock:
 
 
 def _convert(usage: JsonObject, provider: str) -> Usage:
-    if provider in _ANTHROPIC_ACCOUNTS:
+    if provider in _CACHE_EXCLUDED:
         return convert_usage(usage)
     return exclude_cache(
         as_count(usage.get("input_tokens")),

@@ -1,4 +1,4 @@
-"""Ullage's own export: JSONL, a header object `{"ullage": 1, …}` and then one record of the log a line."""
+"""Reads and writes Ullage's own export: JSONL with a header `{"ullage": 1, …}`, then one record of the log per line."""
 
 import msgspec
 from msgspec import Struct
@@ -9,12 +9,12 @@ from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionForked
 
 NAME = "ullage"
-# Raised when a reader of the version before could not read the file.
+# Increased when a reader of the previous version could not read the file.
 VERSION = 1
 
 
 class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first line. `exported_at` is Unix milliseconds, 0 when unknown."""
+    """The first line. `exported_at` is Unix milliseconds, 0 if unknown."""
 
     ullage: int = VERSION
     session_id: str = ""
@@ -25,20 +25,23 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def write(header: Header, records: tuple[Record, ...]) -> bytes:
-    """The export of a session: `records` are all of its log, inherited ones included."""
-    # The version is written even though it is the default.
+    """Writes the export of a session. `records` is its whole log, including the records inherited by a fork."""
+    # The struct omits default values, but the version must be written always.
     first = {**msgspec.to_builtins(header), "ullage": header.ullage}
     return b"".join(msgspec.json.encode(line) + b"\n" for line in (first, *records))
 
 
 def matches(document: Document) -> bool:
-    """Whether the first line is a header."""
+    """Returns whether the first line is a header."""
     first = document.lines[0].value if document.lines else None
     return first is not None and isinstance(first.get("ullage"), int)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """All events but those that begin a log. Raises `UnreadableTranscript` for a newer version, or without messages."""
+    """Returns all events except those that begin a log.
+
+    Raises `UnreadableTranscript` if the export has a newer version or contains no message.
+    """
     header = _read_header(document)
     events: list[Event] = []
     skipped: list[SkippedLine] = []
@@ -79,7 +82,10 @@ def _read_header(document: Document) -> Header:
 
 
 def _fill(header: Header, created: SessionCreated) -> Header:
-    """The log's own first event knows the model that the session began with."""
+    """Returns the header with empty fields filled from the log's first event.
+
+    The model is always taken from the event, because the session began with it.
+    """
     return msgspec.structs.replace(
         header,
         model=created.model or header.model,

@@ -1,1 +1,1 @@
-"""Lines between the client and the agent, passed on as the bytes they came in."""
+"""Forwards lines between the client and the agent, byte for byte."""

@@ -1,4 +1,4 @@
-"""The agent's process: lines to and from it, and requests of the proxy's own."""
+"""The agent's process: forwards lines to and from it, and sends it the proxy's own requests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,18 +12,21 @@ from ullage.proxy.pipe.lines import LineCutter, Piece
 from ullage.proxy.pipe.outlet import Outlet
 from ullage.system.agent_process import GRACE, AgentProcess, start_agent
 
-# Ids of the proxy's own requests begin so. No client's id does: clients count in numbers or use UUIDs.
+# The beginning of the ids of the proxy's own requests. Clients use numbers or UUIDs, so no client's id begins so.
 _PREFIX = "ullage-proxy-"
-# The longest an agent may take over a request of the proxy's own: a summary of a full context by a slow model, seconds.
+# Seconds that an agent may take to answer a request of the proxy: time for a slow model to summarize a full context.
 PATIENCE = 600.0
 
-# Called with the reason once it is known how an agent ended.
+# A function that is called with the exit reason once it is known how an agent ended.
 FailPending = Callable[[str], object]
 
 
 class Agent:
-    """One agent. It can be started again after its end. `receive` gets its output line by line. `ended` is called when
-    its output ends, unless `stop` was called, and returns a function that is called with the exit reason."""
+    """One agent, which can be started again after it has ended.
+
+    `receive` gets the agent's output line by line. `ended` is called when the output ends, unless `stop` was called; it
+    returns a function that is then called with the exit reason.
+    """
 
     def __init__(
         self,
@@ -47,13 +50,13 @@ class Agent:
         return self._process is not None
 
     async def start(self) -> None:
-        """Starts the process. Raises `InvalidRequest` if there is no such program."""
+        """Starts the process. Raises `InvalidRequest` if the program can't be started."""
         process = await start_agent(self.command)
         self._process, self._outlet = process, Outlet(process.sink)
         self._reading = asyncio.ensure_future(self._read(process))
 
     def pass_on(self, piece: Piece) -> None:
-        """Passes bytes of the client's on. Without a process they are dropped."""
+        """Forwards bytes from the client. They are dropped if no process runs."""
         if self._outlet is not None:
             self._outlet.pass_on(piece)
 
@@ -68,13 +71,15 @@ class Agent:
             self._outlet.insert(data)
 
     async def drain(self) -> None:
-        """Waits until the agent reads more."""
+        """Waits until the agent has read enough for more to be written."""
         if self._outlet is not None:
             await self._outlet.drain()
 
     async def request(self, method: str, params: Any) -> dict[str, Any]:
-        """The result of a request of the proxy's own. Raises `AgentError` if the agent refuses, ends, or takes longer
-        than `PATIENCE`."""
+        """Sends a request of the proxy's own. Returns its result.
+
+        Raises `AgentError` if the agent refuses, ends, or takes longer than `PATIENCE`.
+        """
         if self._outlet is None:
             raise AgentError("the agent is not running")
         self._asked += 1
@@ -92,7 +97,10 @@ class Agent:
         return fields(frame.result)
 
     def takes(self, frame: Frame) -> bool:
-        """Takes the answer to a request of the proxy's own. Returns False for any other."""
+        """Takes an answer to a request of the proxy's own.
+
+        Returns False if the frame is the answer to another request.
+        """
         if not (isinstance(frame.id, str) and frame.id.startswith(_PREFIX)):
             return False
         future = self._waiting.get(frame.id)
@@ -118,7 +126,8 @@ class Agent:
         await self._end(process)
 
     async def _end(self, process: AgentProcess) -> None:
-        # A process without its output is of no use, whatever it still does. Another may be started before it is gone.
+        # A process whose output has ended is useless, even if it still runs. Another may be started before it has
+        # ended.
         self._process = self._outlet = None
         waiting, self._waiting = self._waiting, {}
         fail_pending = None if self._stopping else self._ended()

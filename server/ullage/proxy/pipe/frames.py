@@ -1,4 +1,4 @@
-"""JSON-RPC lines: the envelope is read, the content only on demand; a line is written anew only to change it."""
+"""Reads JSON-RPC lines: the envelope first, the content only on demand. A line is only rewritten to change it."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def peek(line: bytes) -> Frame | None:
 
 
 def fields(raw: Raw) -> dict[str, Any]:
-    """Decodes an object. Returns an empty one if the JSON is no object, or too deep."""
+    """Decodes an object. Returns an empty one if the JSON is not an object, or is nested too deeply."""
     try:
         return as_object(decode_json(bytes(raw), dict))
     except (ValueError, RecursionError):
@@ -42,7 +42,7 @@ def fields(raw: Raw) -> dict[str, Any]:
 
 
 def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
-    """The line with some of its params replaced. Every other value keeps its bytes."""
+    """Returns the line with some of its params replaced. All other values keep their bytes."""
     whole = _raw_fields.decode(line)
     params = _raw_fields.decode(whole["params"])
     params |= {name: Raw(encode_json(value)) for name, value in changes.items()}
@@ -51,5 +51,5 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
 
 
 def line(message: Request | Notification | Response | ErrorResponse) -> bytes:
-    """A message of the proxy's own as a line."""
+    """Returns a message of the proxy's own as a line."""
     return encode_json(message) + b"\n"

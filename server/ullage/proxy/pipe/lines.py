@@ -1,16 +1,19 @@
-"""Cuts a byte stream into lines without decoding them, sans I/O."""
+"""Cuts a byte stream into lines without decoding them, without I/O."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-# The longest line that is read, bytes: far above any message of a session's replay. A longer line goes through in
-# pieces, unread, so that the proxy's memory stays bounded.
+# Bytes in the longest line that is read, 32 MiB: far above any message of a session's replay. A longer line is
+# forwarded in pieces and unread, so that the proxy's memory stays bounded.
 LONGEST = 1 << 25
 
 
 class Piece(Struct, frozen=True):
-    """Bytes to pass on. `whole`: they are a whole line, which may be read. `ends`: a line ends with them."""
+    """Bytes to forward.
+
+    `whole` means that they are one whole line, which may be read; `ends` means that they end a line.
+    """
 
     data: bytes
     whole: bool = True
@@ -18,7 +21,7 @@ class Piece(Struct, frozen=True):
 
 
 class LineCutter:
-    """Cuts a byte stream after its line feeds, however the stream is split."""
+    """Cuts a byte stream after its line feeds, however the stream was divided."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
@@ -27,7 +30,7 @@ class LineCutter:
         self._streaming = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """The lines that `data` completes, each with its line feed."""
+        """Yields the lines that `data` completes, each with its line feed, and pieces of a line that is too long."""
         start = 0
         while end := data.find(b"\n", start) + 1:
             yield self._line(data[start:end])
@@ -36,7 +39,7 @@ class LineCutter:
             yield from self._part(data[start:])
 
     def end(self) -> Iterator[Piece]:
-        """The last line, if the stream ends without a line feed."""
+        """Ends the stream. Yields the last line if the stream ends without a line feed."""
         if self._held:
             yield Piece(self._take(), whole=not self._streaming)
 

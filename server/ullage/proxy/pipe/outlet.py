@@ -1,14 +1,17 @@
-"""The way out to the client or the agent: lines of the other side's, and lines of the proxy's own between them."""
+"""Writes to the client or the agent: forwarded lines, and lines of the proxy's own between them."""
 
 from ullage.proxy.pipe.lines import Piece
 from ullage.system.writer import Sink
 
-# How long the end waits for a reader that takes nothing, seconds.
+# Seconds that `close` waits for a reader that takes nothing.
 PATIENCE = 2.0
 
 
 class Outlet:
-    """Keeps lines whole: a line that is inserted while a long one is passed on in pieces waits for its end."""
+    """Writes to one side and keeps lines whole.
+
+    A line that is inserted while a long line is forwarded in pieces waits for the end of the long line.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -16,7 +19,7 @@ class Outlet:
         self._waiting: list[bytes] = []
 
     def pass_on(self, piece: Piece) -> None:
-        """Passes bytes on as they came."""
+        """Forwards bytes unchanged."""
         self._sink.write(piece.data)
         self._torn = not piece.ends
         if not self._torn and self._waiting:
@@ -31,11 +34,13 @@ class Outlet:
             self._sink.write(line)
 
     async def drain(self) -> None:
-        """Waits for room. Each pump calls it after each piece, so that it reads no faster than the other side does."""
+        """Waits for room. Each pump calls it after each piece, so that the pump reads no faster than the other side."""
         await self._sink.drain()
 
     async def close(self) -> None:
-        """Closes the way; nothing may be written after it. Waits until what came is written, unless the other side
-        stops reading."""
+        """Waits until everything is written or the other side stops reading, then closes.
+
+        Nothing may be written afterwards.
+        """
         await self._sink.flush(PATIENCE)
         self._sink.close()

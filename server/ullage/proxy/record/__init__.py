@@ -1,1 +1,1 @@
-"""The record: what client and agent say, as a session of the store."""
+"""The record: the messages between client and agent, as a session of the store."""

@@ -1,4 +1,4 @@
-"""Compactions of an agent's context in the record: how one is written, and what undoing it leads back to."""
+"""Records compactions of an agent's context, and finds the agent's session to which an undo returns."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,16 +18,16 @@ from ullage.summary.choosing.ledger import collect, fit, merge
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.fold import compaction_edits
 
-# The ledger comes beside the summary: at most so many tokens, and this share of a small window.
+# The most tokens of a ledger, and its largest share of a small window. The ledger comes in addition to the summary.
 _LEDGER_CAP, _LEDGER_SHARE = 4_000, 0.05
-# If the window is not known, an offline summary is written for one of this size, the smallest that agents run in.
+# Tokens. If the window is not known, an offline summary is written for this one, the smallest in which agents run.
 _SMALL_WINDOW = 32_000
-# The share of the window that an offline summary may take: the conversation needs the rest.
+# The largest share of the window that an offline summary may take. The rest is for the conversation.
 _SUMMARY_SHARE = 0.15
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
-    """The last compaction in force, the agent's session as it was before it, and the messages since."""
+    """The last compaction in force, the agent's session before it, and the messages after it."""
 
     edit: CompactionEdit
     before: AgentAttached
@@ -35,8 +35,11 @@ class Undoable(Struct, frozen=True, kw_only=True):
 
 
 class Archiving(Struct, frozen=True, kw_only=True):
-    """A compaction to record. `before` and `after` are the events to record right before and after it. `size_before`
-    and `size_after` are the context's tokens as the agent reports them, None where it does not."""
+    """A compaction to record.
+
+    `before` and `after` are events to record directly before and after it. `size_before` and `size_after` are the
+    context's tokens as the agent reports them, or None if it doesn't.
+    """
 
     summary: Summary
     trigger: EditTrigger
@@ -47,17 +50,17 @@ class Archiving(Struct, frozen=True, kw_only=True):
 
 
 def ledger_of(record: SessionRecord) -> ArtifactLedger:
-    """The files and commands of everything that leaves the context, within a budget."""
-    messages, indices, previous = _going(record)
+    """Returns the files and commands of all messages that the compaction replaces, shortened to a number of tokens."""
+    messages, indices, previous = _to_archive(record)
     collected = collect(messages, indices)
     whole = merge(previous.ledger, collected) if previous else collected
     return fit(whole, min(_LEDGER_CAP, int(_window(record) * _LEDGER_SHARE)), record.conversation.projection.counter)
 
 
 async def offline_summary(record: SessionRecord, focus: str) -> Summary:
-    """A summary made without a model, for an agent that gives none."""
+    """Returns a summary made without a model, for an agent that writes none."""
     conversation = record.conversation
-    messages, indices, previous = _going(record)
+    messages, indices, previous = _to_archive(record)
     request = SummaryRequest(
         messages=messages,
         indices=indices,
@@ -73,12 +76,12 @@ async def offline_summary(record: SessionRecord, focus: str) -> Summary:
 
 
 def has_messages(record: SessionRecord) -> bool:
-    """Whether the context has messages besides the marker of a compaction."""
+    """Returns whether the context has messages other than the marker of a compaction."""
     return bool(record.conversation.transcript.active)
 
 
 def archive(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
-    """Records that a summary takes the place of everything so far."""
+    """Records a compaction in which a summary replaces all messages so far. Returns the edit."""
     edit = _edit(record, archiving)
     conversation = record.conversation
     with conversation.one_change():
@@ -88,13 +91,16 @@ def archive(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
 
 
 def last_block(record: SessionRecord) -> CompactionBlock | None:
-    """The marker of a compaction after which nothing was said; None if something was, or there is no compaction."""
+    """Returns the marker's block if the context ends with a compaction, otherwise None."""
     items = record.conversation.transcript.items
     return items[-1].message.compaction if items else None
 
 
 def undoable(record: SessionRecord) -> Undoable:
-    """What an undo would take back. Raises `NothingToUndo`."""
+    """Returns the compaction that an undo would undo.
+
+    Raises `NothingToUndo` if no compaction is in force, or if the agent keeps no session of before it.
+    """
     records = record.workspace.ports.store.read(record.id)
     in_force = compaction_edits(records)
     if not in_force:
@@ -108,8 +114,7 @@ def undoable(record: SessionRecord) -> Undoable:
 
 
 def take_back(record: SessionRecord, found: Undoable) -> int:
-    """Records the undo: the messages count again, and the agent's former session keeps the conversation. Returns the
-    tokens in the context after it."""
+    """Records the undo and the return to the agent's former session. Returns the tokens in the context after it."""
     conversation, now = record.conversation, record.workspace.ports.clock.now()
     conversation.record(EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
     return conversation.used
@@ -118,8 +123,7 @@ def take_back(record: SessionRecord, found: Undoable) -> int:
 def _around(
     records: tuple[Record, ...], edit: CompactionEdit
 ) -> tuple[AgentAttached | None, AgentAttached | None, tuple[Message, ...]]:
-    """Which agent's session kept the conversation when the edit was made, which keeps it now, and the messages after
-    the edit."""
+    """Returns the agent's session when the edit was made, the agent's session now, and the messages after the edit."""
     before = now = None
     since: list[Message] = []
     for record in records:
@@ -136,8 +140,8 @@ def _around(
     return before, now, tuple(since)
 
 
-def _going(record: SessionRecord) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
-    """The messages that a summary would replace, their indices, and the summaries before them as one."""
+def _to_archive(record: SessionRecord) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
+    """Returns the messages that a summary would replace, their indices, and the earlier summaries as one block."""
     items = record.conversation.transcript.items
     said = [item for item in items if not item.inserted]
     markers = [block for item in items if (block := item.message.compaction)]

@@ -1,6 +1,6 @@
-"""The record runs after the pumps, in order, and never delays them.
+"""Runs the jobs of recording after the pumps, in order, without delaying the pumps.
 
-If the store fails, the recording ends with a notice; the client and its agent go on.
+If the store fails, recording ends with a notice. The client and its agent go on.
 """
 
 import asyncio
@@ -13,22 +13,25 @@ from ullage.model.errors import UllageError
 from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
-# Jobs that may wait before whoever puts more of them waits, too: an agent's fastest replay is some hundred messages,
-# and memory stays bounded.
+# Jobs that may wait before `put` waits too. The fastest replay of an agent is some hundred messages, and memory stays
+# bounded.
 _MOST_WAITING = 256
 Job = Callable[[Workspace], Awaitable[None]]
 
 
 class Store(Struct, frozen=True):
-    """How the workspace is opened: `prepare` is called in a thread first, since it takes long."""
+    """How the workspace is opened. `prepare` takes long, so it is called in a thread before `open`."""
 
     prepare: Callable[[], object]
     open: Callable[[], Workspace]
 
 
 class Recorder:
-    """Runs jobs on the workspace one after another. `failed` is called with the reason if the store fails, once.
-    `workspace` is None before the first job and after a failure."""
+    """Runs jobs on the workspace one after another.
+
+    `failed` is called once with the reason if the store fails. `workspace` is None before the first job and after a
+    failure.
+    """
 
     def __init__(self, store: Store, failed: Callable[[str], object]) -> None:
         self._store = store
@@ -39,21 +42,27 @@ class Recorder:
         self.workspace: Workspace | None = None
 
     async def put(self, job: Job) -> None:
-        """Has a job done after those before it. Waits only if too many wait."""
+        """Adds a job, which runs after those before it. Waits only if too many jobs wait."""
         await self._jobs.put(job)
 
     async def opened(self) -> Workspace | None:
-        """The workspace after all jobs so far, opened for this if it was not; None if the store failed."""
+        """Waits for all jobs so far and returns the workspace, which is opened if necessary.
+
+        Returns None if the store failed.
+        """
         await self._jobs.put(_nothing)
         return await self.settled()
 
     async def settled(self) -> Workspace | None:
-        """The workspace after all jobs so far; None if the store failed or nothing was ever recorded."""
+        """Waits for all jobs so far and returns the workspace.
+
+        Returns None if the store failed or nothing was recorded yet.
+        """
         await self._jobs.join()
         return None if self._broken else self.workspace
 
     async def close(self) -> None:
-        """Does the jobs that wait, and ends."""
+        """Waits for the jobs so far, then stops."""
         await self._jobs.join()
         self._task.cancel()
 
@@ -68,7 +77,7 @@ class Recorder:
                 self._broken, self.workspace = True, None
                 self._failed(str(error))
             except Exception:
-                # A message that cannot be recorded must stop neither the conversation nor the messages after it.
+                # A message that can't be recorded must stop neither the conversation nor later messages.
                 log.exception("A message was not recorded")
             finally:
                 self._jobs.task_done()

@@ -1,4 +1,4 @@
-"""What a session's updates mean for its record: messages, figures, models and compactions, written in order."""
+"""Records what a session's updates report: messages, figures, models and compactions, in order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,9 +19,9 @@ _NO_SUMMARY = "The agent compacted its context and kept the summary to itself."
 
 
 async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None:
-    """Learns from a session update that the client has been sent, and records it."""
+    """Reads a session update that the client has been sent, and records what it reports."""
     if session.state is not State.OPENING:
-        # A compaction in a replay is one of before.
+        # A compaction in a replay is an old one, which the record has.
         session.watch_compaction(update)
         if (unasked := session.take_unasked_compaction()) is not None:
             await _record_unasked(session, unasked)
@@ -49,7 +49,7 @@ async def record_messages(session: ProxiedSession, messages: Sequence[Message]) 
 
 
 async def record_occupancy(session: ProxiedSession) -> None:
-    """Records how full the agent has last said that the context is."""
+    """Records the context's size as the agent last reported it."""
     occupancy, attached, rounds = session.facts.occupancy, session.attachment(session.agent_id), session.rounds
 
     async def job(record: SessionRecord) -> None:
@@ -63,7 +63,10 @@ async def record_occupancy(session: ProxiedSession) -> None:
 
 
 async def record_model(session: ProxiedSession) -> None:
-    """Records the model: before the answer, since a change of the model after it would void the answer's report."""
+    """Records the model.
+
+    Called before the answer's usage is recorded, because a later change of the model would void the usage.
+    """
     model = session.facts.model
 
     async def job(record: SessionRecord) -> None:
@@ -74,14 +77,14 @@ async def record_model(session: ProxiedSession) -> None:
 
 
 def record_compaction(session: ProxiedSession, record: SessionRecord) -> None:
-    """At the end of a turn: records the compaction that happened in it, if one did."""
+    """Records the compaction that happened in a turn, if any. Called at the end of the turn."""
     made = session.take_compaction()
     if made is not None:
         _archive(session, record, made)
 
 
 async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> None:
-    """Records a compaction that the agent made unasked where it happened, in the middle of a turn."""
+    """Records a compaction that the agent made unasked, at its place in the middle of a turn."""
 
     async def job(record: SessionRecord) -> None:
         _archive(session, record, made)
@@ -91,10 +94,10 @@ async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> No
 
 
 def _archive(session: ProxiedSession, record: SessionRecord, made: NativeCompaction) -> None:
-    """Records a compaction, which replaces everything so far, unless it changed nothing."""
+    """Records a compaction, which replaces all messages so far, unless the compaction changed nothing."""
     used = session.facts.occupancy.used if session.facts.occupancy else None
     changed_nothing = not made.completed and (used is None or used >= made.used_before)
-    # Some agents report twice that they are done: then no message has come since.
+    # Some agents report twice that they are done; at the second report there are no messages since the first.
     if changed_nothing or not has_messages(record):
         return
     summary = Summary(

@@ -1,4 +1,4 @@
-"""One proxied session in Ullage's store. The proxy's calls of the service are here and in `compactions.py` alone."""
+"""One proxied session in Ullage's store. The proxy calls the service only here and in `compactions.py`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,8 +25,11 @@ _PAGE = 100
 
 
 class SessionRecord:
-    """A session of the store by its id, which need not be there yet. Unless a method says otherwise, it raises
-    `SessionNotFound` if the session is not there, and `StoreError` if the store fails."""
+    """A session of the store by its id. The session may not exist yet.
+
+    Unless a method says otherwise, it raises `SessionNotFound` if the session is not in the store, and `StoreError` if
+    the store fails.
+    """
 
     def __init__(self, workspace: Workspace, session_id: str) -> None:
         self.workspace = workspace
@@ -39,7 +42,7 @@ class SessionRecord:
 
     @property
     def exists(self) -> bool:
-        """Whether the session is in the store."""
+        """Whether the session is in the store. Doesn't raise `SessionNotFound`."""
         try:
             return self.conversation.id == self.id
         except SessionNotFound:
@@ -52,11 +55,17 @@ class SessionRecord:
 
     @property
     def keeper(self) -> AgentAttached | None:
-        """Which agent keeps the session, under which id; None if the session is not in the store or is Ullage's own."""
+        """The agent that keeps the session, with the agent's id of it.
+
+        None if the session is not in the store, or is hosted.
+        """
         return self.conversation.transcript.agent if self.exists else None
 
     def is_full(self, at_least: float) -> bool:
-        """Whether a compaction is due by the session's settings, and the context has `at_least` so many tokens."""
+        """Returns whether the context has reached the compaction threshold, and has at least `at_least` tokens.
+
+        Returns False if automatic management is off or the window is unknown.
+        """
         conversation = self.conversation
         budget = conversation.budget
         if budget is None or not conversation.settings.enabled:
@@ -68,7 +77,7 @@ class SessionRecord:
         self.workspace.adopt(self.id, [created, attached])
 
     def begin_fork(self, parent_id: str, attached: AgentAttached) -> None:
-        """Adds the session to the store as a fork of another, whose past it shares."""
+        """Adds the session to the store as a fork of the session `parent_id`, whose log so far it shares."""
         parent = self.workspace.open(parent_id).transcript
         title = f"{parent.title} (fork)".strip()
         forked = SessionForked(parent_id=parent_id, position=parent.position, title=title)
@@ -81,21 +90,24 @@ class SessionRecord:
             conversation.record(attached)
 
     def change_model(self, model: str) -> None:
-        """Records the model, if that has changed."""
+        """Records the model, if it has changed."""
         conversation = self.conversation
         if conversation.transcript.model != model:
             conversation.record(ModelChanged(model=model))
 
     async def add(self, messages: Sequence[Message]) -> None:
-        """Appends messages; they get their ids and times now."""
+        """Appends messages, with new ids and the present time."""
         ids, now = self.workspace.ports.ids, self.workspace.ports.clock.now()
         made = [replace(message, id=ids.new("m"), timestamp=now) for message in messages]
         if made:
             await append(self.conversation, made, None, {message.id for message in made})
 
     def report(self, used: int) -> None:
-        """Records how many tokens the agent says are in its context. It reports one figure for all of it: the part of
-        the last answer is counted here. Without an answer nothing is recorded."""
+        """Records how many tokens the agent reports in its context.
+
+        The agent reports one figure for the whole context, so the part of the last answer is counted here. Nothing is
+        recorded if there is no answer.
+        """
         conversation = self.conversation
         answers, projection = _answers(conversation, 1), conversation.projection
         if not answers:
@@ -106,9 +118,12 @@ class SessionRecord:
         conversation.record(UsageReported(usage=usage, message_id=answer.id))
 
     def report_sum(self, summed: int, rounds: int) -> None:
-        """Records a figure that sums up the requests of a turn of `rounds` answers. It serves only where nothing was
-        reported before, since our own count of what came after a report is better. The last request is derived: it
-        exceeds each request before it by the messages between them."""
+        """Records a figure that adds up the requests of a turn with `rounds` answers.
+
+        The size of the last request is derived from the sum: it exceeds each earlier request by the messages between
+        them. Nothing is recorded if there is a report already, because a report plus our count of later messages is
+        more accurate.
+        """
         conversation = self.conversation
         answers, projection = _answers(conversation, rounds), conversation.projection
         if projection.tracker.reading.source is not UsageSource.ESTIMATED or not answers:
@@ -120,16 +135,18 @@ class SessionRecord:
         self.report((summed + missing) // len(answers))
 
     def usage_update(self) -> UsageUpdate | SessionInfoUpdate:
-        """How full the context is, as an update for the client."""
+        """Returns the context's size as an update for the client."""
         return usage_update(self.conversation)
 
     def context_text(self) -> str:
-        """How full the context is, as Markdown."""
+        """Returns the context's size and its breakdown as Markdown."""
         return context_text(usage_result(self.conversation))
 
     def history(self) -> Iterator[tuple[Update | OwnUpdate, ...]]:
-        """Everything that was ever said, as updates for the client, some messages at a time, with the compactions where
-        they cut."""
+        """Yields the whole transcript as updates for the client, with compactions at their places.
+
+        Each item has the updates of at most `_PAGE` messages.
+        """
         conversation, describe = self.conversation, self.workspace.ports.toolbox.describe
         start, total = 0, 1
         while start < total:
@@ -139,6 +156,6 @@ class SessionRecord:
 
 
 def _answers(conversation: Conversation, most: int) -> list[Item]:
-    """The last answers of the view, the oldest first."""
+    """Returns the last answers of the view, at most `most`, the oldest first."""
     found = [item for item in conversation.transcript.items if item.message.role is Role.ASSISTANT]
     return found[-most:]

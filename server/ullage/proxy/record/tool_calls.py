@@ -1,4 +1,4 @@
-"""An agent's tool calls, as ACP tells them piece by piece, in the blocks that a transcript is made of."""
+"""Turns an agent's tool calls, which ACP sends as a series of updates, into blocks of a message."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,62 +24,69 @@ _ENDED = {"completed": False, "failed": True}
 
 
 class CallState(Struct, frozen=True, kw_only=True):
-    """A call as it is known so far: the fields of its updates, later ones over earlier ones."""
+    """A tool call so far. `fields` has the fields of its updates, where later updates replace earlier ones."""
 
     id: str
-    told: Mapping[str, Any]
+    fields: Mapping[str, Any]
 
     def with_update(self, update: Mapping[str, Any]) -> "CallState":
-        """With what one more update says; what it leaves out or has as null stays."""
+        """Returns the call after one more update. Fields that are missing or null in the update keep their values."""
         return CallState(
-            id=self.id, told={**self.told, **{key: value for key, value in update.items() if value is not None}}
+            id=self.id, fields={**self.fields, **{key: value for key, value in update.items() if value is not None}}
         )
 
     @property
     def ended(self) -> bool:
-        """Whether its result is there."""
-        return self.told.get("status") in _ENDED
+        """Whether the call has ended, so that its result is complete."""
+        return self.fields.get("status") in _ENDED
 
     def use(self) -> ToolUseBlock:
-        """The call."""
+        """Returns the call as a tool use block."""
         return ToolUseBlock(id=self.id, name=self._name(), input=self._input())
 
     def result(self) -> ToolResultBlock:
-        """What it returned; of a call that was given up, that."""
+        """Returns the call's result as a block.
+
+        A call that has not ended gets an error result with the output so far.
+        """
         text = self._output() if self.ended else self._output() or "(no result: the turn ended first)"
-        failed = _ENDED.get(as_text(self.told.get("status")), True)
+        failed = _ENDED.get(as_text(self.fields.get("status")), True)
         return ToolResultBlock(tool_use_id=self.id, content=(TextBlock(text=text),) if text else (), is_error=failed)
 
     def _name(self) -> str:
-        """The tool's own name, unless the table doesn't know it for a file tool while the call's kind says it is."""
-        own, action = tool_name(self.told), self._action()
+        """Returns the tool's own name, or the table's name for the kind of call.
+
+        The kind's name is used if the agent gives no name, and if the kind is a file action but the table doesn't know
+        the agent's name. Without a name and a kind, the call's title is returned, or `tool`.
+        """
+        own, action = tool_name(self.fields), self._action()
         if own and (action not in FILE_ACTIONS or action_of(own, self._given()) is not None):
             return own
-        return canonical_name(action) if action else own or as_text(self.told.get("title")) or "tool"
+        return canonical_name(action) if action else own or as_text(self.fields.get("title")) or "tool"
 
     def _action(self) -> Action | None:
-        return ACP_KINDS.get(as_text(self.told.get("kind")))
+        return ACP_KINDS.get(as_text(self.fields.get("kind")))
 
     def _given(self) -> dict[str, Any]:
-        return dict(as_object(self.told.get("rawInput")))
+        return dict(as_object(self.fields.get("rawInput")))
 
     def _input(self) -> dict[str, Any]:
         given = self._given()
-        paths = [as_text(place.get("path")) for place in as_objects(self.told.get("locations"))]
+        paths = [as_text(place.get("path")) for place in as_objects(self.fields.get("locations"))]
         paths += [as_text(diff.get("path")) for diff in self._diffs()]
         if not paths_of(given) and any(paths):
             given["path"] = next(path for path in paths if path)
         if self._action() is Action.RUN and not value_of(given, COMMAND_KEYS):
-            given["command"] = as_text(self.told.get("title")).strip("`")
-        return given or {"title": as_text(self.told.get("title"))}
+            given["command"] = as_text(self.fields.get("title")).strip("`")
+        return given or {"title": as_text(self.fields.get("title"))}
 
     def _diffs(self) -> list[dict[str, Any]]:
-        return [part for part in as_objects(self.told.get("content")) if part.get("type") == "diff"]
+        return [part for part in as_objects(self.fields.get("content")) if part.get("type") == "diff"]
 
     def _output(self) -> str:
-        shown = [as_text(as_object(part.get("content")).get("text")) for part in as_objects(self.told.get("content"))]
+        shown = [as_text(as_object(part.get("content")).get("text")) for part in as_objects(self.fields.get("content"))]
         shown += [f"{as_text(diff.get('path'))}:\n{as_text(diff.get('newText'))}" for diff in self._diffs()]
         if text := "\n".join(part for part in shown if part):
             return text
-        raw = self.told.get("rawOutput")
+        raw = self.fields.get("rawOutput")
         return as_text(raw) or (msgspec.json.encode(raw).decode() if raw or as_list(raw) else "")

@@ -1,4 +1,4 @@
-"""A prompt turn, update by update, folded into messages. Pure; ids and times come later."""
+"""Folds the updates of a prompt turn into messages. Pure: the messages get their ids and times later."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,12 +8,12 @@ from ullage.model.json_values import as_object, as_objects, as_text
 from ullage.model.message import Message, Role
 from ullage.proxy.record.tool_calls import CallState
 
-# Characters after which an answer becomes a message although more of it may come, so that the memory is bounded.
+# Characters after which the text so far becomes a message, although more may come, so that memory stays bounded.
 _LONGEST = 1 << 20
 
 
 def block_of(content: dict[str, Any]) -> Block:
-    """An ACP content block as a block of a message. A kind that a message has no block for becomes its name as text."""
+    """Converts an ACP content block. A block of another kind becomes the kind's name as text."""
     match content.get("type"):
         case "text":
             return TextBlock(text=as_text(content.get("text")))
@@ -32,12 +32,12 @@ def block_of(content: dict[str, Any]) -> Block:
 
 
 def prompt_message(prompt: Any) -> Message:
-    """A prompt's content blocks as the user's message."""
+    """Returns the user's message with a prompt's content blocks."""
     return Message(id="", role=Role.USER, content=tuple(block_of(content) for content in as_objects(prompt)))
 
 
 class _Blocks:
-    """The blocks of one message; pieces of one text are joined once."""
+    """Collects the blocks of one message. Pieces of one text are joined once, at its end."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -57,7 +57,7 @@ class _Blocks:
                 self.length += 1
 
     def take(self) -> tuple[Block, ...]:
-        """The blocks so far, once."""
+        """Returns the blocks so far and forgets them."""
         self._join()
         blocks = tuple(self._blocks)
         self._blocks.clear()
@@ -79,58 +79,60 @@ class _Blocks:
 
 
 class Turn:
-    """Yields messages, without ids, as soon as they are whole: an answer with its tool calls, then their results, as
-    providers want them."""
+    """Yields messages, without ids, as soon as they are complete.
+
+    An answer with its tool calls is one message, and the results of the calls are the next, as providers want them.
+    """
 
     def __init__(self) -> None:
-        self._asked = _Blocks()
-        self._said = _Blocks()
+        self._prompt = _Blocks()
+        self._text = _Blocks()
         self._calls: dict[str, CallState] = {}
 
     def take(self, update: dict[str, Any]) -> Iterator[Message]:
-        """Reads an update; the messages that it completes."""
+        """Reads an update. Yields the messages that it completes."""
         match update.get("sessionUpdate"):
             case "user_message_chunk":
-                if self._said.length or self._calls:
+                if self._text.length or self._calls:
                     yield from self.end()
-                self._asked.add(block_of(as_object(update.get("content"))))
+                self._prompt.add(block_of(as_object(update.get("content"))))
             case "agent_message_chunk":
                 yield from self._answer(block_of(as_object(update.get("content"))))
             case "agent_thought_chunk":
                 thought = as_text(as_object(update.get("content")).get("text"))
                 yield from self._answer(ThinkingBlock(thinking=thought))
             case "tool_call" | "tool_call_update":
-                yield from self._question()
+                yield from self._take_prompt()
                 call_id = as_text(update.get("toolCallId"))
                 if call_id not in self._calls and self._is_round_over():
                     yield from self.end()
-                known = self._calls.get(call_id, CallState(id=call_id, told={}))
+                known = self._calls.get(call_id, CallState(id=call_id, fields={}))
                 self._calls[call_id] = known.with_update(update)
             case _:
                 pass
 
     def end(self) -> Iterator[Message]:
-        """The messages that are left when the turn is over."""
-        yield from self._question()
+        """Ends the turn. Yields the remaining messages."""
+        yield from self._take_prompt()
         uses = tuple(call.use() for call in self._calls.values())
-        if content := (*self._said.take(), *uses):
+        if content := (*self._text.take(), *uses):
             yield Message(id="", role=Role.ASSISTANT, content=content)
         if uses:
             results = tuple(call.result() for call in self._calls.values())
             yield Message(id="", role=Role.USER, content=results)
         self._calls.clear()
 
-    def _question(self) -> Iterator[Message]:
-        if content := self._asked.take():
+    def _take_prompt(self) -> Iterator[Message]:
+        if content := self._prompt.take():
             yield Message(id="", role=Role.USER, content=content)
 
     def _answer(self, block: Block) -> Iterator[Message]:
-        """Adds a block to the answer. After the results of all calls so far it begins a new message."""
-        yield from self._question()
-        if self._is_round_over() or (self._said.length > _LONGEST and not self._calls):
+        """Adds a block to the answer. If all calls so far have results, the block begins a new message."""
+        yield from self._take_prompt()
+        if self._is_round_over() or (self._text.length > _LONGEST and not self._calls):
             yield from self.end()
-        self._said.add(block)
+        self._text.add(block)
 
     def _is_round_over(self) -> bool:
-        """Whether there are calls, and all of them have their results."""
+        """Returns whether there are calls and all of them have ended."""
         return bool(self._calls) and all(call.ended for call in self._calls.values())

@@ -1,1 +1,1 @@
-"""How secrets are recognised: by shape, place, name and randomness."""
+"""Recognises secrets by shape, place, name and randomness."""

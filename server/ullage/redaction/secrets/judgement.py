@@ -1,11 +1,11 @@
-"""What a name says of a value, and whether a value can be a secret: the judgement that the patterns leave open."""
+"""Judges whether a value can be a secret, by its name and its characters, where the patterns alone can't tell."""
 
 import re
 from itertools import pairwise
 from math import log2
 
 _PASSWORD = re.compile(r"(?i)pass|pwd|\bpin\b|secret|credential")
-# Words that stand where a password or token would: types, states, placeholders, the name itself once more.
+# Words in the place of a password or token that are not one: types, states, placeholders, the name repeated.
 _WORDS = re.compile(
     r"(?i)(?:(?:my|your|the|some|new|old|user|test|fake|dummy|default|sample|db)[-_ ]?){0,2}"
     r"(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|apikey|api[-_]key|credentials?|value|name|string|text|str"
@@ -38,8 +38,11 @@ _SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY = 4, 6, 8
 
 
 def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
-    """Whether `value`, given to something called `name`, is a secret. `quoted`: it is a literal; `bound`: it stands
-    right behind the name, as in an environment file or on a command line, where code does not."""
+    """Returns whether `value`, assigned to something called `name`, is a secret.
+
+    `quoted` means that the value is a string literal. `bound` means that the value follows the name directly, as in an
+    environment file or on a command line, where the value can't be code.
+    """
     value = value.strip()
     if _PLACEHOLDER.fullmatch(value) or _WORDS.fullmatch(value):
         return False
@@ -62,8 +65,11 @@ def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether letters and digits follow each other as if drawn by lot: names change between upper case, lower case
-    and digits at their words only, about once in four characters, random ones twice in three."""
+    """Returns whether the characters of `value` look random.
+
+    In names, the kind of character (upper case, lower case, digit) changes only between words, about once in four
+    characters. In random text it changes twice in three.
+    """
     letters = [_kind(char) for char in value if char.isalnum()]
     if len(letters) < _SHORTEST_KEY:
         return False
@@ -76,6 +82,6 @@ def _kind(char: str) -> int:
 
 
 def _entropy(value: str) -> float:
-    """Shannon's, in bits for each character."""
+    """Returns Shannon's entropy of the characters, in bits per character."""
     counts = [value.count(char) for char in set(value)]
     return -sum(count / len(value) * log2(count / len(value)) for count in counts)

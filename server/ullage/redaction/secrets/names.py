@@ -1,4 +1,7 @@
-"""Secrets that are known by the name they are given to: in code, data, environments, command lines and prose."""
+"""Redacts values by their names, such as `password` or `API_KEY`.
+
+Names are found in code, data, environments, command lines and prose.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +9,8 @@ from collections.abc import Iterator
 from ullage.redaction.secrets.judgement import is_secret
 from ullage.redaction.secrets.shapes import cut, lowered, places_of
 
-# Where a name's telling word begins; searched for plainly, since a pattern would be tried at every character.
+# The words by which a secret's name is recognised. Plain search finds them; a pattern would be tried at every
+# character.
 _WORDS = ("pass", "pwd", "secret", "token", "credential", "key", "_auth", "_pw", "sig")
 _NAME = re.compile(
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credential|key|_auth|_pw|sig(?:nature)?)"
@@ -23,8 +27,8 @@ _FLAG = re.compile(r"(?<![\w-])--?(?:[A-Za-z0-9]+-){0,3}$")
 _BEFORE = re.compile(r"[\w.-]*$")
 _QUOTED = r"[bBrRfFuU]?\\{0,3}(?P<quote>[\"'`])(?P<literal>[^\n]{0,400}?)\\{0,3}(?P=quote)"
 _BARE = r"(?P<bare>[^\s\"'`,;)}\]&<>|]{4,400})"
-# What may follow a name, and then the value: quotes (escaped too), a subscript's bracket, a type, the sign, the mark of
-# a block in YAML.
+# What may come between a name and its value: quotes (escaped too), a subscript's bracket, a type, the assignment sign,
+# the sign of a block in YAML. Then comes the value.
 _ASSIGNED = re.compile(
     r"\\{0,3}[\"'`]?\]?(?::\s{0,2}&?[\w.\[\]|?]{1,30}(?=\s{0,2}=[^=]))?\s{0,3}(?P<sign>=>|:=|[:=]=?)\s{0,3}"
     rf"(?:[>|][-+]?\s+)?(?:{_QUOTED}|{_BARE})"
@@ -49,7 +53,7 @@ _LONGEST_OF = len("subscription-")
 
 
 def redact_named(text: str) -> str:
-    """`text` without the values of what is called a password, secret, token, credential or key."""
+    """Returns `text` without the values of names that mean a password, secret, token, credential or key."""
     return cut(text, _values(text))
 
 
@@ -67,7 +71,10 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _tells(word: str, before: str) -> bool:
-    """Whether a word makes a name that of a secret: `key` needs to say of what, and many things `pass`."""
+    """Returns whether a word makes a name that of a secret. `before` is the text before the word.
+
+    `key` needs a word like `api` before it, `pass` an underscore; `sig` must begin a word.
+    """
     if word.startswith("key"):
         return _KEY_OF.search(before[-_LONGEST_OF:]) is not None
     if word.startswith("sig"):
@@ -98,6 +105,6 @@ def _judged(match: re.Match[str], name: str, is_argument: bool) -> tuple[int, in
         end -= len(value) - len(value.rstrip(".!?:"))
     if groups.get("sign") == "==" and not quoted:
         return None
-    # As in `DB_PASSWORD=letmein` and `--password letmein`.
+    # True for `DB_PASSWORD=letmein` and `--password letmein`.
     bound = is_argument or (groups.get("sign") == "=" and name.isupper() and match.string[start - 1] == "=")
     return (start, end) if is_secret(name, match.string[start:end], quoted=quoted, bound=bound) else None

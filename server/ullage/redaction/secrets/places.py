@@ -1,4 +1,4 @@
-"""Secrets that are known by where they stand: in an address, a header or a command line."""
+"""Redacts secrets by their place: in a URL, a header or a command line."""
 
 import re
 
@@ -7,7 +7,7 @@ from ullage.redaction.secrets.shapes import REDACTED, cut, lowered, places_of
 
 _IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
 _URL_USER = re.compile(r"(?<=://)(?=[\w.~%-]{0,200}\d)[\w.~%-]{20,300}(?=(?::x-oauth-basic)?@)")
-# `https://registry:443/@scope/name` has a port, not a password.
+# `https://registry:443/@scope/name` has a port in the place of a password.
 _PORT = re.compile(r"\d{1,5}(?:[/?#].*)?")
 _QUERY = re.compile(
     r"(?P<head>[?&;](?:[\w.-]{0,30}(?:key|token|secret|sig|signature|password|passwd|pwd|auth|credential)|code|hmac)=)"
@@ -29,7 +29,7 @@ _COOKIE = re.compile(r"(?<==)[^;\s=][^;\s]{7,}")
 _USER = r"[^\n|;]{0,300}?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?[^\s:\"']{0,80}:"
 _INLINE = r"[^\n|;]{0,300}?\s-p"
 _LOGIN = r"\s+login\b[^\n|;]{0,200}?\s-p[ =][\"']?"
-# Programs that take a password as an argument: what stands between the program's name and it.
+# Programs that take a password as an argument, each with the text between the program's name and the password.
 _PROGRAMS = {
     "curl": _USER,
     "wget": _USER,
@@ -66,7 +66,7 @@ _PGPASS = re.compile(
 
 
 def redact_places(text: str) -> str:
-    """`text` without what stands where nothing but a secret stands."""
+    """Returns `text` without the values in places where only secrets are written."""
     if "://" in text:
         text = _redact_addresses(text)
     low = lowered(text)
@@ -106,5 +106,5 @@ def _unless_harmless(match: re.Match[str]) -> str:
 
 
 def _counts(value: str) -> bool:
-    """Where this stands all but placeholders and code is a secret."""
+    """Returns whether a value in such a place is a secret: everything except placeholders and code."""
     return is_secret("password", value, quoted=False, bound=True)

@@ -1,4 +1,4 @@
-"""Secrets of no known shape in no known place: long runs of characters that only chance puts together."""
+"""Redacts secrets of unknown shape in unknown places: long runs of characters that look random."""
 
 import base64
 import binascii
@@ -8,12 +8,12 @@ from collections.abc import Callable
 from ullage.redaction.secrets.judgement import is_random
 from ullage.redaction.secrets.shapes import REDACTED, long_words
 
-# A run; before it, what says that it is a digest of something public. Its first character is named first, since a
-# search for that is quick.
+# A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word. The
+# first character comes before them, because the search for it is fast.
 _RUN = re.compile(r"[A-Za-z0-9](?<![\w+/=.%-].)(?<!h1:.)[A-Za-z0-9_.+/-]{23,}={0,2}(?![\w%])")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-# Ids that model APIs and package managers give; they are random, and public.
+# Beginnings of ids from model APIs and of digests from package managers. They are random, but public.
 _ID = re.compile(
     r"(?:toolu|srvtoolu|call|msg|req|chatcmpl|run|thread|step|file|resp|item|fc|rs|asst|batch|ses|gen)[_-]"
     r"|(?:sha\d{3}|md5|h1|integrity)[-:=]",
@@ -21,12 +21,15 @@ _ID = re.compile(
 )
 _SHORTEST = 24
 _FEWEST_DIGITS = 3
-# Text in base64 up to here is looked into.
+# Characters. Longer base64 is not decoded.
 _LONGEST_DECODED = 2_000
 
 
 def redact_runs(text: str, look_inside: Callable[[str], str]) -> str:
-    """`text` without runs that look drawn by lot, and without base64 in which `look_inside` finds something."""
+    """Returns `text` without runs that look random, and without base64 whose decoded text contains a secret.
+
+    `look_inside` redacts a decoded text; if it changes the text, the text contains a secret.
+    """
 
     def is_secret(run: str) -> bool:
         return _is_drawn(run) or _hides(run, look_inside)
@@ -43,7 +46,7 @@ def _is_drawn(run: str) -> bool:
     mixed = any(map(str.isupper, run)) and any(map(str.islower, run))
     if digits < _FEWEST_DIGITS or not mixed:
         return False
-    # A path is no run, however long; each of its names would have to look drawn.
+    # A long path is not a secret unless each of its longer names looks random.
     return all(is_random(part) for part in re.split(r"[/_.-]", run) if len(part) >= 8) and is_random(run)
 
 

@@ -1,4 +1,4 @@
-"""Secrets that are known by their own shape, whatever stands around them."""
+"""Redacts secrets by their own shape, whatever the text around them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from ullage.redaction.secrets.judgement import is_random
 REDACTED = "[redacted]"
 
 _LABEL = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY|OPENSSH PRIVATE KEY)(?: BLOCK)?"
-# Tokens that gitleaks' list lacks or knows more narrowly, in the form of `ISSUED`: from their issuers' documents.
+# Tokens that gitleaks' list lacks or describes more narrowly, in the form of `ISSUED`. From their issuers' documents.
 _MORE = (
     ("sk-", r"\w-", 16, 200),  # OpenAI, Anthropic, and those who copied the prefix
     ("pk_live_", "A-Za-z0-9", 10, 120), ("pk_test_", "A-Za-z0-9", 10, 120), ("whsec_", r"\w+/=-", 16, 100),  # Stripe
@@ -33,15 +33,16 @@ _MORE = (
     ("sl.", r"\w-", 40, 200),  # Dropbox
     ("EAA", "A-Za-z0-9", 30, 250),  # Facebook
 )  # fmt: skip
-# So many characters after a prefix, if they look drawn by lot, are a token that was cut off or has grown longer.
+# So many random characters after a prefix are a token, even if its length is wrong: cut off, or of a newer kind.
 _ENOUGH = 16
 _LONGEST_RUN = 1_200
-# A terminal or an editor that wraps lines cuts a secret in two; a continuation is one more unbroken run with a digit.
+# A terminal or an editor that wraps lines divides a secret; the next line begins with one more run that contains a
+# digit.
 _WRAPPED = re.compile(r"\\?\r?\n[ \t]{0,12}(?=[\w+/=-]{0,40}\d)[\w+/=-]{8,200}(?=[\s\"']|$)")
 _WEB_TOKEN = re.compile(r"eyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]{4,1000}")
-# No token of theirs is shorter: Slack's, `xoxb-` and ten characters.
+# Characters of the shortest token in the lists: Slack's, `xoxb-` and ten more.
 _SHORTEST = 15
-# The end of a word, so that what follows is no beginning; an escape's letter is none.
+# Text that ends inside a word, so that no token begins after it. The letter of an escape (`\n`) doesn't count.
 _INSIDE = re.compile(r"(?:^|[^\\])[A-Za-z0-9_]\Z|[A-Z0-9_]\Z")
 _BOT = re.compile(r"\b\d{8,10}:AA[\w-]{30,40}")  # Telegram
 _PEM = re.compile(
@@ -58,7 +59,7 @@ _CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[15
 
 
 def redact_shapes(text: str) -> str:
-    """`text` without private keys, tokens of known issuers, webhook addresses and password hashes."""
+    """Returns `text` without private keys, tokens of known issuers, webhook addresses and password hashes."""
     if "PRIVATE KEY" in text or "PuTTY-User" in text:
         text = _PEM.sub(REDACTED, text)
     text = cut(text, _prefixed(text))
@@ -72,13 +73,13 @@ def redact_shapes(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """`text` in lower case, every character in its place (`İ` alone becomes two)."""
+    """Returns `text` in lower case with every character at its index. Plain `lower()` makes two characters of `İ`."""
     low = text.lower()
     return low if len(low) == len(text) else text.replace("İ", "I").lower()
 
 
 def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
-    """Where each of `words` begins in `text`, word by word."""
+    """Yields every index in `text` where one of `words` begins, word by word."""
     for word in words:
         at = text.find(word)
         while at >= 0:
@@ -87,7 +88,10 @@ def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
 
 
 def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """`text` with each span replaced by `[redacted]`; of spans that overlap the first counts, and the longest there."""
+    """Returns `text` with `[redacted]` for each span (start, end).
+
+    Of overlapping spans the one that starts first is used, and of those with one start the longest.
+    """
     pieces: list[str] = []
     done = 0
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -98,12 +102,15 @@ def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def long_words(text: str, shortest: int) -> str:
-    """The words of `text` of at least so many characters: all there is to search for what has no space in it."""
+    """Returns the words of `text` with at least `shortest` characters.
+
+    Shorter words can't contain what is searched for.
+    """
     return " ".join([word for word in text.split() if len(word) >= shortest])
 
 
 class _Shape(Struct, frozen=True):
-    """A token: its prefix, and a pattern for the run of `shortest` to `longest` characters that follows."""
+    """A kind of token: its prefix, and the pattern of the `shortest` to `longest` characters after the prefix."""
 
     prefix: str
     run: re.Pattern[str]
@@ -111,7 +118,7 @@ class _Shape(Struct, frozen=True):
     longest: int
 
     def end_at(self, text: str, at: int) -> int:
-        """Where the token that begins at `at` ends; -1 if there is none."""
+        """Returns the index after the token that begins at `at`, or -1 if no token of this kind begins there."""
         found = self.run.match(text, at + len(self.prefix)) if text.startswith(self.prefix, at) else None
         if found is None:
             return -1
@@ -123,7 +130,7 @@ class _Shape(Struct, frozen=True):
 
 @cache
 def _by_first() -> dict[str, tuple[_Shape, ...]]:
-    """All shapes under the prefixes to search for: those that begin with no other prefix."""
+    """Returns all kinds of tokens by the prefix to search for, which is a prefix that begins with no other prefix."""
     shapes = [
         _Shape(prefix, re.compile(rf"[{chars}]{{1,{_LONGEST_RUN}}}(?!\w)"), shortest, longest)
         for prefix, chars, shortest, longest in (*ISSUED, *_MORE)
@@ -135,7 +142,10 @@ def _by_first() -> dict[str, tuple[_Shape, ...]]:
 
 @cache
 def _by_sign() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The prefixes to search for by a character that each of them holds; empty for those without any of these."""
+    """Returns groups of prefixes to search for, each with a character that every prefix of the group contains.
+
+    The character of the last group is empty: its prefixes contain none of the characters.
+    """
     firsts = set(_by_first())
     groups: list[tuple[str, tuple[str, ...]]] = []
     for sign in ("-", "_", ".", "4", "1", ""):
@@ -149,7 +159,7 @@ def _prefixed(text: str) -> Iterator[tuple[int, int]]:
     words = long_words(text, _SHORTEST)
     if not words:
         return
-    # Most texts hold few of the characters, so that most prefixes need no search.
+    # Most texts contain few of these characters, so most prefixes need no search.
     found = [first for sign, firsts in _by_sign() if sign in words for first in firsts if first in words]
     for first in found:
         shapes = _by_first()[first]

@@ -1,12 +1,12 @@
 local notices = require('ullage.notices')
 local words = require('ullage.words')
 
----Where agents keep conversations. Names and times only: nothing is read before it is chosen.
+---Where agents keep conversations. Only names and times are read before the user chooses one.
 local PLACES = {
   { 'Claude Code', '~/.claude/projects/*/*.jsonl' },
   { 'Codex', '~/.codex/sessions/**/rollout-*.jsonl' },
 }
--- A list that is longer is no longer looked through.
+-- The most conversations in the list. Users do not read longer lists.
 local SHOWN = 30
 
 ---@return { path: string, agent: string, time: integer }[]

@@ -1,7 +1,7 @@
 local client = require('ullage.client')
 local words = require('ullage.words')
 
----ISO 8601 as the server writes it (UTC) to Unix milliseconds.
+---Converts ISO 8601 as the server writes it (UTC) to Unix milliseconds.
 local function milliseconds(iso)
   local year, month, day, hour, minute, second = iso:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
   local utc = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false })

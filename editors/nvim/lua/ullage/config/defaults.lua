@@ -3,11 +3,11 @@ return {
   cmd = nil,
   store = nil,
   resume = true,
-  -- Only what differs from the server's own defaults (`ullage.generated`) is sent.
+  -- Only settings that differ from the server's own defaults (`ullage.generated`) are sent.
   settings = {},
   context = { open = 'vsplit' },
   statusline = { done_seconds = 6 },
   notices = { level = 'info', choices = 'command' },
-  -- As language clients of other editors do: a server that keeps failing is not started for ever.
+  -- As in other editors' language clients, a server that keeps failing is not restarted for ever.
   recovery = { attempts = 4, seconds = 180 },
 }

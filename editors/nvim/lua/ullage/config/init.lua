@@ -1,4 +1,4 @@
--- The options in force. `setup()` and `vim.g.ullage` only lay options over the defaults; neither is required.
+-- The options in force. `setup()` and `vim.g.ullage` override the defaults; neither is required.
 local M = {}
 
 ---@type ullage.Config?
@@ -23,7 +23,7 @@ local function checked(options)
   return vim.tbl_deep_extend('force', require('ullage.config.defaults'), options)
 end
 
----The options in force. Raises an `ullage.Error` of kind `InvalidOption` that names every fault by its path.
+---Returns the options in force. Raises an `ullage.Error` of kind `InvalidOption` that names every fault by its path.
 ---@return ullage.Config
 function M.get()
   current = current or checked(user_options())
@@ -36,7 +36,7 @@ function M.set(options)
   given = options
 end
 
----Faults of the user's options, for |:checkhealth|.
+---Returns the faults of the user's options, for |:checkhealth|.
 ---@return string[]
 function M.faults()
   return require('ullage.config.validation').faults(user_options())

@@ -1,4 +1,4 @@
--- The server's settings, judged by its own schema (generated), so that a slip shows before it is sent.
+-- Checks the server's settings with the generated schema, so that a mistake is found before they are sent.
 local M = {}
 
 local LUA_TYPES = { integer = 'number', number = 'number', boolean = 'boolean', string = 'string' }
@@ -23,7 +23,7 @@ local function types_of(schema)
   end, kinds)
 end
 
----@return string? what is wrong with a plain value
+---@return string? fault what is wrong with a plain value
 local function fault_of(value, schema)
   if schema.enum and not vim.tbl_contains(schema.enum, value) then
     return ("must be one of '%s'"):format(table.concat(schema.enum, "', '"))
@@ -72,7 +72,7 @@ function judge(value, schema, path, faults)
   end
 end
 
----The generated schema is flat (`context.warnAt`); settings are nested.
+---Returns the schema as a nested table. The generated schema is flat (`context.warnAt`).
 local function nested()
   local root = { type = 'object', properties = {} }
   for path, schema in pairs(require('ullage.generated').settings) do
@@ -87,7 +87,7 @@ local function nested()
   return root
 end
 
----Faults of the settings, each a line that begins with its path.
+---Returns the faults of the settings. Each is a line that begins with the setting's path.
 ---@param settings any
 ---@return string[]
 function M.faults(settings)

@@ -1,9 +1,9 @@
 ---@meta
 
----What `setup()` or `vim.g.ullage` may hold; everything may be left out.
+---The options of `setup()` or `vim.g.ullage`. Every option may be left out.
 ---@class ullage.Options
----@field cmd? string[] the server's whole command; without it `$ULLAGE_SERVER`, then `ullage` on PATH
----@field store? string the file sessions are kept in; without it the server's own place
+---@field cmd? string[] the server's whole command; default `$ULLAGE_SERVER`, then `ullage` on PATH
+---@field store? string the file in which sessions are kept; default: the server's own
 ---@field resume? boolean open the folder's last session when the server starts
 ---@field settings? ullage.Settings the server's settings, see |ullage-settings|
 ---@field context? ullage.Options.Context
@@ -18,14 +18,14 @@
 ---@field done_seconds? number how long `✓ 164K → 31K` stays
 
 ---@class ullage.Options.Notices
----@field level? 'info'|'warning'|'error'|'off' the least that is shown
+---@field level? 'info'|'warning'|'error'|'off' the lowest level that is shown
 ---@field choices? 'command'|'prompt' wait for `:Ullage choose`, or ask at once
 
 ---@class ullage.Options.Recovery
----@field attempts? integer crashes within `seconds` after which the server is left alone
+---@field attempts? integer crashes within `seconds` after which the server is not restarted
 ---@field seconds? number
 
----What the plugin works with: every field set but `cmd` and `store`.
+---The plugin's options with every field set, except `cmd` and `store`.
 ---@class ullage.Config
 ---@field cmd? string[]
 ---@field store? string

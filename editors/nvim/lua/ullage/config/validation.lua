@@ -1,7 +1,7 @@
--- Judges options. Every fault is one line that begins with the option's path.
+-- Checks options. Every fault is one line that begins with the option's path.
 local M = {}
 
----A rule gives nil, or what is wrong with the value.
+---A rule returns nil, or what is wrong with the value.
 ---@alias ullage.Rule fun(value: any): string?
 
 ---@param kind string
@@ -56,7 +56,7 @@ local RULES = {
   statusline = { done_seconds = at_least(0) },
   notices = { level = one_of('info', 'warning', 'error', 'off'), choices = one_of('command', 'prompt') },
   recovery = { attempts = at_least(0), seconds = at_least(1) },
-  -- Judged by the server's schema.
+  -- Checked with the server's schema.
   settings = function() end,
 }
 
@@ -97,7 +97,7 @@ local function judge(value, rules, path, faults)
   end
 end
 
----Faults of the given options, in order of their paths; empty where all is well.
+---Returns the faults of the given options, in the order of their paths; an empty list if there are none.
 ---@param options any
 ---@return string[]
 function M.faults(options)

@@ -1,4 +1,4 @@
--- Colours and figures of the lines that are on the screen; nothing is stored for the others.
+-- Colours and figures of the lines on the screen. Nothing is stored for other lines.
 local views = require('ullage.context.view')
 
 local M = {}

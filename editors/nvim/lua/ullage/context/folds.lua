@@ -1,4 +1,4 @@
--- For 'foldexpr' of the context buffer.
+-- The 'foldexpr' of the context buffer.
 local M = {}
 
 ---@return string

@@ -1,10 +1,10 @@
--- The lines above the conversation: whose it is, how full it is, what fills it. Pure but for the clock.
+-- The lines before the conversation: its title, how full the context is, and its parts. Pure except for the clock.
 local rows = require('ullage.context.rows')
 local words = require('ullage.words')
 
 local M = {}
 
--- Lines of the head, the blank one below it included; the conversation begins behind them.
+-- Lines of the head, including the blank line at its end. The conversation begins after them.
 M.HEIGHT = 5
 local CELLS = 24
 
@@ -52,7 +52,7 @@ local function gauge(figures)
   return row(pieces)
 end
 
----The breakdown, largest first.
+---Returns the breakdown, largest part first.
 ---@param figures ullage.Figures
 ---@return { name: string, tokens: integer }[]
 function M.parts(figures)

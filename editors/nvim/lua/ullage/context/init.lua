@@ -11,14 +11,14 @@ local words = require('ullage.words')
 local M = {}
 
 local NAME = 'ullage://context'
--- A prompt that waits is recognised by so much of it, cells.
+-- Cells of a waiting prompt that are shown, enough to recognise it.
 local WAITING = 40
 
 ---@type ullage.View?
 local view
 ---@type ullage.Loader?
 local loader
----@type integer? a window that wants to see the next compaction from its beginning
+---@type integer? a window that is to show the next compaction from its beginning
 local watcher
 
 local function windows()
@@ -29,7 +29,7 @@ local function is_shown()
   return #windows() > 0
 end
 
----Loads again, where the buffer is shown.
+---Loads the conversation again, if the buffer is shown.
 ---@param done? fun()
 function M.reload(done)
   if is_shown() then
@@ -52,14 +52,14 @@ local function on_compaction(what, running, ...)
   elseif what == 'chunk' then
     view:write_live((...))
   else
-    -- Who reads an answer as it comes is not shown a summary instead.
+    -- A user who reads an answer while it is written is not moved to a summary.
     local wanted = what == 'completed' and #chat.prompts == 0
     loader.open_number = wanted and running and running.number or nil
     loader:reload()
   end
 end
 
----Above the window, whatever of the conversation it shows: that an answer is written, and what waits for its end.
+---Shows in the window's bar that an answer is being written, and which prompts wait for its end.
 local function show_turn(window)
   local parts = { 'answering…' }
   for number = 2, #chat.prompts do
@@ -152,8 +152,8 @@ end
 
 local heard = false
 
----Opens the buffer, or goes to it where it is shown.
----@param done? fun() called once the conversation shows
+---Opens the buffer, or goes to it if it is shown.
+---@param done? fun() called once the conversation is shown
 function M.open(done)
   if not heard then
     heard = true
@@ -181,7 +181,7 @@ function M.close()
   end
 end
 
----Opens the buffer and goes to its end, where an answer comes in and is followed.
+---Opens the buffer and goes to its end, where a new answer is written and followed.
 function M.follow()
   local function go()
     local window = windows()[1]
@@ -196,12 +196,12 @@ function M.follow()
   end
 end
 
----The next compaction is shown from its beginning in the current window, if that shows the conversation.
+---Shows the next compaction from its beginning in the current window, if that window shows the conversation.
 function M.watch()
   watcher = view and vim.api.nvim_get_current_buf() == view.buffer and vim.api.nvim_get_current_win() or nil
 end
 
----The message under the cursor, in the context buffer.
+---Returns the message under the cursor, in the context buffer.
 ---@return ullage.Entry?
 function M.entry_under_cursor()
   if view and vim.api.nvim_get_current_buf() == view.buffer then
@@ -209,7 +209,7 @@ function M.entry_under_cursor()
   end
 end
 
----Hits of a search as a quickfix list into the conversation.
+---Puts the hits of a search into a quickfix list with places in the conversation.
 ---@param query string
 ---@param hits table[]
 function M.show_hits(query, hits)

@@ -1,31 +1,31 @@
 -- A conversation's messages as items of one line each. Pure: no editor state is read or changed.
 --
--- A message gives a line for its text and one for each tool call; a tool's result joins the line of its call.
+-- A message has a line for its text and one for each tool call. A tool's result joins the line of its call.
 local words = require('ullage.words')
 
 local M = {}
 
 ---@class ullage.Item
 ---@field kind 'message'|'thinking'|'tool'|'marker'|'archived'|'live'
----@field key string the same through reloads
+---@field key string stays the same when the conversation is loaded again
 ---@field entry? ullage.Entry the message it belongs to
 ---@field role? string
----@field text string what its line says
+---@field text string the text of its line
 ---@field tokens integer
 ---@field archived boolean
 ---@field pinned boolean
----@field error? string the line that tells why a tool call failed
+---@field error? string the line that says why a tool call failed
 ---@field placed? boolean it has a line
----@field state? string what a call does whose result is not there yet
----@field cleared? boolean the model is no longer shown the result
----@field trigger? string who asked for a marker's compaction
+---@field state? string the state of a call that has no result yet
+---@field cleared? boolean the model is no longer sent the result
+---@field trigger? string the trigger of a marker's compaction
 ---@field block? table the tool call, or a marker's block
 ---@field result? table the tool's result
 
--- A line is for recognising a message, not for reading all of it, characters.
+-- Characters: enough to recognise a message by its line.
 local LINE = 240
 
----What a line says of a text.
+---Returns the line for a text.
 ---@param text string
 ---@return string
 local function line(text)
@@ -35,7 +35,7 @@ end
 
 M.line = line
 
----What each kind of block reads as.
+---The text of each kind of block.
 local READ = {
   text = function(block)
     return block.text
@@ -51,7 +51,7 @@ local READ = {
   end,
 }
 
----The text of a tool's result.
+---Returns the text of a tool's result.
 ---@param block table
 ---@return string
 function M.result_text(block)
@@ -63,7 +63,7 @@ function M.result_text(block)
   return table.concat(parts, '\n')
 end
 
--- What an input's most telling part is called, the first that is there.
+-- The fields that describe a tool's input best. The first that exists is used.
 local TELLING = { 'path', 'file_path', 'command', 'cmd', 'pattern', 'query', 'url', 'description' }
 
 ---@param input any
@@ -81,7 +81,7 @@ local function telling(input)
   return key and type(input[key]) == 'string' and line(input[key]) or ''
 end
 
----The whole of a message's own text, tool calls left out.
+---Returns the whole text of a message, without tool calls.
 ---@param message table
 ---@return string
 function M.text_of(message)
@@ -95,7 +95,7 @@ function M.text_of(message)
   return table.concat(parts, '\n')
 end
 
----What the model thought before it wrote a message.
+---Returns the thinking of a message.
 ---@param message table
 ---@return string
 function M.thinking_of(message)
@@ -106,7 +106,7 @@ function M.thinking_of(message)
   return table.concat(parts, '\n')
 end
 
----One line that a person recognises a message by.
+---Returns one line by which the user recognises the message.
 ---@param message table
 ---@return string
 function M.line_of(message)
@@ -141,7 +141,7 @@ local function item(entry, kind, key)
   }
 end
 
----The line of a failed result that tells most: what a test run counted, else its last words.
+---Returns the most useful line of a failed result: a test run's count of failures, or else the last line.
 local function failure(block)
   if not block.is_error then
     return nil
@@ -154,9 +154,9 @@ end
 
 ---@class ullage.Builder
 ---@field items ullage.Item[]
----@field by_message table<string, ullage.Item> where a message is to be found
----@field calls table<string, ullage.Item> tool calls by id, for the results that come later
----@field shown? table<string, ullage.Entry> messages as the model is shown them, by id
+---@field by_message table<string, ullage.Item> the first item of each message
+---@field calls table<string, ullage.Item> tool calls by id, for results that come later
+---@field shown? table<string, ullage.Entry> messages as the model is sent them, by id
 local Builder = {}
 Builder.__index = Builder
 
@@ -172,7 +172,7 @@ function Builder:push(new)
   return new
 end
 
----Whether the model is shown another result than the one that came.
+---Whether the model is sent another result than the tool returned.
 function Builder:is_cleared(entry, index, block)
   local seen = self.shown and self.shown[entry.message.id]
   local other = seen and seen.message.content[index]
@@ -206,7 +206,7 @@ function Builder:add_call(entry, block)
   return self:push(call)
 end
 
----What the model thought, folded.
+---Adds the thinking of a message as a folded item.
 ---@param entry ullage.Entry
 ---@return ullage.Item?
 function Builder:add_thinking(entry)
@@ -226,7 +226,7 @@ function Builder:add_marker(entry, block)
   return self:push(marker)
 end
 
----Adds a message; gives the items that are new or changed. The message's tokens go to the first of them.
+---Adds a message and returns the items that are new or changed. The message's tokens count for the first item.
 ---@param entry ullage.Entry
 ---@return ullage.Item[]
 function Builder:add(entry)
@@ -255,7 +255,7 @@ function Builder:add(entry)
   return touched
 end
 
----Everything an item holds, as lines, for reading it in place.
+---Returns the whole content of an item as lines, to be read in place.
 ---@param of ullage.Item
 ---@return string[]
 function M.details(of)
@@ -277,7 +277,7 @@ function M.details(of)
   return vim.split(table.concat(parts, '\n'), '\n', { plain = true, trimempty = true })
 end
 
----A marker's ledger: what happened to files, and how commands ended.
+---Returns a marker's ledger: what happened to files, and how commands ended.
 ---@param ledger table
 ---@return string
 function M.ledger(ledger)

@@ -47,7 +47,7 @@ local function jump(view, step)
   end
 end
 
--- More than that is no answer to "what is so big?".
+-- The most parts in the list of the biggest.
 local BIGGEST = 20
 
 local function biggest(view)

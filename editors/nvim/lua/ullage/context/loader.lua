@@ -1,4 +1,4 @@
--- Brings the conversation into a view: all of it at first and after an edit, otherwise only what is new.
+-- Loads the conversation into a view: the whole at first and after an edit, otherwise only what is new.
 local chat = require('ullage.chat')
 local items = require('ullage.context.items')
 local head = require('ullage.context.head')
@@ -9,10 +9,10 @@ local M = {}
 
 ---@class ullage.Loader
 ---@field view ullage.View
----@field builder? ullage.Builder nil until the conversation is there
+---@field builder? ullage.Builder nil until the conversation is loaded
 ---@field known { active: integer, archived: integer, compactions: integer, used: integer }
----@field context_total? integer length of the model's context when it was last asked for
----@field round integer answers of an earlier round are too late
+---@field context_total? integer length of the model's context when it was last requested
+---@field round integer answers of an earlier round are dropped
 local Loader = {}
 Loader.__index = Loader
 
@@ -47,7 +47,7 @@ function Loader:build(loaded)
       local edit = item.kind == 'marker' and by_time[item.block.timestamp]
       item.trigger = edit and edit.trigger
       item.edit_id = edit and edit.id
-      -- The transcript does not count a marker's tokens, the context does.
+      -- The transcript does not count a marker's tokens, but the context does.
       local seen = edit and shown and shown[entry.message.id]
       item.tokens = seen and seen.tokens or item.tokens
     end
@@ -91,7 +91,7 @@ function Loader:show()
   end
 end
 
----A piece of a message, unless that stands in the transcript already.
+---Adds a piece of a message, unless the message is in the transcript already.
 ---@param speech ullage.Speech
 ---@param piece string
 function Loader:say(speech, piece)
@@ -100,7 +100,7 @@ function Loader:say(speech, piece)
   end
 end
 
----What a tool call does now.
+---Shows the state of a tool call.
 ---@param id string
 function Loader:show_call(id)
   local item = self.builder and self.builder.calls[id]
@@ -120,7 +120,7 @@ local function facts(figures)
   }
 end
 
----Loads everything. `done` is called once the conversation shows.
+---Loads the whole conversation. `done` is called once it is shown.
 ---@param done? fun()
 function Loader:reload(done)
   self.round = self.round + 1
@@ -160,7 +160,7 @@ function Loader:reload(done)
       loaded.transcript = result
     end)
   )
-  -- Comes last: it waits for a run that is under way.
+  -- Requested last, because the answer waits for a running compaction.
   session.request(
     'context/messages',
     {},
@@ -171,7 +171,7 @@ function Loader:reload(done)
   )
 end
 
----What came since, and nothing else.
+---Loads only the new messages.
 function Loader:append()
   if self.appending then
     self.again = true
@@ -212,7 +212,7 @@ function Loader:take_new(result)
   end
 end
 
----New figures: what do they mean for the conversation?
+---Decides from new figures whether messages were appended or an edit was made.
 ---@param figures ullage.Figures
 function Loader:follow(figures)
   local before, now = self.known, facts(figures)

@@ -1,4 +1,5 @@
--- A message of the context: the one under the cursor of the conversation, elsewhere one that the person picks.
+-- Picks a message of the context: the one under the cursor of the conversation, or elsewhere one that the user
+-- chooses.
 local notices = require('ullage.notices')
 local session = require('ullage.session')
 

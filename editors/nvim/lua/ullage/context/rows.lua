@@ -1,4 +1,4 @@
--- Items as rows: what stands on each line, how it is coloured, what folds. Pure.
+-- Items as rows: the text of each line, its colours and its folds. Pure.
 local items = require('ullage.context.items')
 local words = require('ullage.words')
 
@@ -49,7 +49,7 @@ function PIECES.thinking(item)
   return { { '  ✻ ', 'UllageMuted' }, { item.text, 'UllageMuted' } }
 end
 
--- What a call without a result does; one that ended well has its result in a moment.
+-- The states of a call without a result. A completed call gets its result in a moment.
 local STATES = { pending = 'waits', in_progress = 'runs…', failed = '✗ failed' }
 
 function PIECES.tool(item)
@@ -118,12 +118,12 @@ function M.detail(line, item)
   }
 end
 
--- Past that a result is better read in the export.
+-- Lines of a result that are shown. Longer results are better read in an export.
 local DETAILS = 1000
--- Prose is read in a column; a tool's output keeps its lines.
+-- Bytes of a line of prose. A tool's output keeps its lines.
 local COLUMN = 88
 
----A line of prose, broken to the column.
+---Breaks a line of prose at the column.
 ---@param line string
 ---@param item ullage.Item
 ---@return ullage.Row[]
@@ -149,7 +149,7 @@ function M.details(item)
   return rows
 end
 
----How many archived messages begin at each item that begins such a stretch.
+---Returns for the first item of each archived stretch how many archived messages the stretch has.
 ---@param list ullage.Item[]
 ---@return table<integer, integer>
 local function stretches(list)
@@ -159,7 +159,7 @@ local function stretches(list)
       start, last = nil, nil
     else
       start = start or position
-      -- A message's own line and its tool calls follow each other; a result is a message of its own.
+      -- A message's own line and its tool calls follow each other. A result is a message of its own.
       local fresh = item.entry.message.id ~= last and 1 or 0
       counts[start] = (counts[start] or 0) + fresh + (item.block and item.result and 1 or 0)
       last = item.entry.message.id
@@ -168,7 +168,7 @@ local function stretches(list)
   return counts
 end
 
----The rows of a whole conversation; archived stretches get a line of their own to fold behind.
+---Returns the rows of a whole conversation. Each archived stretch gets a line of its own, under which it is folded.
 ---@param list ullage.Item[]
 ---@param is_open table<string, boolean> by item key
 ---@return ullage.Row[]

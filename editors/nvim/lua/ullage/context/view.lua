@@ -1,4 +1,4 @@
--- The buffer's rows and its lines, kept in step: whatever changes touches only the lines that it concerns.
+-- The buffer's rows and its lines, always equal. A change touches only the lines that it affects.
 local head = require('ullage.context.head')
 local items = require('ullage.context.items')
 local rows = require('ullage.context.rows')
@@ -6,12 +6,12 @@ local words = require('ullage.words')
 
 local M = {}
 
--- A message longer than that opens while it is written: its line would not hold it, bytes.
+-- Bytes. A message longer than this is opened while it is written, because one line cannot hold it.
 local ONE_LINE = 80
 
----@class ullage.Growing text that streams in below a row
+---@class ullage.Growing text that is being written after a row
 ---@field row integer
----@field count integer rows below it
+---@field count integer rows after it
 ---@field item ullage.Item
 ---@field tail string the last line so far
 ---@field tail_rows? integer rows that it takes
@@ -19,7 +19,7 @@ local ONE_LINE = 80
 ---@class ullage.View
 ---@field buffer integer
 ---@field rows ullage.Row[]
----@field open table<string, boolean> what is unfolded in place, by item key
+---@field open table<string, boolean> items that are opened in place, by key
 ---@field live? ullage.Growing the summary that is being written
 ---@field said table<string, ullage.Growing> messages that are being written, by id
 local View = {}
@@ -52,7 +52,7 @@ function View:write(first, last, lines)
   vim.bo[self.buffer].modified = false
 end
 
----Notes which items have a line, so that new ones are not looked for.
+---Records which items have a line, so that new ones are not searched for.
 local function place(list)
   for _, row in ipairs(list) do
     if row.item then
@@ -61,7 +61,7 @@ local function place(list)
   end
 end
 
----Puts `new` in place of `count` rows from `at` (1-based) on.
+---Replaces `count` rows from `at` (1-based) on by `new`.
 ---@param at integer
 ---@param count integer
 ---@param new ullage.Row[]
@@ -81,15 +81,15 @@ function View:splice(at, count, new)
   self:write(at - 1, at - 1 + count, texts(new))
 end
 
----Draws the lines again whose colours or figures changed while their text did not.
+---Draws again the lines whose colours or figures changed while their text did not.
 function View:redraw()
   vim.api.nvim__redraw({ buf = self.buffer, valid = false })
 end
 
--- Renamed in 0.12.
+-- Neovim 0.12 renamed this.
 local diff = vim.text and vim.text.diff or vim.diff
 
----Makes the buffer show `new`; lines that stay are not touched, so cursors, marks and views keep their places.
+---Makes the buffer show `new`. Unchanged lines are not touched, so cursors, marks and views keep their places.
 ---@param new ullage.Row[]
 function View:replace(new)
   local before, after = texts(self.rows), texts(new)
@@ -98,7 +98,7 @@ function View:replace(new)
   local hunks = diff(table.concat(before, '\n') .. '\n', table.concat(after, '\n') .. '\n', { result_type = 'indices' })
   for number = #hunks, 1, -1 do
     local start, count, new_start, new_count = unpack(hunks[number])
-    -- A pure insertion is counted from the line before it.
+    -- The position of a pure insertion is the line before it.
     local first = count == 0 and start or start - 1
     self:write(first, first + count, vim.list_slice(after, new_start, new_start + new_count - 1))
   end
@@ -106,7 +106,7 @@ function View:replace(new)
   self:refold()
 end
 
----Folds follow rows whose text did not change, too.
+---Updates folds also for rows whose text did not change.
 function View:refold()
   for _, window in ipairs(vim.fn.win_findbuf(self.buffer)) do
     vim.api.nvim_win_call(window, function()
@@ -128,7 +128,7 @@ function View:show_head(active, figures)
   end
 end
 
----Runs `change`; windows whose cursor stands on the last line stay there.
+---Runs `change`. Windows with the cursor on the last line stay on the last line.
 ---@param change fun()
 function View:following(change)
   local last, followers = vim.api.nvim_buf_line_count(self.buffer), {}
@@ -146,7 +146,7 @@ end
 ---@param item ullage.Item
 ---@return integer? row
 function View:row_of(item)
-  -- What is looked for is nearly always new, so from the end.
+  -- From the end, because the item is nearly always a recent one.
   for number = #self.rows, 1, -1 do
     local row = self.rows[number]
     if row.kind == 'item' and (row.item == item or row.item.key == item.key) then
@@ -155,7 +155,7 @@ function View:row_of(item)
   end
 end
 
----Adds items at the end, and draws those again that a result has joined.
+---Adds items at the end, and draws again the items that a result has joined.
 ---@param touched ullage.Item[]
 function View:add(touched)
   self:following(function()
@@ -170,7 +170,7 @@ function View:add(touched)
   end)
 end
 
----Opens or closes what stands behind a row.
+---Opens or closes the content of a row.
 ---@param at integer
 function View:toggle(at)
   local row = self.rows[at]
@@ -195,7 +195,8 @@ function View:toggle(at)
   return at
 end
 
----Where a compaction that archives so many messages will put its marker: behind them, the leading ones left out.
+---Returns where a compaction that archives so many messages will put its marker: after them. Leading messages do not
+---count.
 ---@param messages integer
 ---@return integer row
 function View:cut(messages)
@@ -230,7 +231,7 @@ function View:begin_live(running)
   return at
 end
 
----A piece of the summary.
+---Adds a piece of the summary.
 ---@param text string
 function View:write_live(text)
   local live = self.live
@@ -243,7 +244,7 @@ function View:write_live(text)
   self:grow(live, text)
 end
 
----The last line grows, new ones follow.
+---Extends the last line, and adds new ones.
 ---@param live ullage.Growing
 ---@param text string
 function View:grow(live, text)
@@ -260,7 +261,7 @@ function View:grow(live, text)
   live.tail, live.tail_rows = pieces[#pieces], tail_rows
 end
 
----The line of a message that is being written.
+---Makes the line of a message that is being written.
 ---@param speech ullage.Speech
 ---@return string
 local function said_line(speech)
@@ -271,8 +272,8 @@ local function said_line(speech)
   return ('✻ thinking… %s'):format(words.count(count, 'word'))
 end
 
----A piece of a message that is being written, or of its thinking. It stands at the end, and opens when it outgrows
----its line.
+---Adds a piece of a message that is being written, or of its thinking. The message is at the end of the buffer, and
+---is opened when it is longer than its line.
 ---@param speech ullage.Speech
 ---@param piece string
 function View:say(speech, piece)
@@ -299,7 +300,7 @@ function View:say(speech, piece)
   end)
 end
 
----A message that was written stands in the transcript now: its rows give way to those of the transcript.
+---Removes the rows of a written message that is in the transcript now.
 ---@param id string
 function View:join(id)
   local said = self.said[id]

@@ -1,26 +1,26 @@
-/** What a part of the gauge is made of: its biggest messages. Pure. */
+/** The biggest messages of a part of the gauge. Pure. */
 import type { Item } from '../messages';
 import { itemText } from './words';
 
-/** As many as can be taken in at a glance. */
+/** As many as a user can take in at a glance. */
 const SHOWN = 8;
 
 export interface Big {
   readonly id: string;
   readonly index: number;
   readonly text: string;
-  /** Undefined for what is not counted by message. */
+  /** Undefined for parts that are not counted by message. */
   readonly tokens: number | undefined;
 }
 
-/** The part a message of the context is counted to. One with results of tools counts there as a whole. */
+/** Returns the part that a message of the context counts to. A message with tool results counts there as a whole. */
 export function partOf(item: Item): string {
   if (item.marker) return 'summary';
   if (item.role === 'system') return 'system_prompt';
   return item.parts.some((part) => part.kind === 'tool_result') ? 'tool_results' : 'messages';
 }
 
-/** The biggest messages that count to a part, the biggest first. */
+/** Returns the biggest messages that count to a part, biggest first. */
 export function biggestOf(part: string, items: readonly Item[]): Big[] {
   return items
     .filter((item) => !item.archived && partOf(item) === part)
@@ -40,7 +40,7 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   memory: 'What the memory tool keeps in the context.',
 };
 
-/** What to say of a part that no message makes up. */
+/** Explains a part that has no messages. */
 export function explain(part: string): string {
   return EXPLAINED[part] ?? 'Nothing of it is loaded yet.';
 }

@@ -1,5 +1,5 @@
 /**
- * An answer as it comes, on the page alone: pieces, thinking, tool calls, and the message that takes their place.
+ * An answer that is being written, on the page alone: pieces, thinking, tool calls, and the message that replaces them.
  *
  * @vitest-environment happy-dom
  */
@@ -25,7 +25,7 @@ beforeEach(() => {
   start();
 });
 
-/** A page that shows one message and can ask. */
+/** A page that shows one message and can ask the model. */
 function start(): void {
   page = new Page(root, { send: (message) => sent.push(message), keep: (state) => { kept = state; }, kept });
   page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation: 1, total: there.length, reveal: null });
@@ -34,7 +34,7 @@ function start(): void {
   else add(item('m0'));
 }
 
-/** Messages join the transcript. */
+/** Adds messages to the transcript. */
 function add(...items: Item[]): void {
   page.receive({ type: 'entries', generation: 1, offset: there.length, total: there.length + items.length, items });
   there.push(...items);
@@ -53,7 +53,7 @@ const find = (selector: string): HTMLElement => {
 const words = (selector: string): string[] => [...root.querySelectorAll(selector)].map((element) => element.textContent);
 const press = (element: HTMLElement, key: string, more: KeyboardEventInit = {}): boolean => element.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, ...more }));
 const box = (): HTMLTextAreaElement => find('.prompt-input') as HTMLTextAreaElement;
-/** Until the frame that draws what came. */
+/** Waits for the next frame, in which new content is drawn. */
 const frame = (): Promise<unknown> => new Promise((done) => { requestAnimationFrame(() => { requestAnimationFrame(done); }); });
 
 function ask(text: string): void {
@@ -63,7 +63,7 @@ function ask(text: string): void {
 
 const answered = (text: string, ...parts: Item['parts']): Item => item('a1', { role: 'assistant', parts: [{ kind: 'text', text, more: false }, ...parts] });
 
-test('an answer grows behind the transcript, as prose', async () => {
+test('an answer grows after the transcript, as prose', async () => {
   say('u1', 'How?', 'text', 'user');
   say('a1', '**So');
   say('a1', '** it is.');
@@ -92,7 +92,7 @@ test('pieces that come after their message are not shown twice', async () => {
   expect(words('.message.assistant .text')).toEqual(['So it is.']);
 });
 
-test('thinking is folded, and stays as the person left it while it goes on', async () => {
+test('thinking is folded, and stays as the user left it while it is written', async () => {
   say('a1', 'Hm', 'thinking');
   await frame();
   const thought = find('.thought') as HTMLDetailsElement;
@@ -118,7 +118,7 @@ test('a tool call says what it does until its result is there', async () => {
   expect(root.querySelectorAll('.message.assistant')).toHaveLength(1);
 });
 
-test('a compaction in the middle puts its marker before the answer that goes on', async () => {
+test('a compaction in the middle puts its marker before the continued answer', async () => {
   say('u1', 'And now?', 'text', 'user');
   await frame();
   page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation: 2, total: 3, reveal: null });

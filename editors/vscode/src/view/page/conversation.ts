@@ -1,6 +1,6 @@
 /**
- * The conversation: the transcript in its virtual list, what is open in it, and the keyboard. It asks for what it
- * lacks (earlier pages, whole contents) and is told the answers.
+ * The conversation: the transcript in its virtual list, the open rows, and the keyboard. It requests what it lacks
+ * (earlier pages, whole contents) and gets the answers.
  */
 import type { HostMessageOf, PageMessage, Part, Usage } from '../messages';
 import { h } from './dom';
@@ -18,7 +18,7 @@ export interface ConversationHost {
   send(message: PageMessage): void;
   announce(words: string): void;
   search(): void;
-  /** What is open or in view changed: worth keeping. */
+  /** Called when the open rows or the rows in view changed, so that they can be kept. */
   changed(): void;
 }
 
@@ -30,10 +30,10 @@ export class Conversation {
   readonly #details = new Map<string, readonly Part[]>();
   readonly #live = new Live();
   #transcript = new Transcript(0, 0);
-  /** The transcript's rows and, behind them, those that are being written. */
+  /** The transcript's rows and, after them, those that are being written. */
   #rows: readonly Row[] = [];
   #frame = 0;
-  /** A transcript read anew, shown in place of the old one as soon as its end is there. */
+  /** A transcript that is being read again. It replaces the old one as soon as its end was read. */
   #coming: Transcript | undefined;
   #asked: number | undefined;
   #usage: Usage | undefined;
@@ -62,7 +62,7 @@ export class Conversation {
     return { opened: [...this.#transcript.opened], expanded: [...this.#expanded], anchor: this.#list.sticks ? undefined : this.#list.anchor };
   }
 
-  /** Opens another session's transcript, where it was left if that is known. */
+  /** Opens another session's transcript, at the place where it was left if that is known. */
   open(generation: number, total: number, place: Place | undefined): void {
     this.#expanded.clear();
     this.#details.clear();
@@ -76,7 +76,7 @@ export class Conversation {
     this.#askNext();
   }
 
-  /** Reads the same session's transcript again; what is shown stays until the new end is there. */
+  /** Reads the same session's transcript again. The old one stays in view until the end of the new one was read. */
   reopen(generation: number, total: number, reveal: string | null): void {
     this.#coming = new Transcript(generation, total, this.#transcript.opened);
     this.#details.clear();
@@ -107,13 +107,13 @@ export class Conversation {
     if (row) this.#list.redraw(row.key);
   }
 
-  /** The answer in the making, in place of what was known of it. */
+  /** Replaces the state of the answer that is being written. */
   showLive(live: HostMessageOf<'live'>): void {
     this.#live.show(live, (id) => this.#transcript.has(id));
     this.#show(this.#transcript.rows.length);
   }
 
-  /** A piece of the answer: drawn with the next frame, together with those that come until then. */
+  /** Adds a piece of the answer. It is drawn with the next frame, together with all pieces until then. */
   say({ piece }: HostMessageOf<'said'>): void {
     if (!this.#live.say(piece, (id) => this.#transcript.has(id)) || this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
@@ -122,7 +122,7 @@ export class Conversation {
     });
   }
 
-  /** A tool call goes on. */
+  /** Updates a tool call. */
   call({ call }: HostMessageOf<'called'>): void {
     this.#live.call(call);
     const calls = (row: Row): boolean => row.kind === 'message' && row.item.parts.some((part) => part.kind === 'tool_use' && part.id === call.id);
@@ -130,12 +130,12 @@ export class Conversation {
     if (row) this.#list.redraw(row.key);
   }
 
-  /** A prompt was sent from here: its answer is what the person wants to see. */
+  /** Moves to the end, because the user sent a prompt from here and wants to see the answer. */
   follow(): void {
     this.#list.scrollToEnd();
   }
 
-  /** The text of the answer that ended last, or is being written. */
+  /** The text of the last answer, complete or still being written. */
   get answer(): string {
     return this.#live.answer;
   }
@@ -148,7 +148,7 @@ export class Conversation {
     if (this.#transcript.pin(new Set(ids))) this.#show(0);
   }
 
-  /** Brings a message into view and opens what hides it, as soon as it is loaded. */
+  /** Brings a message into view, and opens what hides it, as soon as the message is loaded. */
   reveal(id: string, focus = true): void {
     this.#target = { id, focus };
     this.#pursue();
@@ -158,7 +158,7 @@ export class Conversation {
     this.#list.activate(this.#list.activeRow(), true);
   }
 
-  /** Shows the rows, of which those from `from` on changed. */
+  /** Shows the rows. Those from `from` on have changed. */
   #show(from: number): void {
     const live = this.#live.rows;
     this.#rows = live.length === 0 ? this.#transcript.rows : [...this.#transcript.rows, ...live];
@@ -210,7 +210,7 @@ export class Conversation {
     });
   }
 
-  /** An open row shows its messages whole. */
+  /** Requests the whole messages of an open row. */
   #needDetails(row: Row | undefined): void {
     if (row?.kind !== 'message' || !this.#expanded.has(row.key)) return;
     for (const id of idsOf(row)) {

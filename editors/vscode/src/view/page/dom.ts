@@ -1,10 +1,10 @@
-/** Small functions that build DOM. Text only ever becomes text nodes; nothing here parses HTML. */
+/** Small functions that build DOM. Text only ever becomes text nodes, and no HTML is parsed. */
 
 export type Child = Node | string | undefined | false;
 type Tag = keyof HTMLElementTagNameMap;
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** An element: `h('button.pin', {title: 'Pin'}, 'text')`. `true` sets an empty attribute, `false` and undefined none. */
+/** Makes an element: `h('button.pin', {title: 'Pin'}, 'text')`. `true` sets an empty attribute, `false` and undefined none. */
 export function h<K extends Tag>(spec: K | `${K}.${string}`, attributes: Attributes = {}, ...children: readonly Child[]): HTMLElementTagNameMap[K] {
   const [tag, ...classes] = spec.split('.');
   const element = document.createElement(tag as K);
@@ -25,7 +25,7 @@ export function replace(element: Element, ...children: readonly Child[]): void {
   add(element, children);
 }
 
-/** A button with words; `act` runs on click and on the keyboard's own ways to press it. */
+/** Makes a button with text. `act` runs on click and on the keyboard's own ways to press a button. */
 export function button(spec: '' | `.${string}`, attributes: Attributes, act: () => void, ...children: readonly Child[]): HTMLButtonElement {
   const element = h(`button${spec}` as 'button', { type: 'button', ...attributes }, ...children);
   element.addEventListener('click', (event) => {
@@ -35,7 +35,7 @@ export function button(spec: '' | `.${string}`, attributes: Attributes, act: () 
   return element;
 }
 
-/** Sets a custom property: the one way styles are set here, for the page's policy forbids style attributes. */
+/** Sets a custom property. This is the only way to set styles here, because the page's policy forbids style attributes. */
 export function setProperty(element: HTMLElement, name: `--${string}`, value: string): void {
   if (element.style.getPropertyValue(name) !== value) element.style.setProperty(name, value);
 }

@@ -1,4 +1,4 @@
-/** The gauge: how full the context is, where compaction will come, and what it is made of. */
+/** The gauge: how full the context is, the compaction threshold, and the parts of the context. */
 import { full, percent, short } from '../../figures';
 import type { Usage } from '../messages';
 import { type Big, explain } from './biggest';
@@ -6,7 +6,7 @@ import { button, h, replace, setAttribute, setProperty, setText } from './dom';
 import { gaugeWords, levelWord, partWord, sourceWords } from './words';
 
 export interface GaugeActions {
-  /** The biggest messages of a part. */
+  /** Returns the biggest messages of a part. */
   biggest(part: string): readonly Big[];
   reveal(id: string): void;
   setWindow(): void;
@@ -47,7 +47,7 @@ export class Gauge {
     this.tick();
   }
 
-  /** Says anew how old the figure is. */
+  /** Updates the age of the figure. */
   tick(): void {
     if (!this.#usage) return;
     setText(this.#source, sourceWords(this.#usage, Date.now()));
@@ -68,7 +68,7 @@ export class Gauge {
     this.#mark.title = `Compacts at ${full(usage.compactAt)} tokens`;
   }
 
-  /** Makes segments and buttons anew only when other parts make up the context, not at each figure. */
+  /** Makes segments and buttons again only when the set of parts changes, not at each figure. */
   #reshape(parts: readonly (readonly [string, number])[]): void {
     const shape = parts.map(([part]) => part).join();
     if (shape === this.#shape) return;
@@ -119,7 +119,7 @@ export class Gauge {
   }
 }
 
-/** The parts that hold something, the largest first. */
+/** Returns the parts that are not empty, largest first. */
 function partsOf(usage: Usage): (readonly [string, number])[] {
   return Object.entries(usage.breakdown)
     .filter(([, tokens]) => tokens > 0)

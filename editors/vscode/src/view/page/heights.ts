@@ -1,7 +1,7 @@
 /**
- * The heights of all rows, measured or estimated, as sums that answer two questions in logarithmic time: where does
- * row i begin, and which row is at y? A Fenwick tree, so that adding a row at the end of 10,000 costs what it costs
- * at the end of 100. Pixels.
+ * The heights of all rows, measured or estimated, as sums that answer two questions in logarithmic time: where does row
+ * i begin, and which row is at y? The sums are a Fenwick tree, so that adding a row costs the same after 10,000 rows as
+ * after 100. Pixels.
  */
 export class Heights {
   #values: number[] = [];
@@ -41,14 +41,14 @@ export class Heights {
     this.#sums.length = this.#values.length + 1;
   }
 
-  /** The height of all rows before `row`. */
+  /** Returns the height of all rows before `row`. */
   top(row: number): number {
     let sum = 0;
     for (let i = Math.min(row, this.#values.length); i > 0; i -= i & -i) sum += this.#sums[i] ?? 0;
     return sum;
   }
 
-  /** The row at `y`; the first above all, the last below all, -1 without rows. */
+  /** Returns the row at `y`: the first row for smaller values, the last row for larger ones, -1 without rows. */
   at(y: number): number {
     let row = 0;
     let left = y;

@@ -1,4 +1,4 @@
-/** The history of edits, newest first: what each did, and a way back for those in force. */
+/** The history of edits, newest first: the effect of each, and undo for those in force. */
 import { ago, short } from '../../figures';
 import type { EditLine } from '../messages';
 import { button, h, replace } from './dom';
@@ -6,7 +6,7 @@ import { icon } from './icons';
 import { editWord } from './words';
 
 export interface HistoryActions {
-  /** Brings a compaction's marker into view, where its undo is. */
+  /** Brings a compaction's marker, which has the undo button, into view. */
   reveal(markerId: string): void;
   undo(editId: string): void;
 }
@@ -15,7 +15,7 @@ export class HistoryView {
   readonly element = h('section.panel.history', { hidden: true, 'aria-label': 'History of compactions' });
   readonly #actions: HistoryActions;
   #edits: readonly EditLine[] = [];
-  /** The edit whose undo waits for a yes. */
+  /** The edit whose undo waits for the user's confirmation. */
   #asking: string | undefined;
 
   constructor(actions: HistoryActions) {

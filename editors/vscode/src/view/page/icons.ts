@@ -19,7 +19,7 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An icon; decoration only, so what it stands beside must have words. */
+/** Makes an icon. It is decoration only, so the element next to it must have text. */
 export function icon(name: IconName): SVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   const path = document.createElementNS(SVG, 'path');

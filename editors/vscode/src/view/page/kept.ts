@@ -1,8 +1,8 @@
-/** What the page keeps while it is hidden, checked when it comes back: an older version may have written it. */
+/** The state that the page keeps while it is hidden. It is checked when it is restored, because an older version may have written it. */
 import { type Guarded, list, number, object, optional, string } from '../guard';
 
 const prompt = object({
-  /** What is typed and not sent. */
+  /** The text that is typed and not sent. */
   draft: string,
   /** Earlier prompts, the last one last. */
   history: list(string),
@@ -15,7 +15,7 @@ export const isKept = object({
     opened: list(string),
     /** Opened messages and markers. */
     expanded: list(string),
-    /** The row at the view's top; undefined at the end. */
+    /** The row at the view's top; undefined if the view is at the end. */
     anchor: optional(object({ key: string, offset: number })),
   }),
   prompt: optional(prompt),

@@ -10,7 +10,7 @@ export interface Key {
   readonly altKey: boolean;
 }
 
-/** The act of a key on a row; undefined leaves it to others. `page` is how many rows a page moves. */
+/** Returns the act of a key on a row, or undefined if the list does not use the key. `page` is the number of rows of a page. */
 export function keyAct(key: Key, page: number): KeyAct | undefined {
   if (key.ctrlKey || key.metaKey || key.altKey) return undefined;
   switch (key.key) {

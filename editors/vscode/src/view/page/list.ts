@@ -1,19 +1,19 @@
 /**
- * A virtual list: of all rows only those in view, and some around them, are in the document. Heights are measured when
- * a row is drawn and kept; what is above the view may change without the view moving, and a view at the end stays there.
+ * A virtual list: only the rows in view, and some around them, are in the document. Heights are measured when a row is
+ * drawn, and kept. If rows before the view change, the view does not move; a view at the end stays at the end.
  *
- * The list is a tree to assistive technology (groups open); one row is the tab stop, and stays in the document while it
- * has the focus.
+ * For assistive technology the list is a tree (groups can be opened). One row is the tab stop, and stays in the
+ * document while it has the focus.
  */
 import { setAttribute, setProperty } from './dom';
 import { Heights } from './heights';
 import { type Anchor, anchorAt, scrollToShow, type Window, windowAt } from './window';
 
-/** Pixels drawn above and below the view. */
+/** Pixels drawn before and after the view. */
 const OVERSCAN = 400;
-/** A view this near to the end counts as being there, and stays there. Pixels. */
+/** Pixels. A view this near to the end counts as being at the end, and stays there. */
 const END_SLACK = 24;
-/** Newly measured rows may move the window; it settles at once or, with very uneven rows, after a second look. */
+/** Newly measured rows may move the window. It settles at once or, with very uneven rows, after a second pass. */
 const MAX_PASSES = 4;
 
 export interface ListRow {
@@ -22,7 +22,7 @@ export interface ListRow {
 
 export interface ListOptions<R extends ListRow> {
   readonly draw: (row: R) => HTMLElement;
-  /** Pixels a row will about take, before it is measured. */
+  /** Estimates the pixels of a row before it is measured. */
   readonly estimate: (row: R) => number;
   /** Called with the first row in the document after each drawing. */
   readonly drawn: (start: number) => void;
@@ -45,7 +45,7 @@ export class VirtualList<R extends ListRow> {
   #active: string | undefined;
   #sticks = true;
   #frame = 0;
-  /** Where this list itself scrolled to last: only what differs from it is the person's scrolling. */
+  /** Where the list itself scrolled to last. Any other position was scrolled to by the user. */
   #scrolledTo = -1;
   /** The rows in the document. */
   #shown: Window = { start: 0, end: 0 };
@@ -75,7 +75,7 @@ export class VirtualList<R extends ListRow> {
     return anchorAt(this.#heights, (row) => this.#rows[row]?.key, this.#scroller.scrollTop);
   }
 
-  /** Shows these rows, which differ from those shown before from `from` on. */
+  /** Shows these rows. Those from `from` on differ from the previous rows. */
   show(rows: readonly R[], from: number): void {
     const anchor = this.anchor;
     const anchorRow = this.#heights.at(this.#scroller.scrollTop);
@@ -99,7 +99,7 @@ export class VirtualList<R extends ListRow> {
     return this.#drawn.get(key)?.element;
   }
 
-  /** Scrolls to where a row was left. Returns false when it is not there. */
+  /** Scrolls to where a row was left. Returns false if the row does not exist. */
   restore(anchor: Anchor): boolean {
     const row = this.#rows.findIndex((each) => each.key === anchor.key);
     if (row < 0) return false;
@@ -131,7 +131,7 @@ export class VirtualList<R extends ListRow> {
     return this.#rows.findIndex((row) => row.key === this.#active);
   }
 
-  /** Rows a page of the keyboard moves. */
+  /** The number of rows that Page Up and Page Down move. */
   get pageRows(): number {
     const top = this.#heights.at(this.#scroller.scrollTop);
     return Math.max(1, this.#heights.at(this.#scroller.scrollTop + this.#scroller.clientHeight) - top - 1);
@@ -166,7 +166,7 @@ export class VirtualList<R extends ListRow> {
     return this.#measured.get(row.key) ?? this.#options.estimate(row);
   }
 
-  /** Draws what belongs in the document and measures what is new in it, until measuring asks for no other rows. */
+  /** Draws the rows that belong in the document and measures the new ones, until measuring asks for no other rows. */
   #render(): void {
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
       this.#shown = this.#window();
@@ -185,14 +185,14 @@ export class VirtualList<R extends ListRow> {
     return windowAt(this.#heights, this.#scroller.scrollTop, this.#scroller.clientHeight, OVERSCAN);
   }
 
-  /** Stands in for the rows that are not in the document. */
+  /** Sets the space for the rows that are not in the document. */
   #pad(): void {
     const { start, end } = this.#shown;
     setProperty(this.#content, '--before', `${this.#heights.top(start)}px`);
     setProperty(this.#content, '--after', `${this.#heights.total - this.#heights.top(end)}px`);
   }
 
-  /** Puts the window's rows into the document, in order, and takes out others. Returns the places newly drawn. */
+  /** Puts the window's rows into the document, in order, and removes others. Returns the positions of the newly drawn rows. */
   #place(): number[] {
     const { start, end } = this.#shown;
     const wanted = new Set<string>();
@@ -233,7 +233,7 @@ export class VirtualList<R extends ListRow> {
     drawn.element.remove();
   }
 
-  /** A focused row that scrolls out of view stays in the document, out of the way, or the focus would be lost. */
+  /** A focused row that scrolls out of view stays in the document, out of sight, or the focus would be lost. */
   #keepsFocus(key: string): boolean {
     const element = this.#drawn.get(key)?.element;
     const keeps = element?.contains(document.activeElement) ?? false;
@@ -241,7 +241,7 @@ export class VirtualList<R extends ListRow> {
     return keeps && this.#rows.some((row) => row.key === key);
   }
 
-  /** Measures rows. Returns by how much those that begin above the view have grown. */
+  /** Measures rows. Returns by how many pixels those that begin before the view have grown. */
   #measure(places: readonly number[]): number {
     const viewRow = this.#heights.at(this.#scroller.scrollTop);
     let moved = 0;
@@ -256,7 +256,7 @@ export class VirtualList<R extends ListRow> {
     return moved;
   }
 
-  /** Rows in the document changed their size by themselves: they opened, or the view became wider. */
+  /** Measures rows in the document whose size changed by itself: they were opened, or the view's width changed. */
   #remeasure(): void {
     const places: number[] = [];
     for (let i = this.#shown.start; i < this.#shown.end; i += 1) places.push(i);

@@ -1,6 +1,6 @@
 /**
- * The answer in the making, as the page knows it: messages that do not stand in the transcript yet, the states of tool
- * calls, and the texts of all that was said while the page looked on, which stay whole where others are cut short.
+ * The answer that is being written, as the page knows it: messages that are not in the transcript yet, the states of
+ * tool calls, and the full texts of all pieces, since the texts of list items are shortened.
  */
 import type { Call, HostMessageOf, Item, Part, Piece } from '../messages';
 import { extend, type Speech } from '../speech';
@@ -9,7 +9,7 @@ import type { MessageRow } from './rows';
 export class Live {
   readonly #said = new Map<string, readonly Part[]>();
   readonly #calls = new Map<string, Call>();
-  /** The last answer's text; none once another prompt was sent. */
+  /** The last answer's text; empty once another prompt was sent. */
   #answer = '';
   #pending = new Map<string, Speech>();
 
@@ -30,21 +30,21 @@ export class Live {
     return [...this.#pending.values()].map(toRow);
   }
 
-  /** Forgets everything: another session is shown. */
+  /** Clears everything, because another session is shown. */
   clear(): void {
     this.#said.clear();
     this.#calls.clear();
     this.#pending.clear();
   }
 
-  /** Takes the whole answer over. `isThere` says whether a message stands in the transcript. */
+  /** Replaces the whole answer. `isThere` says whether a message is in the transcript. */
   show({ speeches, calls }: HostMessageOf<'live'>, isThere: (id: string) => boolean): void {
     this.#pending = new Map(speeches.filter(({ id }) => !isThere(id)).map((speech) => [speech.id, speech]));
     for (const { id, parts } of speeches) this.#said.set(id, parts);
     for (const call of calls) this.#calls.set(call.id, call);
   }
 
-  /** Takes a piece in. Returns false when the message stands in the transcript already. */
+  /** Adds a piece. Returns false if the message is in the transcript already. */
   say(piece: Piece, isThere: (id: string) => boolean): boolean {
     const known = this.#pending.get(piece.id);
     if (!known && isThere(piece.id)) return false;
@@ -59,7 +59,7 @@ export class Live {
     this.#calls.set(call.id, call);
   }
 
-  /** These messages stand in the transcript now. */
+  /** Removes messages that are in the transcript now. */
   join(ids: Iterable<string>): void {
     for (const id of ids) this.#pending.delete(id);
   }

@@ -1,4 +1,4 @@
-/** Where the page begins: ties it to VS Code's webview. */
+/** The page's entry point: connects the page with VS Code's webview. */
 import { isHostMessage, type PageMessage } from '../messages';
 import { isKept } from './kept';
 import { Page } from './page';

@@ -1,6 +1,6 @@
 /**
- * The little of Markdown that summaries use (headings, lists, fenced and inline code, bold) as plain values. No HTML
- * is ever made: the page turns the values into text nodes, so whatever a summary holds stays text.
+ * The part of Markdown that summaries use (headings, lists, fenced and inline code, bold) as plain values. No HTML is
+ * ever made: the page turns the values into text nodes, so any text in a summary stays text.
  */
 
 export type Inline = { readonly kind: 'text' | 'code' | 'strong'; readonly text: string };
@@ -15,12 +15,12 @@ const HEADING = /^(#{1,6})\s+(.*)$/;
 const ITEM = /^(\s*)([-*+•]|\d{1,3}[.)])\s+(.*)$/;
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const INLINE = /(`+)(.+?)\1(?!`)|\*\*(.+?)\*\*/gs;
-/** Deeper lists look like this depth: a side bar is narrow. */
+/** Deeper lists are indented like this depth, because a side bar is narrow. */
 const MAX_DEPTH = 4;
 
 type Line = { readonly kind: 'paragraph' | 'item'; readonly block: Block; text: string };
 
-/** The blocks of a text. Unfinished constructs are what they look like so far, so a text may be parsed while it grows. */
+/** Returns the blocks of a text. An unfinished construct is what it looks like so far, so a text may be parsed while it grows. */
 export function parseMarkdown(text: string): Block[] {
   const blocks: Block[] = [];
   const lines = text.split(/\r?\n/);
@@ -44,7 +44,7 @@ export function parseMarkdown(text: string): Block[] {
   return blocks;
 }
 
-/** Text with `code` and **bold** told apart. */
+/** Splits text into plain text, `code` and **bold**. */
 export function parseInlines(text: string): Inline[] {
   const inlines: Inline[] = [];
   let from = 0;

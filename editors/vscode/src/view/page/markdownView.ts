@@ -16,7 +16,7 @@ export function renderMarkdown(text: string): DocumentFragment {
 function renderBlock(block: Block): HTMLElement {
   switch (block.kind) {
     case 'heading':
-      // Below the view's own headings, whatever depth the summary uses.
+      // One level under the view's own headings, whatever level the summary uses.
       return h('div.md-heading', { role: 'heading', 'aria-level': Math.min(6, block.level + 2) }, ...renderInlines(block.inlines));
     case 'paragraph':
       return h('p.md-paragraph', {}, ...renderInlines(block.inlines));

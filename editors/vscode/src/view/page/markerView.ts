@@ -1,4 +1,4 @@
-/** A compaction marker: one line, opening to summary, ledger, figures, undo and copy. */
+/** A compaction marker: one line that opens to summary, ledger, figures, undo and copy. */
 import { full, messages } from '../../figures';
 import type { Marker } from '../messages';
 import { button, type Child, h } from './dom';
@@ -25,7 +25,7 @@ export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
   return element;
 }
 
-/** Where it is broken, no line begins with a dot. */
+/** Breaks the line so that no line begins with a dot. */
 function drawLine(marker: Marker, now: number): HTMLElement {
   const words = markerWords(marker, now);
   const title = h('span.marker-title', {}, `Compacted #${marker.number}`, h('span.marker-word', {}, ' ·'));
@@ -83,7 +83,7 @@ function drawActions(row: MarkerRow, context: RowContext): HTMLElement {
   return h('div.actions', {}, undo, button('.action', {}, () => context.actions.copy(marker.summary), icon('copy'), 'Copy summary'));
 }
 
-/** Undo says first what it brings back. */
+/** Asks for confirmation of an undo, and says what it brings back. */
 function drawQuestion(row: MarkerRow, context: RowContext): HTMLElement {
   const { editId } = row.marker;
   return h(

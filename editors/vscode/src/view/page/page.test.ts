@@ -62,7 +62,7 @@ test('what belongs to an older generation is dropped', () => {
   expect(words('.message .text')).toEqual(['m0']);
 });
 
-test('archived messages stand behind their marker and open in place', () => {
+test('archived messages are hidden by their marker and open in place', () => {
   show(archived);
   expect(words('.group')).toEqual(['2 archived messages']);
   expect(words('.message .text')).toEqual(['m0', 'm9']);
@@ -163,7 +163,7 @@ test('a refusal is said assertively, other news politely', () => {
   expect(find('[aria-live="polite"]').textContent).toBe('Yes.');
 });
 
-test('the news of a compaction goes when it is undone', () => {
+test('the notice of a compaction disappears when the compaction is undone', () => {
   const edit = { id: 'e1', kind: 'compaction', timestamp: 0, trigger: 'manual', tokensSaved: 9, partOf: null };
   show([item('m0')]);
   page.receive({ type: 'notice', severity: 'info', text: 'Compacted 2 messages.', editId: 'e1' });

@@ -1,4 +1,4 @@
-/** The page as a whole: header, gauge, panels, conversation, prompt box; what the extension says goes where it belongs. */
+/** The page as a whole: header, gauge, panels, conversation, prompt box. Each message of the extension goes to its part. */
 import type { HostMessage, HostMessageOf, PageMessage, PageMessageOf } from '../messages';
 import { biggestOf } from './biggest';
 import { Conversation } from './conversation';
@@ -17,16 +17,16 @@ export interface PageHost {
   readonly kept: Kept | undefined;
 }
 
-/** What concerns prompts and their answers. */
+/** The messages about prompts and their answers. */
 type Chatting = 'prompting' | 'turn' | 'live' | 'said' | 'called' | 'unsent';
 
-/** Characters of an answer that are read out when it has ended; the rest is there to be read. */
+/** Characters of a finished answer that a screen reader reads out. */
 const SPOKEN = 600;
-/** How often relative times are said anew. Milliseconds. */
+/** Milliseconds after which relative times are updated. */
 const TICK = 30_000;
-/** Good news is read by then and gives its room back; warnings and errors stay until dismissed. Milliseconds. */
+/** Milliseconds for which an information stays. Warnings and errors stay until dismissed. */
 const NEWS = 8_000;
-/** What is open and in view is kept this long after the last change of it. Milliseconds. */
+/** Milliseconds after the last change when the open rows and the rows in view are kept. */
 const KEEP_PAUSE = 300;
 
 export class Page {
@@ -48,7 +48,7 @@ export class Page {
   #sessionId: string | null = null;
   #running = false;
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
-  /** The edit that the notice speaks of. */
+  /** The edit that the notice is about. */
   #noticeEdit: string | null = null;
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 

@@ -1,4 +1,4 @@
-/** The parts of a message as DOM: text, tool calls with what came of them, thinking, pictures. */
+/** The parts of a message as DOM: text, tool calls with their results, thinking, images. */
 import { short } from '../../figures';
 import type { Call, Item, Part } from '../messages';
 import { h } from './dom';
@@ -11,18 +11,18 @@ import { callWord, outcomeLine } from './words';
 /** Whole contents by message id, for rows that are open. */
 export type Details = ReadonlyMap<string, readonly Part[]>;
 
-/** What is known of messages that were written while the page looked on. */
+/** What is known of messages that were written while the page was open. */
 export interface Voice {
   /** Whole texts by message id. */
   readonly said: ReadonlyMap<string, readonly Part[]>;
   /** States of tool calls by their id. */
   readonly calls: ReadonlyMap<string, Call>;
-  /** Whether a message's thinking is unfolded, and what is told when that changes. */
+  /** Whether a message's thinking is unfolded, and the callback for when that changes. */
   readonly thinks: (id: string) => boolean;
   readonly keepThinking: (id: string, open: boolean) => void;
 }
 
-/** Everything a message row shows between the speaker and the figure. */
+/** Makes everything that a message row shows between the speaker and the figure. */
 export function drawParts(row: MessageRow, details: Details | undefined, voice: Voice): HTMLElement[] {
   const said = details ? undefined : voice.said.get(row.item.id);
   const results = new Map(row.results.flatMap((item) => resultsOf(item, details)));
@@ -34,7 +34,7 @@ export function drawParts(row: MessageRow, details: Details | undefined, voice: 
   });
 }
 
-/** A call whose result is not there yet says what it does. */
+/** Adds the state of a call that has no result yet. */
 function withState(tool: HTMLElement, call: Call | undefined): HTMLElement {
   const words = call ? callWord(call) : '';
   const line = tool.firstElementChild;
@@ -44,7 +44,7 @@ function withState(tool: HTMLElement, call: Call | undefined): HTMLElement {
   return tool;
 }
 
-/** Folded until it is asked for. */
+/** Makes the thinking, which is folded until the user opens it. */
 function drawThinking(text: string, { item, live }: MessageRow, voice: Voice): HTMLElement {
   const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live && item.parts.length === 1 ? 'Thinking…' : 'Thinking'), h('div.thinking', {}, text));
   element.addEventListener('toggle', () => voice.keepThinking(item.id, element.open));
@@ -109,7 +109,7 @@ function drawText(part: Extract<Part, { kind: 'text' }>, item: Item, open: boole
   return h('div.text.prose', {}, renderMarkdown(part.text), ...more(part));
 }
 
-/** Says that even the open row does not hold all. */
+/** Says that even the open row does not show the whole content. */
 function more(part: { readonly more: boolean }, open = true): HTMLElement[] {
   return part.more && open ? [h('div.more', {}, 'The rest is too long to show here; export the session to read it.')] : [];
 }

@@ -1,6 +1,6 @@
 /**
- * The prompt box: what is asked, what waits, and Stop while an answer is written. Without a model it says what would
- * enable it. The arrows bring earlier prompts back where they would leave the text.
+ * The prompt box: the typed prompt, the waiting prompts, and Stop while an answer is written. Without a model it says
+ * what to do about it. The arrow keys bring back earlier prompts when the cursor would leave the text.
  */
 import type { HostMessageOf } from '../messages';
 import { button, h, replace, setAttribute, setText } from './dom';
@@ -11,11 +11,11 @@ export interface PromptActions {
   ask(text: string): void;
   stop(): void;
   withdraw(id: number): void;
-  /** What is typed or was asked changed: worth keeping. */
+  /** Called when the typed text or the history changed, so that it can be kept. */
   changed(): void;
 }
 
-/** Earlier prompts that are kept. */
+/** The most earlier prompts that are kept. */
 const HISTORY = 50;
 
 export class PromptBox {
@@ -28,7 +28,7 @@ export class PromptBox {
   readonly #waiting = h('ul.waiting', { hidden: true, 'aria-label': 'Prompts that wait' });
   readonly #answering = h('p.answering', { hidden: true }, h('span.spinner'), 'answering…');
   #history: string[] = [];
-  /** How far back in the history the text comes from; 0 is what the person types. */
+  /** How far back in the history the text comes from; 0 is the typed text. */
   #back = 0;
   #typed = '';
   #running = false;
@@ -48,14 +48,14 @@ export class PromptBox {
     return { draft: this.#back === 0 ? this.#input.value : this.#typed, history: this.#history };
   }
 
-  /** Takes over what was typed and asked before. */
+  /** Restores the typed text and the earlier prompts. */
   restore({ draft, history }: PromptKept): void {
     this.#history = [...history];
     this.#back = 0;
     this.#write(draft);
   }
 
-  /** `remedy` says why nothing can be asked; null if it can. */
+  /** `remedy` says why the model cannot be asked, or is null if it can. */
   enable(remedy: string | null): void {
     this.#input.disabled = remedy !== null;
     this.#send.disabled = remedy !== null;
@@ -65,7 +65,7 @@ export class PromptBox {
 
   show({ running, queued }: HostMessageOf<'turn'>): void {
     this.#running = running;
-    // A button that goes while it has the focus would take the focus with it.
+    // A button that is hidden while it has the focus would lose the focus.
     if (!running && document.activeElement === this.#stop) this.#input.focus();
     this.#stop.hidden = !running;
     this.#answering.hidden = !running;
@@ -76,7 +76,7 @@ export class PromptBox {
     replace(this.#waiting, ...queued.map(({ id, text }) => this.#drawWaiting(id, text)));
   }
 
-  /** Brings back a prompt that did not reach the model, unless another is being typed. */
+  /** Brings back a prompt that did not reach the model, unless the user is typing another. */
   giveBack(text: string): void {
     if (this.#input.value === '') this.#write(text);
   }
@@ -114,7 +114,7 @@ export class PromptBox {
     return !this.#input.value.slice(this.#input.selectionEnd).includes('\n');
   }
 
-  /** Goes back or forth in the history. Returns false where it ends. */
+  /** Goes back or forth in the history. Returns false at its end. */
   #recall(by: 1 | -1): boolean {
     const back = this.#back + by;
     const text = back === 0 ? this.#typed : this.#history[this.#history.length - back];
@@ -137,7 +137,7 @@ export class PromptBox {
     this.#grow();
   }
 
-  /** For browsers that do not size it by its contents. */
+  /** Sizes the box by its contents, for browsers that do not. */
   #grow(): void {
     setAttribute(this.#input, 'rows', Math.min(8, this.#input.value.split('\n').length));
   }

@@ -1,4 +1,4 @@
-/** A row of the list as DOM, whatever kind it is. What can be pressed calls back through `RowActions`. */
+/** Any kind of row as DOM. Buttons in it call `RowActions`. */
 import { full, short } from '../../figures';
 import type { Usage } from '../messages';
 import { button, h, setAttribute } from './dom';
@@ -19,7 +19,7 @@ export interface RowActions {
   keepOpen(key: string, open: boolean): void;
 }
 
-/** What a row's look depends on beside the row. */
+/** The state other than the row itself that its look depends on. */
 export interface RowContext {
   readonly actions: RowActions;
   readonly usage: Usage | undefined;
@@ -28,7 +28,7 @@ export interface RowContext {
   readonly expanded: ReadonlySet<string>;
   readonly details: Details;
   readonly voice: Voice;
-  /** The marker whose undo waits for a yes. */
+  /** The marker whose undo waits for the user's confirmation. */
   readonly asking: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
   element.classList.add('row');
   setAttribute(element, 'role', 'treeitem');
   setAttribute(element, 'aria-level', row.kind === 'message' && row.inGroup ? 2 : 1);
-  // Open, it may hold pages; closed, what it shows is its name.
+  // An open row may hold pages of text. The name of a closed row is all that it shows.
   if ((row.kind === 'message' || row.kind === 'marker') && showsWhole(row, context)) setAttribute(element, 'aria-label', openLabel(row, context.now));
   element.dataset['key'] = row.key;
   element.addEventListener('click', (event) => {
@@ -46,12 +46,12 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
   return element;
 }
 
-/** Whether a row shows all it holds. */
+/** Whether a row shows its whole content. */
 function showsWhole(row: MessageRow | MarkerRow, { expanded, voice }: RowContext): boolean {
   return expanded.has(row.key) || (row.kind === 'message' && voice.said.has(row.item.id));
 }
 
-/** Pixels a row will about take. */
+/** Estimates the pixels of a row. */
 export function estimateRow(row: Row): number {
   if (row.kind === 'message') return 30 + 20 * Math.min(3, row.item.parts.length);
   return row.kind === 'marker' ? 52 : 34;
@@ -97,7 +97,7 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
   return element;
 }
 
-/** The figure, and what beside it is only seen, in words. */
+/** Makes the figure, with a text for what is otherwise shown by icons only. */
 function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
   if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ' being written' : ''));
   const title = item.archived ? 'Not in the context' : `${full(tokens)} tokens`;
@@ -105,7 +105,7 @@ function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
   return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));
 }
 
-/** A row is drawn open once all its messages are there; until then it shows what it had. */
+/** Returns a row's details once all its messages are loaded. Until then the row stays as it was. */
 function loaded(row: MessageRow, details: Details): Details | undefined {
   return [row.item, ...row.results].every((item) => details.has(item.id)) ? details : undefined;
 }
@@ -115,7 +115,7 @@ function pinButton(row: MessageRow, context: RowContext): HTMLButtonElement {
   return button('.pin.quiet', { title, 'aria-label': 'Pin', 'aria-pressed': String(row.pinned), tabindex: -1 }, () => context.actions.pin(row), icon('pin'));
 }
 
-/** Whether a click is for something else than opening the row: a control in it, or text being selected. */
+/** Whether a click means something else than opening the row: a control in it, or selecting text. */
 function isBusy(event: MouseEvent): boolean {
   const target = event.target instanceof Element ? event.target : undefined;
   const selecting = (document.getSelection()?.toString() ?? '') !== '';

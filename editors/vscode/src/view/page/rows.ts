@@ -1,8 +1,8 @@
 /**
- * From a transcript to the rows that show it. Pure.
+ * Makes the rows that show a transcript. Pure.
  *
- * A tool's results join the row of the call they answer. Archived messages that stand together become one row that
- * opens in place. Only the end of a transcript may be known: what lies before is one row too.
+ * A tool's results join the row of the call they answer. Neighbouring archived messages become one row that opens in
+ * place. If only the end of a transcript is loaded, the part before is one row, too.
  */
 import type { Item, Marker } from '../messages';
 
@@ -23,17 +23,17 @@ export interface MessageRow {
   readonly kind: 'message';
   readonly key: string;
   readonly item: Item;
-  /** The messages that answer this one's tool calls. */
+  /** The messages that answer this message's tool calls. */
   readonly results: readonly Item[];
-  /** Inside an opened group. */
+  /** Whether the row is inside an opened group. */
   readonly inGroup: boolean;
-  /** Of all its messages; with `itemized`, of the first alone, and each result has a figure of its own. */
+  /** Tokens of all its messages. With `itemized` of the first alone, and each result has its own figure. */
   readonly tokens: number;
   readonly itemized: boolean;
-  /** Nothing but tool calls: nobody speaks. */
+  /** Whether the row has only tool calls, so that no speaker is shown. */
   readonly toolsOnly: boolean;
   readonly pinned: boolean;
-  /** It is being written, and not in the transcript yet. */
+  /** Set while the message is being written and is not in the transcript yet. */
   readonly live?: true;
 }
 
@@ -46,12 +46,12 @@ export interface MarkerRow {
 
 export type Row = EarlierRow | GroupRow | MessageRow | MarkerRow;
 
-/** What is open, by row key. */
+/** The keys of open rows. */
 export type Opened = ReadonlySet<string>;
 
 export const EARLIER = 'earlier';
 
-/** The rows of a transcript's known end, `missing` entries of which are not loaded. */
+/** Returns the rows of a transcript's loaded end. `missing` entries are not loaded. */
 export function buildRows(items: readonly Item[], missing: number, opened: Opened): Row[] {
   const rows: Row[] = missing > 0 ? [{ kind: 'earlier', key: EARLIER, count: missing }] : [];
   for (const run of runs(items)) {
@@ -61,13 +61,13 @@ export function buildRows(items: readonly Item[], missing: number, opened: Opene
   return rows;
 }
 
-/** What appended messages do to the rows: the last row gives way to the given ones. */
+/** How appended messages change the rows: the last row is replaced by the given ones. */
 export interface Appended {
   readonly from: number;
   readonly rows: readonly Row[];
 }
 
-/** The rows that take the place of those from `from` on; undefined when an archived entry asks for building anew. */
+/** Returns the rows that replace those from `from` on, or undefined if an archived entry requires building all rows again. */
 export function appendRows(rows: readonly Row[], added: readonly Item[]): Appended | undefined {
   if (added.some(isArchived)) return undefined;
   const last = rows[rows.length - 1];
@@ -75,13 +75,13 @@ export function appendRows(rows: readonly Row[], added: readonly Item[]): Append
   return { from: rows.length - 1, rows: messageRows([last.item, ...last.results, ...added], false) };
 }
 
-/** The ids of a row's messages. */
+/** Returns the ids of a row's messages. */
 export function idsOf(row: Row): readonly string[] {
   if (row.kind === 'message') return [row.item.id, ...row.results.map((result) => result.id)];
   return row.kind === 'marker' ? [row.item.id] : [];
 }
 
-/** The key of the group an archived message lies in, which opens it. */
+/** Returns the key of the group of an archived message. Opening the group shows the message. */
 export function groupKeyOf(items: readonly Item[], place: number): string | undefined {
   if (!isArchived(items[place])) return undefined;
   let first = place;
@@ -93,7 +93,7 @@ function isArchived(item: Item | undefined): boolean {
   return item !== undefined && item.archived && item.marker === null;
 }
 
-/** Neighbours that are alike in being archived or not. */
+/** Splits items into runs of archived and of active messages. */
 function runs(items: readonly Item[]): Item[][] {
   const found: Item[][] = [];
   for (const item of items) {
@@ -142,7 +142,7 @@ function messageRow(item: Item, results: readonly Item[], inGroup: boolean): Mes
   };
 }
 
-/** Whether a message holds nothing but results of the row's tool calls. */
+/** Whether a message has only results of the row's tool calls. */
 function answers(row: MessageRow, item: Item): boolean {
   const calls = new Set(row.item.parts.flatMap((part) => (part.kind === 'tool_use' ? [part.id] : [])));
   return item.parts.length > 0 && item.parts.every((part) => part.kind === 'tool_result' && calls.has(part.id));

@@ -1,8 +1,8 @@
-/** Search in everything ever said, archived or not. The server searches; this shows its hits. */
+/** Search in the whole transcript, archived or not. The server searches; this shows its hits. */
 import type { Hit, HostMessageOf } from '../messages';
 import { button, h, replace } from './dom';
 
-/** Long enough that a word is typed, short enough to seem at once. Milliseconds. */
+/** Milliseconds: long enough to type a word, short enough to seem immediate. */
 const TYPING_PAUSE = 200;
 
 export interface SearchActions {
@@ -54,7 +54,7 @@ export class SearchView {
   }
 }
 
-/** The server sets what matched in `**`. */
+/** Marks the matches, which the server puts in `**`. */
 export function markHits(snippet: string): (HTMLElement | string)[] {
   return snippet.split('**').map((text, i) => (i % 2 === 1 ? h('mark', {}, text) : text));
 }

@@ -1,14 +1,14 @@
 /**
- * What the page knows of a transcript: its end, from `start` on, and the rows that show it. The rest is loaded page
- * by page from the end backwards. Every change says from which row on things are new, so that an appended message
- * touches one row however long the transcript is.
+ * The loaded part of a transcript: its end, from `start` on, and the rows that show it. The rest is loaded page by page
+ * from the end backwards. Every change returns the first row that changed, so that an appended message touches one row
+ * however long the transcript is.
  */
 import type { Item } from '../messages';
 import { appendRows, buildRows, groupKeyOf, idsOf, type Row } from './rows';
 
-/** Messages loaded first: more than a screen, less than a blink. */
+/** Messages loaded first: more than a screen, and fast. */
 export const FIRST_PAGE = 200;
-/** Messages loaded at once behind that. The server goes through its whole log for every page, so few large ones. */
+/** Messages of each further page. The server reads its whole log for every page, so pages are few and large. */
 export const NEXT_PAGE = 2_000;
 
 export interface Range {
@@ -48,13 +48,13 @@ export class Transcript {
     return this.#start === 0;
   }
 
-  /** The next page backwards; undefined when all is loaded. */
+  /** Returns the next page backwards, or undefined when all is loaded. */
   nextPage(): Range | undefined {
     const limit = Math.min(this.#items.length === 0 ? FIRST_PAGE : NEXT_PAGE, this.#start);
     return limit === 0 ? undefined : { offset: this.#start - limit, limit };
   }
 
-  /** Takes entries in. Returns the first row that changed, undefined when they do not join what is known. */
+  /** Adds entries. Returns the first row that changed, or undefined if the entries do not join the loaded ones. */
   add(offset: number, items: readonly Item[], total: number): number | undefined {
     this.#total = Math.max(total, this.#total);
     const end = this.#start + this.#items.length;
@@ -63,14 +63,14 @@ export class Transcript {
     return undefined;
   }
 
-  /** The place of an entry in the whole transcript. */
+  /** Returns the position of an entry in the whole transcript. */
   offsetOf(id: string): number | undefined {
     const place = this.#items.findIndex((item) => item.id === id);
     return place < 0 ? undefined : this.#start + place;
   }
 
   has(id: string): boolean {
-    // What is asked for is nearly always new.
+    // The requested message is nearly always a recent one.
     return this.#items.findLast((item) => item.id === id) !== undefined;
   }
 
@@ -80,7 +80,7 @@ export class Transcript {
     this.#rebuild();
   }
 
-  /** Opens what hides a message. Returns the row that shows it, -1 when it is not loaded. */
+  /** Opens the group that hides a message. Returns the row that shows it, or -1 if it is not loaded. */
   reveal(id: string): number {
     const place = this.#items.findIndex((item) => item.id === id);
     const group = groupKeyOf(this.#items, place);
@@ -88,12 +88,12 @@ export class Transcript {
     return this.find(id);
   }
 
-  /** The row that shows a message, -1 when none does. */
+  /** Returns the row that shows a message, or -1 if no row does. */
   find(id: string): number {
     return this.#rows.findIndex((row) => idsOf(row).includes(id));
   }
 
-  /** Says which messages are pinned. Returns whether anything changed. */
+  /** Sets which messages are pinned. Returns whether anything changed. */
   pin(ids: ReadonlySet<string>): boolean {
     const changed = this.#items.some((item) => item.pinned !== ids.has(item.id));
     if (!changed) return false;

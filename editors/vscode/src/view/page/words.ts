@@ -1,4 +1,4 @@
-/** The view's words, where they depend on figures. Pure. */
+/** The view's texts that depend on figures. Pure. */
 import { ago, full, messages, percent, short, shrinking } from '../../figures';
 import type { Call, EditLine, Item, Marker, Usage } from '../messages';
 import type { MarkerRow, MessageRow } from './rows';
@@ -28,7 +28,7 @@ export function roleWord(role: Item['role']): string {
   return ROLES[role];
 }
 
-/** A part of the breakdown: `tool_results` → `tool results`. */
+/** Returns the name of a part of the breakdown: `tool_results` → `tool results`. */
 export function partWord(part: string): string {
   return PARTS[part] ?? part.replaceAll('_', ' ');
 }
@@ -37,7 +37,7 @@ export function editWord(edit: EditLine): string {
   return EDITS[edit.kind] ?? edit.kind.replaceAll('_', ' ');
 }
 
-/** `124K of 200K, compacts at 162K` */
+/** Returns `124K of 200K, compacts at 162K`. */
 export function gaugeWords(usage: Usage): string {
   if (usage.size === null) return `${short(usage.used)} tokens, limit unknown`;
   const mark = usage.compactAt === null ? '' : `, compacts at ${short(usage.compactAt)}`;
@@ -50,18 +50,18 @@ export function sourceWords(usage: Usage, now: number): string {
   return usage.errorShare === null ? 'estimated' : `estimated, ±${Math.max(1, Math.round(usage.errorShare * 100))} %`;
 }
 
-/** Where the level is worth a word; colour alone tells nobody. */
+/** Returns a word for a level other than normal, since colour alone is not enough. */
 export function levelWord(usage: Usage): string {
   if (usage.level === 'warning') return 'Nearly full';
   return usage.level === 'critical' ? 'Due for compaction' : '';
 }
 
-/** `Compacted #1 · 2 hours ago · 150K → 28K · automatic`, in its parts. */
+/** Returns the parts of `Compacted #1 · 2 hours ago · 150K → 28K · automatic`. */
 export function markerWords(marker: Marker, now: number): readonly string[] {
   return [ago(marker.timestamp, now), shrinking(marker.before, marker.after), marker.trigger].filter((word) => word !== '');
 }
 
-/** `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */
+/** Returns `Brings back 44 messages, 122K tokens; the context will be at 98 %.` */
 export function undoWords(marker: Marker, usage: Usage | undefined): string {
   const tokens = Math.max(0, marker.before - marker.after);
   const back = `Brings back ${messages(marker.messagesArchived)}, ${short(tokens)} tokens`;
@@ -71,7 +71,7 @@ export function undoWords(marker: Marker, usage: Usage | undefined): string {
   return `${back}; the context will be at ${percent(then, usage.size)} %.${again}`;
 }
 
-/** What a tool call waits for or does; nothing once it has ended well, which its result shows. */
+/** Returns the state of a tool call. It is empty after success, which the result shows. */
 export function callWord({ status }: Call): string {
   switch (status) {
     case 'pending':
@@ -85,7 +85,7 @@ export function callWord({ status }: Call): string {
   }
 }
 
-/** What a screen reader says of an open row. */
+/** Returns the label of an open row for screen readers. */
 export function openLabel(row: MessageRow | MarkerRow, now: number): string {
   if (row.kind === 'marker') return `Compaction ${row.marker.number}, ${markerWords(row.marker, now).join(', ')}`;
   const tokens = row.live ? 'being written' : row.item.archived ? 'archived' : `${full(row.tokens)} tokens`;
@@ -93,7 +93,7 @@ export function openLabel(row: MessageRow | MarkerRow, now: number): string {
   return parts.filter((word) => word !== '').join(', ');
 }
 
-/** A message in a line of words. */
+/** Returns a message as one line. */
 export function itemText(item: Item): string {
   return item.parts.map(partText).join(' ').replace(/\s+/g, ' ').trim();
 }
@@ -105,7 +105,7 @@ function partText(part: Item['parts'][number]): string {
   return part.text;
 }
 
-/** The line of a tool's output that tells most: that of a failure the last to speak of it, else the first. */
+/** Returns the most useful line of a tool's output: for a failure the last line about it, otherwise the first line. */
 export function outcomeLine(text: string, failed: boolean): string {
   const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
   const telling = failed ? lines.findLast((line) => /\b(fail|failed|error|exception|not found|denied)/i.test(line)) : undefined;

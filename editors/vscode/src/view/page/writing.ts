@@ -1,4 +1,4 @@
-/** The marker in the making: the summary as it is written, with Cancel. It stands above the list, so it is always seen. */
+/** The marker that is being written: the summary so far, with Cancel. It is placed over the list, so it is always in view. */
 import { full, messages, short } from '../../figures';
 import type { HostMessageOf } from '../messages';
 import { button, h, replace, setText } from './dom';

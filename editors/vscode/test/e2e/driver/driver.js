@@ -1,6 +1,6 @@
 /**
- * Lets a test outside of VS Code ask through Ullage's own client: a line {id, method, params} on a local socket is
- * answered with {id, sentAt, result | error}. `sentAt` is when the request left, Unix milliseconds.
+ * Lets a test outside of VS Code send requests through Ullage's own client. A line {id, method, params} on a local
+ * socket is answered with {id, sentAt, result | error}. `sentAt` is when the request left, in Unix milliseconds.
  */
 const fs = require('node:fs');
 const net = require('node:net');

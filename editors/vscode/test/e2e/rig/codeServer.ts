@@ -1,4 +1,4 @@
-/** A VS Code of its own for one test file: nothing of the person's settings, extensions or sessions is read or written. */
+/** A VS Code of its own for one test file. The developer's settings, extensions and sessions are neither read nor written. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -24,12 +24,12 @@ const QUIET = {
 
 export interface Setup {
   readonly extensions: readonly string[];
-  /** User settings beside those that keep the workbench quiet. */
+  /** User settings in addition to those that keep the workbench quiet. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string>>;
-  /** Files of the open folder, by name; empty if left out. */
+  /** Files of the open folder, by name; empty by default. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Whether VS Code asks which folders are trusted, so that the open one is not. */
+  /** Whether VS Code asks which folders are trusted, so that the open folder is not trusted. */
   readonly restricted?: boolean;
 }
 
@@ -71,7 +71,7 @@ export class CodeServer {
     return this.#process.pid;
   }
 
-  /** Keeps the logs of a run that failed. */
+  /** Keeps the logs of a failed run. */
   saveLogs(to: string): void {
     mkdirSync(to, { recursive: true });
     const kept = ['code-server.log', 'user/logs'].map((name) => path.join(this.home, name)).filter((file) => existsSync(file));
@@ -81,7 +81,7 @@ export class CodeServer {
   async stop(): Promise<void> {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve));
     if (this.#process.exitCode === null && this.#process.kill('SIGTERM')) await ended;
-    // The extension host and the language server outlive it by a second or two, and still write.
+    // The extension host and the language server live a second or two longer, and still write.
     rmSync(this.home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   }
 
@@ -94,7 +94,7 @@ export class CodeServer {
 function folders(home: string, setup: Setup): readonly string[] {
   const user = path.join(home, 'user');
   const settings = JSON.stringify({ ...QUIET, ...setup.settings });
-  // Settings of a machine's scope are read only from Machine/ in a window of the web.
+  // In a window in the browser, settings of machine scope are read only from Machine/.
   for (const scope of ['User', 'Machine']) {
     mkdirSync(path.join(user, scope), { recursive: true });
     writeFileSync(path.join(user, scope, 'settings.json'), settings);
@@ -111,13 +111,13 @@ function folders(home: string, setup: Setup): readonly string[] {
 function environment(home: string, setup: Setup): NodeJS.ProcessEnv {
   return {
     ...cleanEnvironment(home),
-    // Nobody answers there: the workbench must not look for a marketplace.
+    // Nothing listens there, so that the workbench finds no marketplace.
     EXTENSIONS_GALLERY: '{"serviceUrl":"http://127.0.0.1:9/"}',
     ...setup.environment,
   };
 }
 
-/** This machine's, with an empty home and without a trace of Ullage. */
+/** Returns this machine's environment with an empty home and without Ullage. */
 export function cleanEnvironment(home: string): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(VSCODE|ULLAGE|VIRTUAL_ENV|PYTHON)/.test(name));
   const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => !existsSync(path.join(folder, 'ullage')));

@@ -1,4 +1,4 @@
-/** Asks the server through the extension's own client, by way of the test extension in `../driver`. */
+/** Sends requests to the server through the extension's own client, by way of the test extension in `../driver`. */
 import { existsSync } from 'node:fs';
 import net from 'node:net';
 import readline from 'node:readline';
@@ -7,7 +7,7 @@ import { START_PATIENCE, until } from './patience.ts';
 
 interface Answer {
   readonly id: number;
-  /** When the request left the extension, Unix milliseconds with fractions. */
+  /** When the request left the extension, in Unix milliseconds with fractions. */
   readonly sentAt: number;
   readonly result?: unknown;
   readonly error?: string;
@@ -34,7 +34,7 @@ export class Driver {
     return new Driver(socket);
   }
 
-  /** The result and when the request left. */
+  /** Returns the result and the time at which the request left. */
   async ask<R>(method: string, params: unknown): Promise<{ readonly result: R; readonly sentAt: number }> {
     const id = ++this.#last;
     const answer = await new Promise<Answer>((resolve) => {

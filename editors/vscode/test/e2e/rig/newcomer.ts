@@ -1,4 +1,4 @@
-/** A newcomer follows the README's VS Code section, timed: nothing of Ullage is on the machine, and no key is given. */
+/** Follows the README's VS Code section as a new user and measures the time. Ullage is not on the machine, and there is no key. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,10 +9,10 @@ import { START_PATIENCE } from './patience.ts';
 import { repository, sample } from './places.ts';
 import { Workbench } from './workbench.ts';
 
-/** Longest a package manager may take, ms. */
+/** Milliseconds that a package manager may take. */
 const DOWNLOADS = 240_000;
 
-/** Seconds: making the .vsix from a fresh checkout, and from opening VS Code until it shows how full the context is. */
+/** Seconds: to make the .vsix from a fresh checkout, and from opening VS Code until it shows the context's figure. */
 export interface Newcomer {
   readonly build: number;
   readonly firstUsage: number;
@@ -29,7 +29,7 @@ export async function newcomer(): Promise<Newcomer> {
   }
 }
 
-/** What git would clone, with what is not committed yet. */
+/** Copies what git would clone, with uncommitted changes. */
 function copyCheckout(target: string): string {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: repository, encoding: 'utf8' });
   const files = listed.split('\0').filter((file) => file && existsSync(path.join(repository, file)));
@@ -67,7 +67,7 @@ async function reachUsage(vsix: string): Promise<void> {
   }
 }
 
-/** Seconds the work took. */
+/** Returns the seconds that the work takes. */
 async function timed(work: () => unknown): Promise<number> {
   const began = performance.now();
   await work();

@@ -1,4 +1,4 @@
-/** The program to give a workbench so that summaries are written slowly; see `pacedServer.ts`. */
+/** The server program for a workbench in which summaries are written slowly; see `pacedServer.ts`. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,11 +1,11 @@
 /**
- * `ullage`, written slowly: everything passes through unchanged and in order, but each piece of a summary waits a
- * moment, as it does when a model writes it. The offline summary takes milliseconds, which nobody could watch.
+ * `ullage`, slowed down: everything passes through unchanged and in order, but each piece of a summary waits a moment,
+ * as if a model wrote it. The offline summary takes milliseconds, too short to be seen.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as later } from 'node:timers/promises';
 
-/** Between two pieces of a summary, ms. */
+/** Milliseconds between two pieces of a summary. */
 const PACE = 250;
 const END_OF_HEADER = '\r\n\r\n';
 const CHUNK = '"compaction_summary_chunk"';
@@ -23,7 +23,7 @@ for await (const message of messages(server.stdout)) {
   process.stdout.write(message);
 }
 
-/** Whole messages, header and body. */
+/** Yields whole messages, header and body. */
 async function* messages(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const data of stream) {

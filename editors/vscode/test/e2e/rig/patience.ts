@@ -1,13 +1,13 @@
 /** Every wait of these tests is bounded by one of two spans. */
 import { setTimeout as later } from 'node:timers/promises';
 
-/** Longer than any reaction takes on a loaded machine with two cores, ms. */
+/** Milliseconds: longer than any reaction takes on a loaded machine with two cores. */
 export const PATIENCE = 10_000;
-/** The same for starting a workbench, ms. */
+/** Milliseconds for the start of a workbench. */
 export const START_PATIENCE = 60_000;
 const POLL = 25;
 
-/** Waits until `look` gives something other than undefined or false. */
+/** Waits until `look` returns something other than undefined or false. */
 export async function until<T>(what: string, look: () => T | Promise<T>, patience = PATIENCE): Promise<NonNullable<T>> {
   const end = Date.now() + patience;
   for (;;) {

@@ -1,22 +1,22 @@
-/** Where things are: told by `scripts/e2e`, which sets them up. */
+/** The paths and values that `scripts/e2e` sets up. */
 import path from 'node:path';
 
 const here = import.meta.dirname;
 
 export const extensionRoot = path.resolve(here, '../../..');
 export const repository = path.resolve(extensionRoot, '../..');
-/** A conversation of our own, 38,000 tokens. */
+/** The conversation of the demo, 38,000 tokens. */
 export const sample = path.join(repository, 'server/ullage/cli/data/sample.jsonl');
-/** Conversations recorded by others; not part of the repository and not on every machine. */
+/** Conversations recorded by others. They are not part of the repository and not on every machine. */
 export const transcripts = process.env['ULLAGE_TRANSCRIPTS'] ?? path.resolve(repository, '../shared/data/transcripts');
-/** Screenshots of a run, and the logs of one that failed. */
+/** Screenshots of a run, and the logs of a failed one. */
 export const output = path.join(extensionRoot, 'test-results');
-/** The pictures of the README. */
+/** The images of the README. */
 export const images = path.join(extensionRoot, 'images');
 export const vsix = path.join(extensionRoot, 'ullage.vsix');
 export const driverVsix = path.join(output, 'driver.vsix');
 
-/** A value that `scripts/e2e` sets. */
+/** Returns a value that `scripts/e2e` sets. */
 export function given(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run ./scripts/e2e vscode, which sets up all these tests need`);

@@ -1,4 +1,4 @@
-/** The processes of a test, found through /proc from the one it started itself. */
+/** The processes of a test, found through /proc from the process that the test started. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 interface Process {
@@ -7,7 +7,7 @@ interface Process {
   readonly command: readonly string[];
 }
 
-/** Everything that `root` started, directly or not. */
+/** Returns every process that `root` started, directly or indirectly. */
 export function descendants(root: number): readonly Process[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(read).filter((process) => process !== undefined);
   const found: Process[] = [];
@@ -20,7 +20,7 @@ export function descendants(root: number): readonly Process[] {
   return found;
 }
 
-/** The `ullage lsp` under `root`. */
+/** Returns the `ullage lsp` under `root`. */
 export function serverUnder(root: number): number | undefined {
   return descendants(root).find(({ command }) => isPython(command) && command.includes('lsp'))?.pid;
 }
@@ -32,10 +32,10 @@ function isPython(command: readonly string[]): boolean {
 function read(pid: string): Process | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything, spaces too.
+    // The name in parentheses may contain anything, also spaces.
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
     return { pid: Number(pid), parent, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean) };
   } catch {
-    return undefined; // It ended meanwhile.
+    return undefined; // The process has ended.
   }
 }

@@ -1,4 +1,4 @@
-/** The workbench as a person uses it: palette, status bar, toasts, pickers, the Context view. */
+/** The workbench as a user works with it: palette, status bar, notifications, pickers, the Context view. */
 import { cpSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
@@ -31,7 +31,10 @@ export class Workbench {
     this.status = page.locator(`[id="${STATUS}"]`);
   }
 
-  /** A workbench with the extension installed, unless `extensions` is empty, up to the status item. `name` is the folder of its screenshots. */
+  /**
+   * Opens a workbench with the extension installed (unless `extensions` is empty) and waits for the status item. `name`
+   * is the folder of its screenshots.
+   */
   static async open(name: string, setup: Partial<Setup> = {}): Promise<Workbench> {
     const socket = path.join(output, `${name}-${process.pid}.sock`);
     mkdirSync(path.join(output, name), { recursive: true });
@@ -52,7 +55,7 @@ export class Workbench {
     const workbench = new Workbench(name, server, browser, page);
     await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto(`${server.url}/?folder=${encodeURIComponent(server.workspace)}`);
-    // Without the extension the workbench is there with its own status items.
+    // Without the extension, the workbench is ready when it shows its own status items.
     const ready = setup.extensions?.length === 0 ? page.locator('.statusbar-item').first() : workbench.status;
     await ready.waitFor({ timeout: START_PATIENCE });
     return workbench;
@@ -67,13 +70,13 @@ export class Workbench {
     return serverUnder(this.#server.pid);
   }
 
-  /** The door to the server through the extension's own client. */
+  /** Returns the driver, which sends requests through the extension's own client. */
   async driver(): Promise<Driver> {
     this.#driver ??= await Driver.connect(path.join(output, `${this.#name}-${process.pid}.sock`));
     return this.#driver;
   }
 
-  /** Ends everything. Logs and a last picture are kept if `failed`. */
+  /** Ends everything. If the test `failed`, logs and a last screenshot are kept. */
   async close(failed: boolean): Promise<void> {
     if (failed) await this.shot('failed').catch(() => undefined);
     if (failed) this.#server.saveLogs(path.join(output, this.#name, 'logs'));
@@ -84,7 +87,7 @@ export class Workbench {
 
   // Status bar
 
-  /** Waits until the status item reads so; its whole text. */
+  /** Waits until the status item has a text that matches, and returns the whole text. */
   async reads(pattern: RegExp, patience = PATIENCE): Promise<string> {
     let text = '';
     const look = async (): Promise<boolean> => pattern.test((text = await this.statusText()));
@@ -98,7 +101,7 @@ export class Workbench {
     return ((await this.status.textContent()) ?? '').trim();
   }
 
-  /** The colour of the item as VS Code names it. */
+  /** Returns the kind of the item's colour as VS Code names it. */
   async statusKind(): Promise<'warning' | 'error' | 'normal'> {
     const classes = (await this.status.getAttribute('class')) ?? '';
     return /warning-kind/.test(classes) ? 'warning' : /error-kind/.test(classes) ? 'error' : 'normal';
@@ -106,11 +109,11 @@ export class Workbench {
 
   // Palette and pickers
 
-  /** Runs a command by its title, as a person does; one of ours unless another category is named. */
+  /** Runs a command by its title in the palette: one of Ullage's, unless another category is named. */
   async run(title: string, category = 'Ullage'): Promise<void> {
     const name = `${category}: ${title}`;
     const row = this.picks.filter({ has: this.page.getByText(name, { exact: true }) }).first();
-    // The palette lists the commands there are when it is asked; those of a workbench that has just opened come later.
+    // The palette lists the commands at the time it is opened. In a new workbench some commands are registered later.
     await until(`the command ${name}`, async () => {
       await this.page.keyboard.press('Escape');
       await this.page.keyboard.press('F1');
@@ -131,7 +134,7 @@ export class Workbench {
     return this.quickInput.locator('.monaco-list-row');
   }
 
-  /** Chooses the first row of the open picker that holds this text. */
+  /** Chooses the first row of the open picker that contains this text. */
   async pick(text: string | RegExp): Promise<void> {
     await this.picks.filter({ hasText: text }).first().click();
   }
@@ -144,7 +147,7 @@ export class Workbench {
     await this.page.keyboard.press('Enter');
   }
 
-  /** Answers the open file dialog. It reads folders as it opens and as one types, and puts its own path back meanwhile. */
+  /** Answers the open file dialog. The dialog reads folders while it opens and while the user types, and then restores its own path. */
   async answerFile(file: string): Promise<void> {
     const input = this.quickInput.locator('input').first();
     await until('the file dialog', async () => (await input.inputValue().catch(() => '')).startsWith('/'));
@@ -159,7 +162,7 @@ export class Workbench {
 
   // Toasts and dialogs
 
-  /** Waits for a toast; its buttons can be found in it. */
+  /** Waits for a notification and returns it. Its buttons can be found in it. */
   async toast(text: string | RegExp): Promise<Locator> {
     const toast = this.page.locator('.notification-toast', { hasText: text }).first();
     await toast.waitFor();
@@ -185,16 +188,16 @@ export class Workbench {
     return this.page.frameLocator('iframe.webview.ready[name], iframe.webview').frameLocator('iframe#active-frame');
   }
 
-  /** Selects all text of the focused editor and replaces it. */
+  /** Replaces all text of the focused editor. */
   async replaceText(text: string): Promise<void> {
     await this.page.keyboard.press('Control+A');
     await this.page.keyboard.insertText(text);
   }
 
-  /** A picture into the folder of this run; with `--update-screenshots` the named ones go to the README's images. */
+  /** Takes a screenshot for this run. With `--update-screenshots` those with an `image` go to the README's images. */
   async shot(name: string, image?: string): Promise<void> {
     const file = path.join(output, this.#name, `${name}.png`);
-    // A toast that slides in would be caught half-way. A spinner never ends: only what does is waited for.
+    // Waits for animations that end, so that no notification is caught sliding in. A spinner never ends.
     await this.page.evaluate(() => {
       const ending = document.getAnimations().filter((one) => Number.isFinite(one.effect?.getComputedTiming().endTime));
       return Promise.allSettled(ending.map((animation) => animation.finished));

@@ -51,7 +51,7 @@ describe.skipIf(!hasServer)('the view’s host, with a model', () => {
 
   const withModel = (): Promise<void> => begin({ provider: 'story', providers: { story: { kind: 'scripted', file: path.join(STORY, 'story.script') } } });
 
-  test('without a model the page is told what would make one answer', async () => {
+  test('without a model the page gets the remedy', async () => {
     await begin({ provider: 'nobody' });
     expect(page.last('prompting')?.remedy).toMatch(/no provider is called 'nobody'/);
     say({ type: 'prompt', text: 'Hello?' });
@@ -60,7 +60,7 @@ describe.skipIf(!hasServer)('the view’s host, with a model', () => {
     expect(page.last('notice')).toMatchObject({ severity: 'error' });
   });
 
-  test('an answer comes piece by piece, with its tool calls, and then stands in the transcript', async () => {
+  test('an answer comes piece by piece, with its tool calls, and then is in the transcript', async () => {
     await withModel();
     expect(page.last('prompting')?.remedy).toBeNull();
     say({ type: 'prompt', text: 'How does the code decide that a token has expired?' });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Heights } from '../../../src/view/page/heights';
 import { anchorAt, scrollToShow, windowAt } from '../../../src/view/page/window';
 
-/** Heights that vary without chance. */
+/** Heights that vary without randomness. */
 const sample = (count: number): number[] => Array.from({ length: count }, (_, i) => 20 + ((i * 37) % 61));
 
 function fill(values: readonly number[]): Heights {

@@ -4,7 +4,7 @@ import { parseInlines, parseMarkdown } from '../../../src/view/page/markdown';
 
 const text = (words: string) => [{ kind: 'text', text: words }];
 
-test('headings, paragraphs, lists and code are told apart', () => {
+test('headings, paragraphs, lists and code are recognised', () => {
   expect(parseMarkdown('# One\ntwo\nthree\n\n- a\n  - b\n2. c\n```py\nx = 1\n```')).toEqual([
     { kind: 'heading', level: 1, inlines: text('One') },
     { kind: 'paragraph', inlines: text('two\nthree') },
@@ -15,7 +15,7 @@ test('headings, paragraphs, lists and code are told apart', () => {
   ]);
 });
 
-test('an item goes on over the lines below it', () => {
+test('an item continues on the lines after it', () => {
   expect(parseMarkdown('- a\n  b')).toEqual([{ kind: 'item', depth: 0, mark: '•', inlines: text('a\nb') }]);
 });
 

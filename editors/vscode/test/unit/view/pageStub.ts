@@ -1,4 +1,4 @@
-/** Stands for the page of the Context view: keeps what it is told, and says what a test says. */
+/** Replaces the page of the Context view: keeps the messages that it gets, and sends the messages of a test. */
 import { type HostMessage, type HostMessageOf, isHostMessage } from '../../../src/view/messages';
 import { EventEmitter } from '../vscode';
 
@@ -8,7 +8,7 @@ export class PageStub {
   readonly onDidReceiveMessage = this.#says.event;
 
   postMessage(message: unknown): Promise<boolean> {
-    // What reaches a page went through JSON.
+    // Messages to a page are sent as JSON.
     const arrived: unknown = JSON.parse(JSON.stringify(message));
     if (!isHostMessage(arrived)) throw new Error(`no message of ours: ${JSON.stringify(arrived).slice(0, 300)}`);
     this.received.push(arrived);

@@ -16,7 +16,7 @@ test('a tool’s results join the row of their call', () => {
   expect(row).toMatchObject({ tokens: 20, itemized: false, toolsOnly: true });
 });
 
-test('results with words of the person beside them stay a row', () => {
+test('results with text of the user next to them stay a row', () => {
   const spoken = item('m2', { parts: [result('a'), { kind: 'text', text: 'and then', more: false }] });
   expect(buildRows([item('m1', { parts: [call('a')] }), spoken], 0, new Set())).toHaveLength(2);
 });

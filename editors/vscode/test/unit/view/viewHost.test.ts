@@ -52,7 +52,7 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     return vi.waitUntil(() => page.all('entries').find((entries) => entries.generation === generation && entries.offset === 0), PATIENCE);
   }
 
-  test('a page without a session is told so', () => {
+  test('a page without a session gets a message that says so', () => {
     say({ type: 'ready' });
     expect(page.last('session')).toMatchObject({ sessionId: null });
   });

@@ -34,7 +34,7 @@ test('a figure says how it is known', () => {
   expect(sourceWords({ ...usage, source: 'estimated' }, 0)).toBe('estimated, ±4 %');
 });
 
-test('a level has a word beside its colour', () => {
+test('a level has a word in addition to its colour', () => {
   expect([levelWord(usage), levelWord({ ...usage, level: 'warning' }), levelWord({ ...usage, level: 'critical' })]).toEqual(['', 'Nearly full', 'Due for compaction']);
 });
 
@@ -44,7 +44,7 @@ test('undo says first what it brings back', () => {
   expect(undoWords(marker, undefined)).toBe('Brings back 44 messages, 122K tokens.');
 });
 
-test('a failed command shows the line that tells of the failure', () => {
+test('a failed command shows the line about the failure', () => {
   expect(outcomeLine('collected 3\nE  assert 1\n1 failed in 2s\nbye', true)).toBe('1 failed in 2s');
   expect(outcomeLine('\n  first\nsecond', false)).toBe('first');
 });
