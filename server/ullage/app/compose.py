@@ -1,6 +1,8 @@
 """Builds a workspace from the concrete store, catalog, clock and summarizer."""
 
+import asyncio
 import os
+import random
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -32,6 +34,16 @@ class SystemClock:
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
+
+    async def wait(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class SystemChance:
+    """The machine's random numbers."""
+
+    def share(self) -> float:
+        return random.random()
 
 
 class RandomIds:
@@ -79,6 +91,7 @@ def workspace_on(
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
         clock=SystemClock(),
+        chance=SystemChance(),
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),
         providers=ProviderRegistry(),

@@ -12,7 +12,7 @@ from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest
 from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
-from ullage.service.asking.retries import stream_with_retries
+from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.offline import compose_aside
 from ullage.summary.by_model.check import check_draft, check_fragment, check_length, text_room
@@ -70,11 +70,14 @@ class ModelSummarizer:
     """Sends a session's live request with our instructions at its end, so that the provider's cache is hit, and checks
     what comes back. The ledger is code's own."""
 
-    def __init__(self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress) -> None:
+    def __init__(
+        self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress, waits: Waits
+    ) -> None:
         self._provider = provider
         self._reading = reading
         self._own = own
         self._progress = progress
+        self._waits = waits
 
     @property
     def name(self) -> str:
@@ -154,7 +157,7 @@ class ModelSummarizer:
         """The answer; what it cost is told when it ends, also in the middle."""
         usage = None
         try:
-            async with aclosing(stream_with_retries(self._provider, asked, self._progress.waiting)) as fragments:
+            async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:
                 async for fragment in fragments:
                     if isinstance(fragment, UsageDelta):
                         usage = fragment.usage

@@ -18,7 +18,7 @@ from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, TextConte
 from ullage.model.usage import Usage
 from ullage.service.archive.recall import message_lines
 from ullage.service.asking.request import live_request
-from ullage.service.asking.retries import stream_with_retries
+from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.compact.automatic import fit_limit
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.work import Ask, Job
@@ -102,12 +102,14 @@ async def _answer(turn: Turn) -> PartialAnswer:
 
 async def _ask(turn: Turn) -> PartialAnswer:
     conversation, request = turn.conversation, await _request(turn)
-    message_id = conversation.workspace.ports.ids.new("m")
+    ports = conversation.workspace.ports
+    waits = Waits(clock=ports.clock, chance=ports.chance, publish=conversation.emit)
+    message_id = ports.ids.new("m")
     answer = PartialAnswer()
     # The answer is being written until it is appended: nothing may shrink the context that its usage speaks of.
     with conversation.work.during(Job.ANSWERING):
         try:
-            async with aclosing(stream_with_retries(turn.provider, request, conversation.emit)) as fragments:
+            async with aclosing(stream_with_retries(turn.provider, request, waits)) as fragments:
                 async for fragment in fragments:
                     answer.add(fragment)
                     _publish_fragment(conversation, message_id, fragment)
