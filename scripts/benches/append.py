@@ -1,6 +1,6 @@
 """What one small append costs, and one compaction by hand, in CPU time and calls of the store.
 
-Each figure stands beside a floor of the same run: for an append one token count and one insert of its row, for a
+Each figure is compared with a floor of the same run: for an append one token count and one insert of its row, for a
 compaction one decoding of the session's texts. With `--against SERVER_FOLDER` another checkout is measured in turns
 with this one, each turn in a process of its own, so that both meet the same machine.
 """
@@ -18,7 +18,7 @@ from benches.report import Aim, Report, at_most, median
 ROUNDS = 5
 _WORKER = Path(__file__).with_name("append_worker.py")
 _OURS = Path(__file__).resolve().parents[2] / "server"
-# An append may cost this multiple of its floor, and this share of what it cost before the conversation was made anew;
+# An append may cost this multiple of its floor, and this share of what it cost before the conversation was redesigned;
 # a compaction may not cost more than before.
 _RATIO, _SHARES = 6.0, {"append": 0.5, "answer": 0.5, "compact": 1.0}
 

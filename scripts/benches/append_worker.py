@@ -1,6 +1,6 @@
 """Measures the checkout whose `server` folder is on the import path, in a process of its own; `append` starts it.
 
-Prints one JSON object: by case the microseconds of CPU of each call, of the floor measured beside it, and how often the
+Prints one JSON object: by case the microseconds of CPU of each call, of the floor, and how often the
 case called each method of the store. Sessions are driven by the protocol's methods alone, whose names do not change, so
 that an older checkout can be measured with the same file.
 """
@@ -57,7 +57,7 @@ class Silent:
 
 
 class Bench:
-    """One workspace on a new store, and a table beside it for the floor."""
+    """One workspace on a new store, and another file for the floor."""
 
     def __init__(self, folder: Path) -> None:
         self.store: Any = CountingStore(open_store(folder / "bench.db"))

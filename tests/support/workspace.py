@@ -74,7 +74,7 @@ class FixedClock:
         self._now += seconds * 1_000
 
     async def wait(self, seconds: float) -> None:
-        """Goes on by itself, without a wait."""
+        """Moves the time on at once."""
         self.waited.append(seconds)
         self._now += round(seconds * 1_000)
         await asyncio.sleep(0)
