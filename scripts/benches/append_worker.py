@@ -52,7 +52,7 @@ class CountingStore:
 class Silent:
     """A listener, so that updates are made."""
 
-    def session_updated(self, _session_id: str, _update: Any) -> None:
+    def session_updated(self, session_id: str, update: Any) -> None:
         """Drops the update."""
 
 
