@@ -21,7 +21,7 @@ def serve_ours() -> None:
     """Serves the same method with typed params and a typed result."""
     from msgspec import Struct  # noqa: PLC0415
 
-    from ullage.api.table import Method  # noqa: PLC0415
+    from ullage.api.wire import Method  # noqa: PLC0415
     from ullage.lsp.server import LspServer, WorkspaceHooks  # noqa: PLC0415
     from ullage.service.conversation.workspace import Workspace  # noqa: PLC0415
     from ullage.system.stdio import serve_stdio  # noqa: PLC0415

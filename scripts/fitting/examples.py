@@ -71,7 +71,7 @@ def examples_of(messages: Sequence[Message]) -> Iterator[tuple[Features, bool]]:
         before = [excerpt for excerpt in digest.excerpts if excerpt.index < place]
         carried = _carried(digest, place)
         for name, mention in count_mentions(before).items():
-            if mention.behind >= TAIL:
+            if mention.since >= TAIL:
                 yield _rounded(mention), name in carried
 
 

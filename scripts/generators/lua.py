@@ -10,11 +10,10 @@ from msgspec import to_builtins
 
 from generators import wire
 from generators.names import constant
-from ullage.api.asking import CLIENT_METHODS
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
-from ullage.api.notification import UPDATE
 from ullage.api.schema import PREFIXES, settings_schema
+from ullage.api.wire import CLIENT_METHODS, UPDATE
 from ullage.model.settings import Settings
 
 _HEAD = "-- Generated from the server's structs by scripts/gen_protocol.py. Do not edit.\n"

@@ -9,12 +9,10 @@ from msgspec import inspect as kinds
 
 from generators import wire
 from generators.names import constant
-from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
-from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.schema import PREFIXES
-from ullage.api.table import AnyMethod
+from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
 
 _WIDTH = 120
 _PLAIN: Mapping[type[kinds.Type], str] = {

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Struct
 from msgspec import inspect as kinds
 
-from ullage.api.asking import CLIENT_METHODS
 from ullage.api.methods import METHODS
 from ullage.api.schema import wire_types
+from ullage.api.wire import CLIENT_METHODS
 from ullage.model.blocks import Block, ResultPart
 from ullage.model.settings import Settings
 from ullage.model.strategies import StrategySettings

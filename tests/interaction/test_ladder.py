@@ -222,7 +222,7 @@ async def test_whatever_is_huge_is_cut(messages: list[Message]) -> None:
     client = build_test_client()
     session = await hold(client, user("p", "Look at this."), *messages)
     assert session.used <= 6_144
-    assert not session.guards.told_unfit
+    assert not session.guards.warned_unfit
 
 
 async def test_more_tools_than_the_window_holds_are_named_and_nothing_is_cut_for_them() -> None:

@@ -80,9 +80,9 @@ async def play(
         await session.settled()
         budget = session.budget
         assert budget is not None
-        assert session.used <= budget.usable or session.guards.told_unfit
+        assert session.used <= budget.usable or session.guards.warned_unfit
         # A later usage may change the counts, so the view must fit by the counts that planning uses, too.
-        assert session.projection.counted_view().used <= budget.usable or session.guards.told_unfit
+        assert session.projection.counted_view().used <= budget.usable or session.guards.warned_unfit
     view = session.transcript.view
     assert not anthropic_violations(write_anthropic(view).messages)
     assert not openai_violations(write_openai(view).messages)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support.workspace import as_json
-from ullage.api.asking import REQUEST_PERMISSION
+from ullage.api.wire import REQUEST_PERMISSION
 from ullage.model.permission import (
     PermissionAnswer,
     PermissionOutcome,

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ullage.api.asking import CLIENT_METHODS
 from ullage.api.methods import METHODS
-from ullage.api.notification import SessionNotification
+from ullage.api.wire import CLIENT_METHODS, SessionNotification
 from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.settings import Settings
 

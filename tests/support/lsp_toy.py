@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.api.table import AnyMethod, Method
+from ullage.api.wire import AnyMethod, Method
 from ullage.lsp.announce import Announcer
 from ullage.lsp.commands import Command, CommandOutcome
 from ullage.lsp.progress import Progress

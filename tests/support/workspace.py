@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from support.memory_store import MemoryStore
 from ullage.api.methods import METHODS
-from ullage.api.notification import SessionNotification
+from ullage.api.wire import SessionNotification
 from ullage.model import words
 from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import ToolUseBlock
@@ -22,8 +22,8 @@ from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolKind, ToolLocation, Update
 from ullage.providers.script import parse_script
 from ullage.providers.scripted import ScriptedProvider
+from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import (
     Provider,
     Providers,

@@ -28,7 +28,10 @@ export interface AgentThoughtChunk {
   readonly messageId: string;
 }
 
-/** Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names). */
+/**
+ * Appends messages. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names.
+ * `model` and `tools` replace the session's.
+ */
 export interface AppendParams {
   readonly sessionId: string;
   readonly messages?: readonly MessageInput[];
@@ -37,7 +40,7 @@ export interface AppendParams {
   readonly tools?: readonly ToolDefinition[];
 }
 
-/** The messages' ids, made ones included, and how full the context is now. */
+/** The messages' ids, also those that the server made, and how full the context is now. */
 export interface AppendResult {
   readonly messageIds: readonly string[];
   readonly usage: UsageResult;
@@ -114,7 +117,7 @@ export interface CommandArtifact {
   readonly last_index?: number;
 }
 
-/** Applies a preview, with `summary` in place of its own if given. */
+/** Applies a preview. If `summary` is given, it replaces the preview's own. */
 export interface CommitParams {
   readonly sessionId: string;
   readonly previewId: string;
@@ -122,8 +125,9 @@ export interface CommitParams {
 }
 
 /**
- * Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context,
- * that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
+ * Compacts now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context: if one
+ * or both are given, the messages between them, both included, are compacted and all others stay verbatim. `dryRun`
+ * previews the compaction.
  */
 export interface CompactParams {
   readonly sessionId: string;
@@ -135,8 +139,8 @@ export interface CompactParams {
 }
 
 /**
- * What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for,
- * since what belongs together is not parted.
+ * What a compaction did. If `previewId` is set, what it would do. Sizes are tokens of the context. `note` says how the
+ * compacted range differs from the one in the request: it is moved so that a tool call and its result stay together.
  */
 export interface CompactResult {
   readonly summary: string;
@@ -205,14 +209,17 @@ export interface CompactionUpdate {
   readonly _meta?: { readonly ullage: CompactionMeta };
 }
 
-/** Context settings of a session's own, in place of those it had; without any it has the workspace's. */
+/** Replaces the session's own context settings. An empty `context` returns the session to the workspace's settings. */
 export interface ConfigureSessionParams {
   readonly sessionId: string;
   /** Fields of `ContextSettings` that differ from the workspace's; forks inherit them. */
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/** The context settings now in effect, the workspace's among them, and how full the context is under them. */
+/**
+ * The context settings in effect, the session's own and the workspace's together, and how full the context is under
+ * them.
+ */
 export interface ConfigureSessionResult {
   readonly context: ContextSettings;
   readonly usage: UsageResult;
@@ -289,7 +296,10 @@ export interface EditInfo {
 /** What caused an edit: the user or automatic context management. */
 export type EditTrigger = "manual" | "automatic";
 
-/** A message as listed: its place, its tokens in the context (0 if archived) and how it stands. */
+/**
+ * A message in a page. `index` is its place in the transcript. `tokens` is its calibrated count in the context, 0 if it
+ * is archived. `inserted` is true for markers and notices, which an edit put into the view.
+ */
 export interface Entry {
   readonly message: Message;
   readonly index: number;
@@ -314,14 +324,14 @@ export interface ErrorObject {
   readonly data?: ErrorData;
 }
 
-/** `ullage` exports the whole log, the others the context, request-ready. */
+/** Exports a session. The format `ullage` is the whole log, the others are the context as a provider's request. */
 export interface ExportParams {
   readonly sessionId: string;
   /** @default "ullage" */
   readonly format?: "anthropic" | "openai" | "openai-responses" | "ullage";
 }
 
-/** The file's text. */
+/** The exported text. */
 export interface ExportResult {
   readonly text: string;
 }
@@ -339,7 +349,7 @@ export interface FileArtifact {
   readonly last_index?: number;
 }
 
-/** Forks after a message, or at the end. */
+/** Forks a session after the message `messageId`, or at its end. */
 export interface ForkSessionParams {
   readonly sessionId: string;
   readonly messageId?: string;
@@ -347,8 +357,9 @@ export interface ForkSessionParams {
 }
 
 /**
- * An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context
- * around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+ * An edit as the user sees it in a list. `words` say what the edit did, to how many `messages`. Sizes are tokens of the
+ * whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is
+ * Unix milliseconds.
  */
 export interface HistoryEntry {
   readonly id: string;
@@ -369,7 +380,7 @@ export interface HistoryEntry {
   readonly revertedAt?: number;
 }
 
-/** Every edit ever, oldest first. */
+/** Every edit ever made, oldest first. */
 export interface HistoryResult {
   readonly edits: readonly HistoryEntry[];
 }
@@ -407,7 +418,10 @@ export interface ImageBlock {
   readonly height?: number;
 }
 
-/** A transcript by `path`, or its `text`; `format` if it cannot be detected, `run` if it holds several. */
+/**
+ * Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run`
+ * chooses one, from 1, if the file holds several runs.
+ */
 export interface ImportParams {
   readonly path?: string;
   readonly text?: string;
@@ -416,7 +430,10 @@ export interface ImportParams {
   readonly cwd?: string;
 }
 
-/** The new session, and what of the file is not in it. */
+/**
+ * The new session. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines that were
+ * expected and carry no message.
+ */
 export interface ImportResult {
   readonly session: SessionResult;
   readonly format: string;
@@ -428,19 +445,19 @@ export interface ImportResult {
 /** Which threshold `used` has reached. */
 export type Level = "off" | "normal" | "warning" | "critical";
 
-/** Sessions of one folder or all; `cursor` is a former result's `nextCursor`. */
+/** Lists the sessions of one folder, or all. `cursor` is the `nextCursor` of the previous page. */
 export interface ListSessionsParams {
   readonly cwd?: string;
   readonly cursor?: string;
 }
 
-/** A page of sessions, last changed first. */
+/** A page of sessions, last changed first. `nextCursor` is missing on the last page. */
 export interface ListSessionsResult {
   readonly sessions: readonly ListedSession[];
   readonly nextCursor?: string;
 }
 
-/** ACP's session entry; `updatedAt` is ISO 8601. */
+/** A listed session in ACP's shape. `updatedAt` is ISO 8601. */
 export interface ListedSession {
   readonly sessionId: string;
   readonly cwd: string;
@@ -449,7 +466,7 @@ export interface ListedSession {
   readonly _meta: ListedSessionMetas;
 }
 
-/** What ACP's session entry has no field for. */
+/** Facts about a listed session for which ACP has no field. `createdAt` is Unix milliseconds. */
 export interface ListedSessionMeta {
   readonly model: string;
   readonly messages: number;
@@ -457,7 +474,7 @@ export interface ListedSessionMeta {
   readonly parentId: string | null;
 }
 
-/** The `_meta` object. */
+/** The `_meta` object of a listed session. */
 export interface ListedSessionMetas {
   readonly ullage: ListedSessionMeta;
 }
@@ -471,7 +488,10 @@ export interface Message {
   readonly timestamp?: number;
 }
 
-/** A message as a client hands it in: `content` may be plain text; id and time are made if left out. */
+/**
+ * A message from a client. `content` may be plain text. If `id` or `timestamp` (Unix milliseconds) is left out, the
+ * server sets it.
+ */
 export interface MessageInput {
   readonly role: Role;
   readonly content: string | readonly Block[];
@@ -480,9 +500,9 @@ export interface MessageInput {
 }
 
 /**
- * `context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for
- * that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given
- * request-ready as well.
+ * Lists messages. `scope` `context` lists what the model would be sent, `transcript` lists every message, archived or
+ * not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With
+ * `provider`, the result also has the context as a request of that provider.
  */
 export interface MessagesParams {
   readonly sessionId: string;
@@ -495,7 +515,10 @@ export interface MessagesParams {
   readonly provider?: Provider;
 }
 
-/** A page of messages, how many there are, and the request's fields for the provider asked for. */
+/**
+ * A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the provider,
+ * if one was named.
+ */
 export interface MessagesResult {
   readonly entries: readonly Entry[];
   readonly total: number;
@@ -514,7 +537,7 @@ export interface ModelSettings {
   readonly summaryPrompt?: string;
 }
 
-/** A new session; everything may be left out. */
+/** Starts a session. All fields are optional. */
 export interface NewSessionParams {
   readonly cwd?: string;
   readonly model?: string;
@@ -575,7 +598,7 @@ export interface PermissionToolCall {
   readonly rawInput?: Readonly<Record<string, unknown>>;
 }
 
-/** Pins a message of the context, or unpins it. */
+/** Pins a message of the context. `pinned` false unpins it. */
 export interface PinParams {
   readonly sessionId: string;
   readonly messageId: string;
@@ -588,21 +611,21 @@ export interface PinResult {
   readonly pinned: readonly string[];
 }
 
-/** A prompt for the model, as ACP content blocks. */
+/** Prompts the model. `prompt` holds ACP content blocks. */
 export interface PromptParams {
   readonly sessionId: string;
   /** ACP content blocks. */
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** How the turn ended: ACP's stop reason. */
+/** How the turn ended, by ACP's stop reason. */
 export interface PromptResult {
   readonly stopReason: TurnEnd;
 }
 
 /**
- * Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
- * words for the person.
+ * Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if
+ * there is none. `remedy` then tells the user what to do.
  */
 export interface Prompting {
   readonly provider: string | null;
@@ -659,9 +682,9 @@ export interface ResourceBlock {
 }
 
 /**
- * Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after
- * it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO
- * 8601. `dryRun` only says what would change.
+ * Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. The checkpoint is
+ * one of: an edit (which stays in force), a message, a position in the log, a time in Unix milliseconds or ISO 8601.
+ * `dryRun` only says what would change.
  */
 export interface RestoreParams {
   readonly sessionId: string;
@@ -676,8 +699,8 @@ export interface RestoreParams {
 export type ResultPart = TextBlock | ImageBlock | ResourceBlock;
 
 /**
- * The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it
- * is. After a `dryRun`: would be.
+ * The edits that were undone or redone, in their new state, how many more messages are in the context (negative if
+ * edits were redone), and how full it is. After a `dryRun`: what they would be.
  */
 export interface RevertResult {
   readonly edits: readonly EditInfo[];
@@ -699,7 +722,7 @@ export interface SealedCompaction {
 }
 
 /**
- * A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is the
+ * A message that matches a query. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
  * message's number among the appended messages of the session, from 0, inherited ones included.
  */
 export interface SearchHit {
@@ -711,7 +734,10 @@ export interface SearchHit {
   readonly snippet: string;
 }
 
-/** Words to find, in one session or all: names, whole or in part, or a question in plain words. */
+/**
+ * Searches one session, or all if `sessionId` is left out. `query` holds names, whole or in part, or a question in
+ * plain words.
+ */
 export interface SearchParams {
   readonly query: string;
   readonly sessionId?: string;
@@ -719,7 +745,10 @@ export interface SearchParams {
   readonly limit?: number;
 }
 
-/** Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole. */
+/**
+ * The messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole
+ * message.
+ */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
 }
@@ -742,7 +771,7 @@ export interface SessionInfoUpdate {
   readonly _meta?: { readonly ullage: UsageMeta };
 }
 
-/** The params of `session/update`, ACP's `SessionNotification`. */
+/** The params of `session/update`, which is ACP's `SessionNotification`. */
 export interface SessionNotification {
   readonly sessionId: string;
   readonly update: Update;
@@ -753,7 +782,7 @@ export interface SessionParams {
   readonly sessionId: string;
 }
 
-/** A session, how full it is, and whether it can be prompted. */
+/** A session, how full its context is, and whether it can be prompted. */
 export interface SessionResult {
   readonly sessionId: string;
   readonly title: string;
@@ -934,7 +963,7 @@ export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summ
 export type TurnEnd = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled";
 
 /**
- * Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would
+ * Undoes the last edit, or the edit `editId`, with all edits of the same action. `dryRun` only says what the undo would
  * bring back.
  */
 export interface UndoParams {
@@ -995,8 +1024,8 @@ export interface UsageMeta {
 }
 
 /**
- * How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every
- * request's price is known, and all that is known beside.
+ * How full a context is. `used`: tokens in the context. `size`: the model's window in tokens, null while unknown.
+ * `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
  */
 export interface UsageResult {
   readonly used: number;
@@ -1034,7 +1063,7 @@ export interface UserMessageChunk {
 /** Starts a session. */
 export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
 
-/** Gives a session context settings of its own. */
+/** Sets the session's own context settings. */
 export const SessionConfigure: Method<ConfigureSessionParams, ConfigureSessionResult> = { name: "ullage/session/configure" };
 
 /** Opens a stored session. */
@@ -1049,28 +1078,28 @@ export const SessionFork: Method<ForkSessionParams, SessionResult> = { name: "ul
 /** Stops work on a session and frees its memory. */
 export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/session/close" };
 
-/** Takes a session off the list. */
+/** Deletes a session: removes it from the list. */
 export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
 
 /** Asks the model, and answers when its turn is over. */
 export const SessionPrompt: Method<PromptParams, PromptResult> = { name: "ullage/session/prompt" };
 
-/** Hands in messages and the provider's usage, for a client that runs its own model. */
+/** Appends messages and the provider's usage, for a client that runs its own model. */
 export const SessionAppend: Method<AppendParams, AppendResult> = { name: "ullage/session/append" };
 
 /** Reads another program's transcript into a new session. */
 export const SessionImport: Method<ImportParams, ImportResult> = { name: "ullage/session/import" };
 
-/** Gives a session as text. */
+/** Returns a session as text. */
 export const SessionExport: Method<ExportParams, ExportResult> = { name: "ullage/session/export" };
 
-/** Stops what is running in a session. */
+/** Cancels the work that runs in a session. */
 export const SessionCancel: NotificationMethod<SessionParams> = { name: "ullage/session/cancel" };
 
-/** Says how full the context is. */
+/** Returns how full the context is. */
 export const ContextGet: Method<SessionParams, UsageResult> = { name: "ullage/context/get" };
 
-/** Lists what the model would be sent, or everything ever. */
+/** Lists the messages of the context, or of the whole transcript. */
 export const ContextMessages: Method<MessagesParams, MessagesResult> = { name: "ullage/context/messages" };
 
 /** Compacts the context now, or previews it. */
@@ -1079,22 +1108,22 @@ export const ContextCompact: Method<CompactParams, CompactResult> = { name: "ull
 /** Applies a preview. */
 export const ContextCommit: Method<CommitParams, CompactResult> = { name: "ullage/context/commit" };
 
-/** Takes an edit back. */
+/** Undoes an edit. */
 export const ContextUndo: Method<UndoParams, RevertResult> = { name: "ullage/context/undo" };
 
-/** Goes back to a checkpoint: the edits in force are what they were there. */
+/** Goes back to a checkpoint: makes the edits in force what they were there. */
 export const ContextRestore: Method<RestoreParams, RevertResult> = { name: "ullage/context/restore" };
 
 /** Keeps a message verbatim through every edit. */
 export const ContextPin: Method<PinParams, PinResult> = { name: "ullage/context/pin" };
 
-/** Searches everything ever said, archived or not. */
+/** Searches every message, archived or not. */
 export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage/context/search" };
 
 /** Lists every edit ever made. */
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
 
-/** Asks the person whether a tool call may be made. Sent by the server. */
+/** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
 /** What happens in a session, sent by the server. */

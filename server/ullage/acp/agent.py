@@ -1,4 +1,4 @@
-"""The agent: ACP's methods and our own on one connection."""
+"""The agent of one client: ACP's methods and Ullage's own on one connection."""
 
 import asyncio
 import threading
@@ -15,10 +15,10 @@ from ullage.acp.connection import INITIALIZE, AcpConnection
 from ullage.acp.prompt import PromptHandlers
 from ullage.acp.sessions import SessionHandlers
 from ullage.api import session_methods as api
+from ullage.api.client_input import read_settings
 from ullage.api.engine import Handler
 from ullage.api.permissions import ClientPermissions
-from ullage.api.settings_section import read_settings
-from ullage.api.table import AnyMethod
+from ullage.api.wire import AnyMethod
 from ullage.jsonrpc.lines import MAX_LINE
 from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
@@ -30,11 +30,11 @@ PREFIX = "_ullage/"
 
 
 class AgentHooks(Struct, frozen=True, kw_only=True):
-    """What the composition root puts in.
+    """What the composition root gives the agent.
 
-    `open` is called once, at the first use, not before `initialize` is answered; `warm_up` in a thread after that.
-    `memory` gives a folder's memory; `check_model` raises `NoModelConfigured` if no model would answer. `settings` hold
-    unless the client sends its own.
+    `open` makes the workspace; it is called once, at the first use, after `initialize` was answered. `warm_up` is
+    called in a thread after `initialize`. `memory(folder)` returns a folder's memory. `check_model` raises
+    `NoModelConfigured` if no model would answer. `settings` are used unless the client sends its own.
     """
 
     open: Callable[[Announcer], Workspace]
@@ -45,7 +45,7 @@ class AgentHooks(Struct, frozen=True, kw_only=True):
 
 
 class Agent:
-    """One client's agent; `connection` is the way in and out."""
+    """The agent of one client. Input and output go through `connection`."""
 
     def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str, max_line: int = MAX_LINE) -> None:
         self._hooks = hooks
@@ -58,7 +58,7 @@ class Agent:
         self._install()
 
     def workspace(self) -> Workspace:
-        """The workspace, opened at the first use."""
+        """Returns the workspace, which is opened at the first call."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
@@ -96,7 +96,7 @@ class Agent:
         client = self._announcer.client = params.client
         if client.settings is not None:
             self._settings = read_settings(client.settings)
-        # A daemon, so that a client that leaves at once is not waited for.
+        # A daemon thread, so that the program does not wait for it when the client leaves at once.
         threading.Thread(target=self._hooks.warm_up, name="warm-up", daemon=True).start()
         names = tuple(PREFIX + method.name for method in self._methods)
         return handshake.introduce(self._version, names)

@@ -1,7 +1,7 @@
-"""What happens in sessions, told to the client: as the updates it understands, else in a form that every client shows.
+"""Sends updates of sessions to the client, each in a form that the client can show.
 
-A client that shows no compactions gets each as a tool call of kind `think`; one that shows no notices gets them as
-text, but for those that repeat what is shown of a compaction.
+A client that cannot show compactions gets each as a tool call of kind `think`. A client that cannot show notices gets
+them as text, except those that repeat what the tool call of a compaction shows.
 """
 
 from collections.abc import Callable, Generator
@@ -31,7 +31,7 @@ from ullage.model.updates import (
 )
 
 UPDATE_METHOD = "session/update"
-_SAID_BY_COMPACTION = {"auto_compacting", "compaction_complete", "compaction_failed"}
+_SHOWN_BY_COMPACTION = {"auto_compacting", "compaction_complete", "compaction_failed"}
 
 
 class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -42,25 +42,25 @@ class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Announcer:
-    """The workspace's listener; `folder` gives a session's."""
+    """Listens to the workspace for one client. `folder(session_id)` returns a session's folder."""
 
     def __init__(self, connection: AcpConnection, folder: Callable[[str], str]) -> None:
         self._connection = connection
         self._folder = folder
-        self._hushed = False
+        self._silenced = False
         self.client = Client()
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Passes one update on."""
-        if self._hushed:
+        """Sends one update in a form that the client can show."""
+        if self._silenced:
             return
         match update:
             case CompactionUpdate() | CompactionSummaryChunk() if not self.client.shows_compactions:
                 self._show_compaction(session_id, update)
             case Notice() if not self.client.shows_notices:
-                self._say_notice(session_id, update)
+                self._send_notice(session_id, update)
             case UserMessageChunk():
-                # The client that asked shows its prompt already.
+                # The client that sent the prompt shows it already.
                 pass
             case ToolCall():
                 self.send(session_id, with_whole_paths(update, self._folder(session_id)))
@@ -68,15 +68,15 @@ class Announcer:
                 self.send(session_id, update)
 
     def send(self, session_id: str, update: Update | OwnUpdate) -> None:
-        """Sends an update as it is."""
+        """Sends an update unchanged."""
         self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
 
-    async def relaxed(self) -> None:
-        """Returns once the client has read most of what it was told."""
+    async def room(self) -> None:
+        """Returns once the client has read most of our output."""
         await self._connection.room()
 
-    def show_again(self, session_id: str, update: Update | OwnUpdate) -> None:
-        """Sends a piece of a stored transcript, which has no notices and only compactions that ended."""
+    def replay(self, session_id: str, update: Update | OwnUpdate) -> None:
+        """Sends an update of a stored transcript. Such updates are no notices, and their compactions have ended."""
         match update:
             case CompactionUpdate() if not self.client.shows_compactions:
                 begun = replace(update, status=CompactionStatus.IN_PROGRESS)
@@ -87,37 +87,39 @@ class Announcer:
             case _:
                 self.send(session_id, update)
 
-    def say(self, session_id: str, text: str) -> None:
-        """Sends text of the agent's own, which is no part of the transcript."""
+    def send_text(self, session_id: str, text: str) -> None:
+        """Sends text by the agent that is not part of the transcript."""
         self.send(session_id, AgentContentChunk(content=TextContent(text=text)))
 
     @contextmanager
-    def hushed(self) -> Generator[None]:
-        """While a session is opened: the client cannot know yet what it would be told of. Nothing may be awaited."""
-        self._hushed = True
+    def silenced(self) -> Generator[None]:
+        """Drops updates while a session is being created, because the client does not know the session's id yet. The
+        block must not await anything."""
+        self._silenced = True
         try:
             yield
         finally:
-            self._hushed = False
+            self._silenced = False
 
     def _show_compaction(self, session_id: str, update: CompactionUpdate | CompactionSummaryChunk) -> None:
         if isinstance(update, CompactionUpdate):
             self.send(session_id, compaction_as_tool_call(update))
 
-    def _say_notice(self, session_id: str, notice: Notice) -> None:
-        if notice.meta is not UNSET and notice.meta.ullage.kind in _SAID_BY_COMPACTION:
+    def _send_notice(self, session_id: str, notice: Notice) -> None:
+        if notice.meta is not UNSET and notice.meta.ullage.kind in _SHOWN_BY_COMPACTION:
             return
         description = "" if notice.description is UNSET else f" {notice.description}"
-        self.say(session_id, f"\n\n_{notice.title}{description}_\n\n")
+        self.send_text(session_id, f"\n\n_{notice.title}{description}_\n\n")
 
 
 def with_whole_paths(call: ToolCall, folder: str) -> ToolCall:
-    """The call with its locations as ACP wants them, absolute."""
+    """Returns the call with absolute locations, as ACP requires."""
     return replace(call, locations=tuple(replace(at, path=str(PurePath(folder, at.path))) for at in call.locations))
 
 
 def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpdate:
-    """A compaction for a client that has no place for one: begun, or ended with its summary or its error."""
+    """Returns a compaction as a tool call that has begun, or as the update that ends it with the summary or the
+    error."""
     match update.status:
         case CompactionStatus.IN_PROGRESS:
             return ToolCall(

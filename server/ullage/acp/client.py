@@ -1,4 +1,4 @@
-"""What a client can do, read once from its `initialize`, and the files that it offers to read."""
+"""The client's capabilities, read once from `initialize`, and the files that the client can read for us."""
 
 import logging
 from typing import Any
@@ -14,9 +14,9 @@ READ_TEXT_FILE = "fs/read_text_file"
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """`shows_compactions` and `shows_notices`: it takes the updates of that kind; else it gets text. `takes_booleans`:
-    a config option may be a switch. `reads_files`: the text of files, as its editors hold it, may be asked for.
-    `settings` are ours, if it sent any."""
+    """What the client can do. `shows_compactions`, `shows_notices`: it takes updates of that kind. `takes_booleans`:
+    a config option may be a switch. `reads_files`: it returns the text of a file as its editor holds it. `settings`
+    are Ullage's settings if the client sent any, else None."""
 
     shows_compactions: bool = False
     shows_notices: bool = False
@@ -26,7 +26,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 def read_client(capabilities: Any, meta: Any) -> Client:
-    """The client behind an `initialize`; what it does not say, or says in the wrong shape, it cannot do."""
+    """Reads the client's capabilities. A capability that is missing or has the wrong shape counts as absent."""
     said = as_object(capabilities)
     session = as_object(said.get("session"))
     return Client(
@@ -39,12 +39,13 @@ def read_client(capabilities: Any, meta: Any) -> Client:
 
 
 def _is_object(said: JsonObject, name: str) -> bool:
-    """A capability object means yes, however empty; null and everything else means no."""
+    """Returns whether a capability is an object, even an empty one. Null and any other value mean that the client
+    lacks it."""
     return isinstance(said.get(name), dict)
 
 
 class ReadTextFileParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `ReadTextFileRequest`; `path` is absolute."""
+    """ACP's `ReadTextFileRequest`. `path` is absolute."""
 
     session_id: str
     path: str
@@ -57,13 +58,13 @@ class ReadTextFileResult(Struct, frozen=True, kw_only=True):
 
 
 class ClientFiles:
-    """Files as the client's editor holds them. If the client cannot give a file, the one on disk is read."""
+    """Files as the client's editor holds them. If the client cannot return a file, the caller reads it from disk."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     async def read_text(self, session_id: str, path: str) -> str | None:
-        """The text; None if the client cannot give it."""
+        """Returns the file's text, or None if the client cannot return it."""
         params = ReadTextFileParams(session_id=session_id, path=path)
         try:
             return (await self._ask(READ_TEXT_FILE, params, ReadTextFileResult)).content

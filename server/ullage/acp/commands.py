@@ -1,4 +1,4 @@
-"""Slash commands: prompts that need no model, and leave the transcript as it is."""
+"""Slash commands: prompts that need no model and do not change the transcript."""
 
 import asyncio
 import re
@@ -19,12 +19,12 @@ from ullage.service.conversation.workspace import Workspace
 from ullage.service.memory import run_memory
 from ullage.service.ports.store import MemoryFiles
 
-# `/name`, and what follows it after any white space.
+# `/name`, and after white space the command's argument.
 _SHAPE = re.compile(r"/(\w+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 class CommandScene(Struct, frozen=True, kw_only=True):
-    """Where a command runs; `memory` gives a folder's memory."""
+    """The session in which a command runs. `memory(folder)` returns a folder's memory."""
 
     workspace: Workspace
     session_id: str
@@ -32,7 +32,8 @@ class CommandScene(Struct, frozen=True, kw_only=True):
 
 
 class SlashCommand(Struct, frozen=True, kw_only=True):
-    """A command: what `run` makes of what follows its name is the answer, Markdown. `hint` says what may follow."""
+    """A command. `run` takes the scene and the argument and returns the answer in Markdown. `hint` says what the
+    argument is, empty if there is none."""
 
     name: str
     description: str
@@ -41,14 +42,15 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
-    """A command that is to be run."""
+    """A command with its argument."""
 
     command: SlashCommand
     argument: str
 
 
 def find_command(prompt: Sequence[dict[str, Any]]) -> Invocation | None:
-    """The command that a prompt is; None if it is for the model, as every other text with a slash."""
+    """Returns the command that a prompt calls. Returns None if the prompt is for the model, as any other text with a
+    slash is."""
     if not prompt or prompt[0].get("type") != "text":
         return None
     shape = _SHAPE.fullmatch(as_text(prompt[0].get("text")).strip())
@@ -57,7 +59,7 @@ def find_command(prompt: Sequence[dict[str, Any]]) -> Invocation | None:
 
 
 def available_commands() -> AvailableCommandsUpdate:
-    """The commands, for the client to offer."""
+    """Returns the update that lists all commands for the client."""
     return AvailableCommandsUpdate(
         available_commands=tuple(
             AvailableCommand(

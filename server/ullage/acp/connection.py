@@ -11,7 +11,7 @@ from ullage.jsonrpc.lines import MAX_LINE, LineSplitter, LineTooLong
 from ullage.jsonrpc.peer import Dialect
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 
-# The client then shows the agent's ways to authenticate.
+# ACP's code for a missing key. The client then shows the agent's ways to authenticate.
 AUTHENTICATION_REQUIRED = -32000
 _NEEDS_KEY = (NoModelConfigured, AuthenticationFailed)
 INITIALIZE = "initialize"
@@ -19,14 +19,14 @@ DIALECT = Dialect(cancel="$/cancel_request", cancel_key="requestId", opening=INI
 
 
 class AcpConnection(RequestEngine):
-    """One client's connection."""
+    """The connection of one client."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         super().__init__(_Lines(max_line), DIALECT, describe=wire_error)
 
 
 class _Lines:
-    """One message per line; empty lines are passed over, and the last line may lack its break."""
+    """One message per line. Empty lines are skipped, and the last line may lack its line break."""
 
     def __init__(self, max_line: int) -> None:
         self._splitter = LineSplitter(max_line)
@@ -47,6 +47,6 @@ class _Lines:
 
 
 def wire_error(error: UllageError) -> ErrorObject:
-    """The error as both doors send it, but for a key that is missing or wrong: that has a code of its own here."""
+    """Returns the error as both doors send it. A missing or wrong key gets ACP's own code."""
     sent = error_object(error)
     return replace(sent, code=AUTHENTICATION_REQUIRED) if isinstance(error, _NEEDS_KEY) else sent

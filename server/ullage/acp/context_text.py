@@ -1,4 +1,4 @@
-"""`/context`: how full a context is, and of what, as Markdown."""
+"""The answer of `/context`: how full a context is, and its parts, in Markdown."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from ullage.model.usage import Breakdown
 
 
 def context_text(usage: UsageResult) -> str:
-    """The line, the parts, and where the thresholds lie."""
+    """Returns the headline, the parts in tokens, and the thresholds."""
     meta = usage.meta.ullage
     parts = [*_parts(meta.breakdown)]
     lines = [

@@ -1,4 +1,4 @@
-"""`initialize` and `authenticate`: the version, what the agent can do, and how a person gives it a key."""
+"""`initialize` and `authenticate`: the protocol version, the agent's capabilities, and how the user gives it a key."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from msgspec import Struct, field
 
 from ullage.acp.client import Client, read_client
 
-# Of the protocol; a client that speaks another is told this one, and decides.
+# ACP's version. A client that asks for another version gets this one and decides whether to go on.
 PROTOCOL_VERSION = 1
 
 
 class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `InitializeRequest`; what may be malformed without harm is read leniently."""
+    """ACP's `InitializeRequest`. Capabilities of any shape are accepted."""
 
     protocol_version: int
     client_capabilities: Any = None
@@ -19,12 +19,12 @@ class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def client(self) -> Client:
-        """Who is there."""
+        """The client's capabilities."""
         return read_client(self.client_capabilities, self.meta)
 
 
 class Implementation(Struct, frozen=True, kw_only=True):
-    """ACP's name card."""
+    """The agent's name and version, ACP's `Implementation`."""
 
     name: str
     title: str
@@ -32,19 +32,19 @@ class Implementation(Struct, frozen=True, kw_only=True):
 
 
 class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a prompt may hold beside text and links."""
+    """The content that a prompt may hold in addition to text and links."""
 
     image: bool = True
     embedded_context: bool = True
 
 
 class Yes(Struct, frozen=True):
-    """ACP's way to say that a capability is there."""
+    """An empty object: ACP's way to say that a capability exists."""
 
 
 class SessionCapabilities(Struct, frozen=True, kw_only=True):
-    """The methods that a client may call beside those that every agent has. `fork` is not in ACP's stable schema; the
-    clients that know it ask for it by this name."""
+    """The optional methods that the agent serves. `fork` is not in ACP's stable schema; clients that know it look
+    for this name."""
 
     list: Yes = Yes()
     resume: Yes = Yes()
@@ -54,7 +54,7 @@ class SessionCapabilities(Struct, frozen=True, kw_only=True):
 
 
 class ExtensionMeta(Struct, frozen=True, kw_only=True):
-    """Our own methods, for a client that knows Ullage."""
+    """Ullage's own methods, for a client that knows Ullage."""
 
     version: str
     methods: tuple[str, ...]
@@ -107,7 +107,7 @@ KEY_METHOD = AuthMethod(
 
 
 def introduce(version: str, methods: tuple[str, ...]) -> InitializeResult:
-    """The answer to `initialize`, whatever version was asked for: there is one."""
+    """Returns the answer to `initialize`. It is the same for every version that a client asks for."""
     return InitializeResult(
         agent_info=Implementation(name="ullage", title="Ullage", version=version),
         agent_capabilities=AgentCapabilities(

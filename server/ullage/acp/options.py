@@ -1,4 +1,5 @@
-"""A session's config options: its model, and when its context is shrunk. Each is kept in the session's own log."""
+"""A session's config options: its model, its thresholds and automatic compaction. Each value is stored in the
+session's log."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,16 +12,16 @@ from ullage.service.conversation.environment import Environment
 from ullage.service.sessions import change_model, configure_session
 
 MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "model", "warn_at", "compact_at", "auto_compact"
-# ACP's categories: the model's own, and what belongs to it, as the size of its context.
+# ACP's categories: the model itself, and options that depend on it.
 _MODEL, _MODEL_CONFIG = "model", "model_config"
-# Shares of the usable window that are offered, percent. Below, a threshold would fire in every other turn.
+# The offered thresholds, as percent of usable. A lower threshold would be reached every other turn.
 _SHARES = range(50, 100, 5)
 _ON, _OFF = "on", "off"
 _FIELDS = {WARN_AT: "warnAt", COMPACT_AT: "compactAt", AUTO_COMPACT: "enabled"}
 
 
 def config_options(conversation: Conversation, client: Client) -> tuple[ConfigOption, ...]:
-    """Every option with its present value."""
+    """Returns every option with its present value."""
     settings = conversation.settings
     return (
         *_model_option(conversation),
@@ -31,7 +32,7 @@ def config_options(conversation: Conversation, client: Client) -> tuple[ConfigOp
 
 
 def set_option(conversation: Conversation, config_id: str, value: str | bool, client: Client) -> None:
-    """Changes one option. Raises `InvalidRequest` for an option or a value that was not offered."""
+    """Changes one option. Raises `InvalidRequest` if the option or the value was not offered."""
     known = {option.id: option for option in config_options(conversation, client)}
     if config_id not in known:
         raise InvalidRequest(f"there is no config option {config_id!r}; there are {', '.join(known)}")
@@ -64,7 +65,7 @@ def _model_option(conversation: Conversation) -> Iterator[ConfigOption]:
 
 
 def _known_models(workspace: Environment) -> Iterator[str]:
-    """The models that the settings name; a provider's patterns name none."""
+    """Yields the models that the settings name. A provider's patterns (with `*`) name no model."""
     settings = workspace.settings
     yield settings.model
     yield from settings.models
@@ -113,7 +114,7 @@ def _values(option: ConfigOption) -> str:
 
 
 def _setting(value: str | bool) -> Any:
-    """An option's value as the setting's."""
+    """Converts an option's value into the value of the setting."""
     if isinstance(value, bool):
         return value
     return value == _ON if value in (_ON, _OFF) else float(value) / 100

@@ -1,4 +1,4 @@
-"""`session/prompt` and `session/cancel`."""
+"""The handlers of `session/prompt` and `session/cancel`."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -15,7 +15,7 @@ _END_TURN, _CANCELLED = {"stopReason": "end_turn"}, {"stopReason": "cancelled"}
 
 
 class PromptHandlers:
-    """The handlers of one connection. Slash commands run here, everything else is asked of the model."""
+    """The prompt handlers of one connection. Slash commands run here, all other prompts go to the model."""
 
     def __init__(
         self, workspace: Callable[[], Workspace], announcer: Announcer, memory: Callable[[str], MemoryFiles]
@@ -26,7 +26,7 @@ class PromptHandlers:
         self._running: dict[str, set[asyncio.Task[Any]]] = {}
 
     async def prompt(self, params: api.PromptParams) -> Any:
-        """Answers when the turn is over."""
+        """Runs a prompt and returns how its turn ended."""
         workspace, session_id = self._workspace(), params.session_id
         workspace.open(session_id)
         invocation = find_command(params.prompt)
@@ -35,21 +35,24 @@ class PromptHandlers:
         return await self._run(session_id, self._command(session_id, invocation))
 
     async def cancel(self, params: api.SessionParams) -> None:
-        """Stops whatever runs in the session; what was asked is answered `cancelled`."""
+        """Cancels the work in the session. The prompts that are running are answered with the stop reason
+        `cancelled`."""
         workspace, session_id = self._workspace(), params.session_id
         workspace.cancel(session_id)
-        # A turn ends in order by itself. One that has not begun, or a command, has only its task.
+        # A running turn ends in order by itself. A turn that has not begun and a command have only their task to
+        # cancel.
         if not workspace.is_prompted(session_id):
             for task in self._running.get(session_id, ()):
                 task.cancel()
 
     async def _command(self, session_id: str, invocation: Invocation) -> Any:
         scene = CommandScene(workspace=self._workspace(), session_id=session_id, memory=self._memory)
-        self._announcer.say(session_id, await _answer(scene, invocation))
+        self._announcer.send_text(session_id, await _answer(scene, invocation))
         return _END_TURN
 
     async def _run(self, session_id: str, work: Coroutine[Any, Any, Any]) -> Any:
-        """The work's result; `cancelled` if `session/cancel` stopped it. Cancelling the request stops it, too."""
+        """Returns the result of the work, or the stop reason `cancelled` if `session/cancel` stopped it. Cancelling
+        the request cancels the work, too."""
         task = asyncio.get_running_loop().create_task(work)
         running = self._running.setdefault(session_id, set())
         running.add(task)
@@ -67,7 +70,7 @@ class PromptHandlers:
 
 
 async def _answer(scene: CommandScene, invocation: Invocation) -> str:
-    """What the command says, or why it cannot: a person asked, and reads it where an answer would stand."""
+    """Returns the command's answer or the text of its error: the user reads an error in the place of the answer."""
     try:
         return await invocation.command.run(scene, invocation.argument)
     except UllageError as error:

@@ -1,4 +1,4 @@
-"""A stored transcript as the updates that show it: every message ever, with the compactions where they cut."""
+"""Replays a stored transcript as updates: every message, with a compaction at the place of its cut."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ from ullage.service.conversation.pages import transcript_page
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import ToolAbout
 
-# Messages read at a time.
+# Messages read from the store at a time.
 _PAGE = 100
 
 
@@ -54,22 +54,22 @@ Describe = Callable[[ToolUseBlock], ToolAbout]
 
 
 async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
-    """Sends the whole transcript. Raises `SessionNotFound`."""
+    """Sends the whole transcript to the client. Raises `SessionNotFound`."""
     conversation, describe = workspace.open(session_id), workspace.ports.toolbox.describe
     sent, total = 0, 1
     while sent < total:
         page = transcript_page(conversation, sent, _PAGE)
         for entry in page.entries:
             for update in message_updates(entry.message, describe):
-                announcer.show_again(session_id, update)
-            await announcer.relaxed()
+                announcer.replay(session_id, update)
+            await announcer.room()
         sent, total = sent + _PAGE, page.total
-        # Others get their turn, also where the client reads as fast as it is told.
+        # Other tasks get a turn here even if the client reads so fast that the line before never waits.
         await asyncio.sleep(0)
 
 
 def message_updates(message: Message, describe: Describe) -> Iterator[Update | OwnUpdate]:
-    """The updates that show a message; what a person was never shown, as a system prompt, has none."""
+    """Yields the updates that show a message. A system prompt has none, because users are never shown it."""
     if message.role is Role.SYSTEM:
         return
     for block in message.content:
@@ -127,7 +127,8 @@ def _name(uri: str) -> str:
 
 
 def _compaction(marker: Message, block: CompactionBlock) -> CompactionUpdate:
-    """As ACP wants it replayed: one terminal update with the full summary. Who asked for it is not told again."""
+    """Returns a replayed compaction: one final update with the whole summary, as ACP requires. The trigger is left
+    empty."""
     meta = CompactionMeta(
         trigger="",
         compaction_number=block.compaction_number,

@@ -1,4 +1,4 @@
-"""ACP's `session/*` methods but for prompts: params, results and handlers."""
+"""ACP's `session/*` methods except prompts: params, results and handlers."""
 
 import logging
 from collections.abc import Callable
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class _Place(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a session is at work."""
+    """The folder of a session, and MCP servers that the client offers. The agent starts none of them."""
 
     cwd: str
     mcp_servers: tuple[dict[str, Any], ...] | None = None
@@ -42,7 +42,7 @@ class OpenSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `NewSessionResponse`, and `ForkSessionResponse`."""
+    """ACP's `NewSessionResponse` and `ForkSessionResponse`."""
 
     session_id: str
     config_options: tuple[ConfigOption, ...]
@@ -63,7 +63,7 @@ class SetConfigOptionParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionHandlers:
-    """The handlers of one connection."""
+    """The session handlers of one connection."""
 
     def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer) -> None:
         self._workspace = workspace
@@ -73,16 +73,16 @@ class SessionHandlers:
         """Starts a session."""
         _check(params)
         workspace = self._workspace()
-        # With its model, so that whoever opens it at another door knows its window.
+        # The model is recorded, so that another door that opens the session knows its window.
         created = SessionCreated(cwd=params.cwd, model=workspace.settings.model)
-        with self._announcer.hushed():
+        with self._announcer.silenced():
             conversation = sessions.new_session(workspace, created)
         return self._opened(
             conversation, NewSessionResult(session_id=conversation.id, config_options=self._options(conversation))
         )
 
     async def load(self, params: OpenSessionParams) -> Reply:
-        """Opens a session and shows all of it."""
+        """Opens a session and sends its whole transcript."""
         conversation = self._open(params)
         await replay(self._workspace(), self._announcer, conversation.id)
         return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
@@ -93,9 +93,9 @@ class SessionHandlers:
         return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
 
     async def fork(self, params: OpenSessionParams) -> Reply:
-        """Starts a session that shares another's past."""
+        """Starts a session that shares another session's log."""
         _check(params)
-        with self._announcer.hushed():
+        with self._announcer.silenced():
             workspace = self._workspace()
             conversation = sessions.fork_session(workspace, workspace.open(params.session_id), None, "")
         return self._opened(
@@ -103,19 +103,19 @@ class SessionHandlers:
         )
 
     async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
-        """Lists what is stored, by whichever door it came."""
+        """Lists the stored sessions of all doors."""
         return await api.list_sessions(self._workspace(), params)
 
     async def close(self, params: api.SessionParams) -> api.Nothing:
-        """Stops work on a session and frees its memory."""
+        """Ends the work of a session and removes the session from memory."""
         return await api.close_session(self._workspace(), params)
 
     async def delete(self, params: api.SessionParams) -> api.Nothing:
-        """Takes a session off the list."""
+        """Removes a session from the list."""
         return await api.delete_session(self._workspace(), params)
 
     async def set_config_option(self, params: SetConfigOptionParams) -> ConfigOptionsResult:
-        """Changes one config option; the answer has all of them."""
+        """Changes one config option and returns all of them."""
         conversation = self._workspace().open(params.session_id)
         set_option(conversation, params.config_id, params.value, self._announcer.client)
         return ConfigOptionsResult(config_options=self._options(conversation))
@@ -128,7 +128,8 @@ class SessionHandlers:
         return config_options(conversation, self._announcer.client)
 
     def _opened(self, conversation: Conversation, result: Any) -> Reply:
-        """The result, and once the client knows the session by it, what there is to know of it."""
+        """Returns the result with a function that sends the commands and the usage once the client has the result,
+        and so the session's id."""
 
         def then() -> None:
             self._announcer.send(conversation.id, available_commands())

@@ -1,4 +1,5 @@
-"""Session updates that this door alone sends: a transcript replayed, the commands there are. And config options."""
+"""Session updates that only this door sends (replayed content and the list of commands), and the shapes of config
+options."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -6,14 +7,14 @@ from ullage.model.updates import TextContent
 
 
 class ImageContent(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="image"):
-    """A picture, base64."""
+    """An image in base64."""
 
     data: str
     mime_type: str
 
 
 class ResourceLink(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="resource_link"):
-    """A file or other resource, by name."""
+    """A link to a file or other resource."""
 
     uri: str
     name: str
@@ -38,31 +39,31 @@ Content = TextContent | ImageContent | ResourceLink | ResourceContent
 
 
 class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rename="camel"):
-    """The tag is ACP's `sessionUpdate`."""
+    """An update. Its tag is ACP's field `sessionUpdate`."""
 
 
 class UserContentChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
-    """A block of what the person said, of any kind."""
+    """A content block of a user's message."""
 
     content: Content
     message_id: str
 
 
 class AgentContentChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
-    """A block of what the agent said, of any kind; without a message id it is no part of the transcript."""
+    """A content block of the agent's answer. Without a message id it is not part of the transcript."""
 
     content: Content
     message_id: str | UnsetType = UNSET
 
 
 class CommandInput(Struct, frozen=True, kw_only=True):
-    """What may follow a command's name, as a hint."""
+    """A hint at the argument of a command."""
 
     hint: str
 
 
 class AvailableCommand(Struct, frozen=True, kw_only=True):
-    """A command by its name, without slash."""
+    """A command. `name` has no slash."""
 
     name: str
     description: str
@@ -70,7 +71,7 @@ class AvailableCommand(Struct, frozen=True, kw_only=True):
 
 
 class AvailableCommandsUpdate(_Update, frozen=True, kw_only=True, tag="available_commands_update"):
-    """Every command there is."""
+    """The list of all commands."""
 
     available_commands: tuple[AvailableCommand, ...]
 

@@ -88,7 +88,7 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
 
 
 def only_text(block: ToolResultBlock) -> str:
-    """Returns a result's text, or "" if the result contains anything else, for which a notice could not stand in."""
+    """Returns a result's text, or "" if the result contains anything else, which a notice could not replace."""
     if not all(isinstance(part, TextBlock) for part in block.content):
         return ""
     return join_texts(block.content)

@@ -1,1 +1,1 @@
-"""Our own methods: one table, read by both doors."""
+"""Ullage's own methods: one table that both doors read."""

@@ -1,7 +1,7 @@
-"""One table of error codes for both doors; `data.kind` carries the error's class name, the text is the error's own.
+"""The error codes of both doors. `data.kind` of an error is the name of its class, and the message is the error's text.
 
-Codes of our own are positive, thus outside what JSON-RPC (-32768 to -32000) and the Language Server Protocol
-(-32899 to -32800) reserve. -32002 is the Agent Client Protocol's "resource not found".
+Our own codes are positive. JSON-RPC reserves -32768 to -32000, the Language Server Protocol -32899 to -32800. -32002 is
+the Agent Client Protocol's "resource not found".
 """
 
 from ullage.jsonrpc.codes import INVALID_PARAMS, REQUEST_CANCELLED
@@ -48,10 +48,10 @@ CODES: dict[type[errors.UllageError], int] = {
 
 
 def code_of(error: errors.UllageError) -> int:
-    """The code of an error's class, or of the nearest class above it that is listed."""
+    """Returns the code of an error's class, or of its nearest base class with a code."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
 
 
 def error_object(error: errors.UllageError) -> ErrorObject:
-    """An error of ours as it goes over the wire, with its code and name."""
+    """Returns an `UllageError` as it is sent, with its code and the name of its class."""
     return ErrorObject(code=code_of(error), message=str(error), data=ErrorData(kind=type(error).__name__))

@@ -1,4 +1,4 @@
-"""`context/*`: params, results and handlers."""
+"""The methods `context/*`: params, results and handlers."""
 
 from typing import Annotated, Any, Literal
 
@@ -30,9 +30,9 @@ Limit = Annotated[int, Meta(ge=1, le=1_000)]
 
 
 class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for
-    that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given
-    request-ready as well."""
+    """Lists messages. `scope` `context` lists what the model would be sent, `transcript` lists every message,
+    archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then
+    ignored. With `provider`, the result also has the context as a request of that provider."""
 
     session_id: str
     message_id: str | None = None
@@ -43,7 +43,8 @@ class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A page of messages, how many there are, and the request's fields for the provider asked for."""
+    """A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the
+    provider, if one was named."""
 
     entries: tuple[Entry, ...]
     total: int
@@ -51,9 +52,9 @@ class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the
-    context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would
-    happen."""
+    """Compacts now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context:
+    if one or both are given, the messages between them, both included, are compacted and all others stay verbatim.
+    `dryRun` previews the compaction."""
 
     session_id: str
     focus: str = ""
@@ -63,8 +64,9 @@ class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked
-    for, since what belongs together is not parted."""
+    """What a compaction did. If `previewId` is set, what it would do. Sizes are tokens of the context. `note` says
+    how the compacted range differs from the one in the request: it is moved so that a tool call and its result stay
+    together."""
 
     summary: str
     ledger: ArtifactLedger
@@ -79,7 +81,7 @@ class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Applies a preview, with `summary` in place of its own if given."""
+    """Applies a preview. If `summary` is given, it replaces the preview's own."""
 
     session_id: str
     preview_id: str
@@ -87,8 +89,8 @@ class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that
-    would bring back."""
+    """Undoes the last edit, or the edit `editId`, with all edits of the same action. `dryRun` only says what the
+    undo would bring back."""
 
     session_id: str
     edit_id: str | None = None
@@ -96,9 +98,9 @@ class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
 
 class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back
-    after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds
-    or ISO 8601. `dryRun` only says what would change."""
+    """Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. The
+    checkpoint is one of: an edit (which stays in force), a message, a position in the log, a time in Unix
+    milliseconds or ISO 8601. `dryRun` only says what would change."""
 
     session_id: str
     edit_id: str | None = None
@@ -109,8 +111,8 @@ class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class RevertResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The edits taken back, or counting again, as they are now; how many messages are in the context again, and how
-    full it is. After a `dryRun`: would be."""
+    """The edits that were undone or redone, in their new state, how many more messages are in the context (negative
+    if edits were redone), and how full it is. After a `dryRun`: what they would be."""
 
     edits: tuple[EditInfo, ...]
     messages_back: int
@@ -118,7 +120,7 @@ class RevertResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PinParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Pins a message of the context, or unpins it."""
+    """Pins a message of the context. `pinned` false unpins it."""
 
     session_id: str
     message_id: str
@@ -132,7 +134,8 @@ class PinResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Words to find, in one session or all: names, whole or in part, or a question in plain words."""
+    """Searches one session, or all if `sessionId` is left out. `query` holds names, whole or in part, or a question
+    in plain words."""
 
     query: str
     session_id: str | None = None
@@ -140,13 +143,14 @@ class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole."""
+    """The messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the
+    whole message."""
 
     hits: tuple[SearchHit, ...]
 
 
 class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every edit ever, oldest first."""
+    """Every edit ever made, oldest first."""
 
     edits: tuple[HistoryEntry, ...]
 

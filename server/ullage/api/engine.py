@@ -1,12 +1,12 @@
-"""The request engine under both doors: one client's connection, with the requests that run and the questions to it.
+"""The request engine of both doors: one client's connection, its running requests, and our own requests to the client.
 
-`jsonrpc/peer.py` knows what is owed to whom; this module runs it on asyncio. It stands in `api/` because both doors use
-it and because it gives errors their codes (`api/codes.py`); `jsonrpc/` is pure.
+`jsonrpc/peer.py` knows which messages are owed, and this module runs them on asyncio. The module is in `api/` because
+both doors use it and because it gives errors their codes (`api/codes.py`); `jsonrpc/` is pure.
 
-A message is decoded once, its params by the type of the method. Requests and notifications run as tasks, which start
-in the order in which their messages came. Every request gets exactly one answer, and no answer holds text of an
-exception that is not ours. While the client leaves much of what was sent to it unread, no request starts, so that the
-memory held for a client is bounded, however much it asks.
+A message is decoded once, its params by the type of its method. Requests and notifications run as tasks, which start in
+the order in which the messages came. Every request gets exactly one answer. An answer contains no text of an exception
+that is not an `UllageError`. While the client leaves much of our output unread, no new request starts, so the memory
+held for a client is bounded.
 """
 
 import asyncio
@@ -47,25 +47,25 @@ ReadParams = Callable[[Raw], Any]
 
 
 class Reply(Struct, frozen=True):
-    """A handler's result, and a function to call as soon as the result is sent."""
+    """A handler's result, and a function that is called as soon as the result is sent."""
 
     result: Any
     then: Callable[[], object]
 
 
 class Framing(Protocol):
-    """How message bodies are cut out of a byte stream, and how a body is sent."""
+    """Divides a byte stream into message bodies, and frames a body for sending."""
 
     def feed(self, data: bytes) -> Iterable[bytes | BadFrame]:
-        """The bodies that `data` completes, and the faults found in it."""
+        """Yields the bodies that `data` completes, and the faults found in it."""
         ...
 
     def end(self) -> Iterable[bytes | BadFrame]:
-        """The rest, when the stream has ended."""
+        """Yields the rest when the stream has ended."""
         ...
 
     def frame(self, body: bytes) -> bytes:
-        """A body as it is sent."""
+        """Returns a body as bytes to send."""
         ...
 
 
@@ -75,8 +75,9 @@ class _Route(Struct, frozen=True):
 
 
 class RequestEngine:
-    """One client's connection. `feed` takes bytes in, the writer given to `connect` takes bytes out, `stopped` holds
-    the exit status once the client is done. `describe` makes the wire's error of one of ours."""
+    """One client's connection. `feed` takes input, and output goes to the writer that `connect` was given. `stopped`
+    gets the exit status when the connection has ended. `describe` converts an `UllageError` into the error that is
+    sent."""
 
     def __init__(
         self,
@@ -98,12 +99,13 @@ class RequestEngine:
         self.stopped: Future[int] = Future()
 
     def add_route(self, method: str, params: Any, handler: Handler) -> None:
-        """Serves `method`, as request or notification. `handler` gets params of type `params`."""
+        """Serves `method`, sent as a request or as a notification. `handler` gets params of the type `params`."""
         decoder = msgspec.json.Decoder(params)
         self.add_reader(method, lambda raw: read_params(method, raw, decoder), handler)
 
     def add_reader(self, method: str, read: ReadParams, handler: Handler) -> None:
-        """Serves `method` with params that are not read by msgspec. `read` raises `RpcError` for bad params."""
+        """Serves `method` with params that `read` decodes instead of msgspec. `read` raises `RpcError` for bad
+        params."""
         self._routes[method] = _Route(read, handler)
 
     # Messages to the client
@@ -113,8 +115,9 @@ class RequestEngine:
         self._send(Notification(method=method, params=params))
 
     async def ask(self, method: str, params: object, result: type[R]) -> R:
-        """The client's answer to a request of ours, however long it takes. Raises `BadReply`. If the task is cancelled,
-        the request is taken back."""
+        """Sends a request to the client and returns its result, however long the answer takes. Raises `BadReply` if
+        the answer is an error or has the wrong shape. If the task is cancelled, the request is cancelled at the
+        client."""
         request = self._peer.ask(method, params)
         reply: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._questions[request.id] = reply
@@ -128,34 +131,34 @@ class RequestEngine:
             del self._questions[request.id]
 
     async def room(self) -> None:
-        """Returns once the client has read most of what was sent. A handler that sends many messages waits here."""
+        """Returns once the client has read most of our output. A handler that sends many messages waits here."""
         while self._writer is not None and not self._writer.has_room:
             await self._writer.drain()
 
     # The life of the connection
 
     def connect(self, writer: Writer) -> None:
-        """Where bytes are written from now on."""
+        """Sets the writer for all output from now on."""
         self._writer = writer
 
     def feed(self, data: bytes) -> None:
-        """Takes bytes in any split. Never raises: a request that cannot be served is refused."""
+        """Takes input, in pieces of any size. Never raises: a message that cannot be served is answered by an error."""
         for item in self._framing.feed(data):
             self._take(item)
 
     def end(self) -> None:
-        """The end of input ends the connection."""
+        """Ends the connection because its input has ended."""
         for item in self._framing.end():
             self._take(item)
         self.stop(0)
 
     def stop(self, status: int) -> None:
-        """Ends the connection; the first status counts."""
+        """Ends the connection with an exit status. Later calls are ignored."""
         if not self.stopped.done():
             self.stopped.set_result(status)
 
     async def drain(self, seconds: float) -> None:
-        """Lets running requests end for so long, then cancels them and all other work."""
+        """Lets running requests end for up to `seconds`, then cancels them and all other work."""
         if self._running:
             await asyncio.wait(self._running.values(), timeout=seconds)
         tasks = {*self._running.values(), *self._background}
@@ -165,19 +168,19 @@ class RequestEngine:
             await asyncio.wait(tasks, timeout=seconds)
 
     def cancel_others(self) -> None:
-        """Cancels every running request but the one whose handler calls this."""
+        """Cancels every running request except the one whose handler calls this method."""
         for task in self._running.values():
             if task is not asyncio.current_task():
                 task.cancel()
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Runs work that nobody waits for; a failure is logged."""
+        """Starts background work. A failure is logged."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._finish_background)
 
     def unfinished(self) -> int:
-        """How many requests, notifications and questions have not ended; 0 at rest."""
+        """Returns the number of requests, notifications and questions that have not ended."""
         kept = (self._running, self._background, self._questions, self._peer.owed, self._peer.open)
         return sum(map(len, kept))
 
@@ -198,7 +201,7 @@ class RequestEngine:
             case Notified(method=method, params=params):
                 self._start_notification(method, params)
             case Answered(id=request_id):
-                # The task that asked may have been cancelled a moment ago; then nobody takes the answer.
+                # If the task that asked was cancelled a moment ago, the answer is dropped.
                 if not self._questions[request_id].done():
                     self._questions[request_id].set_result(event)
             case Cancelled(id=request_id):
@@ -229,7 +232,7 @@ class RequestEngine:
         try:
             read = route.read(params)
         except RpcError as refusal:
-            # A notification has no answer.
+            # A notification has no answer, so the error is logged.
             log.warning("Ignored the notification %s: %s", method, refusal)
         else:
             self.spawn(self._run_notification(route.handler, read))
@@ -239,8 +242,8 @@ class RequestEngine:
         await handler(params)
 
     async def _turn(self) -> None:
-        # The lock is fair: what waits for room starts in the order it came, and one at a time, so that each sees how
-        # much those before it have written.
+        # The lock is fair: waiting requests start in the order in which they came, one at a time, so that each sees how
+        # much output the requests before it have written.
         async with self._gate:
             await self.room()
 
@@ -253,7 +256,7 @@ class RequestEngine:
             result = await handler(params)
             if isinstance(result, Reply):
                 result, then = result.result, result.then
-            # Encoded here, so that a result that cannot be sent is a failure of the request.
+            # Encoded here, so that a result that cannot be encoded counts as a failure of the request.
             message = self._peer.answer(request_id, Raw(encode_json(result)))
         except asyncio.CancelledError:
             message = self._peer.refuse(request_id, cancelled().error_object)
@@ -265,7 +268,7 @@ class RequestEngine:
             then()
 
     def _finish(self, request_id: RequestId | None, task: "asyncio.Task[None]") -> None:
-        # A task that was cancelled before its first step could not answer.
+        # A task that was cancelled before its first step has not answered.
         if self._running.get(request_id) is task:
             del self._running[request_id]
             self._send(self._peer.refuse(request_id, cancelled().error_object))

@@ -1,9 +1,9 @@
-"""The table of our own methods. Each door adds its prefix: `ullage/` for LSP, `_ullage/` for ACP."""
+"""The table of Ullage's own methods. Each door adds its prefix: `ullage/` for LSP, `_ullage/` for ACP."""
 
 from ullage.api import context_methods as context
 from ullage.api import session_methods as session
-from ullage.api.table import AnyMethod, Method
 from ullage.api.values import SessionResult, UsageResult
+from ullage.api.wire import AnyMethod, Method
 
 METHODS: tuple[AnyMethod, ...] = (
     Method(
@@ -18,7 +18,7 @@ METHODS: tuple[AnyMethod, ...] = (
         params=session.ConfigureSessionParams,
         result=session.ConfigureSessionResult,
         handler=session.configure_session,
-        doc="Gives a session context settings of its own.",
+        doc="Sets the session's own context settings.",
     ),
     Method(
         name="session/load",
@@ -53,7 +53,7 @@ METHODS: tuple[AnyMethod, ...] = (
         params=session.SessionParams,
         result=session.Nothing,
         handler=session.delete_session,
-        doc="Takes a session off the list.",
+        doc="Deletes a session: removes it from the list.",
     ),
     Method(
         name="session/prompt",
@@ -67,7 +67,7 @@ METHODS: tuple[AnyMethod, ...] = (
         params=session.AppendParams,
         result=session.AppendResult,
         handler=session.append,
-        doc="Hands in messages and the provider's usage, for a client that runs its own model.",
+        doc="Appends messages and the provider's usage, for a client that runs its own model.",
     ),
     Method(
         name="session/import",
@@ -81,14 +81,14 @@ METHODS: tuple[AnyMethod, ...] = (
         params=session.ExportParams,
         result=session.ExportResult,
         handler=session.export_session,
-        doc="Gives a session as text.",
+        doc="Returns a session as text.",
     ),
     Method(
         name="session/cancel",
         params=session.SessionParams,
         result=session.Nothing,
         handler=session.cancel,
-        doc="Stops what is running in a session.",
+        doc="Cancels the work that runs in a session.",
         notification=True,
     ),
     Method(
@@ -96,14 +96,14 @@ METHODS: tuple[AnyMethod, ...] = (
         params=session.SessionParams,
         result=UsageResult,
         handler=context.get,
-        doc="Says how full the context is.",
+        doc="Returns how full the context is.",
     ),
     Method(
         name="context/messages",
         params=context.MessagesParams,
         result=context.MessagesResult,
         handler=context.messages,
-        doc="Lists what the model would be sent, or everything ever.",
+        doc="Lists the messages of the context, or of the whole transcript.",
     ),
     Method(
         name="context/compact",
@@ -124,14 +124,14 @@ METHODS: tuple[AnyMethod, ...] = (
         params=context.UndoParams,
         result=context.RevertResult,
         handler=context.undo,
-        doc="Takes an edit back.",
+        doc="Undoes an edit.",
     ),
     Method(
         name="context/restore",
         params=context.RestoreParams,
         result=context.RevertResult,
         handler=context.restore,
-        doc="Goes back to a checkpoint: the edits in force are what they were there.",
+        doc="Goes back to a checkpoint: makes the edits in force what they were there.",
     ),
     Method(
         name="context/pin",
@@ -145,7 +145,7 @@ METHODS: tuple[AnyMethod, ...] = (
         params=context.SearchParams,
         result=context.SearchResult,
         handler=context.search,
-        doc="Searches everything ever said, archived or not.",
+        doc="Searches every message, archived or not.",
     ),
     Method(
         name="context/history",

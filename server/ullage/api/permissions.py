@@ -1,4 +1,4 @@
-"""Asks a client for permission, by whichever door it came."""
+"""Asks a client's user for permission, through either door."""
 
 import logging
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from ullage.api.asking import REQUEST_PERMISSION
+from ullage.api.wire import REQUEST_PERMISSION
 from ullage.jsonrpc.errors import BadReply
 from ullage.model.permission import PermissionAnswer, RequestPermissionResult, ask_for, read_answer
 from ullage.model.updates import ToolCall
@@ -16,10 +16,11 @@ R = TypeVar("R")
 
 
 class Ask(Protocol):
-    """A door's way to ask its client. Raises `BadReply`."""
+    """Sends a request to the client of a door."""
 
     async def __call__(self, method: str, params: Struct, result: type[R], /) -> R:
-        """The client's answer, however long it takes; the question is taken back when the task is cancelled."""
+        """Returns the client's result, however long it takes. If the task is cancelled, the request is cancelled.
+        Raises `BadReply`."""
         ...
 
 
@@ -28,8 +29,8 @@ def _as_it_is(_: str, call: ToolCall) -> ToolCall:
 
 
 class ClientPermissions:
-    """Asks by the method's name with the door's `prefix`, and reads the answer. An answer that cannot be read counts as
-    a refusal. `shown` gives a session's tool call as this door shows it to its client."""
+    """Asks with the door's `prefix` before the method's name. An answer that cannot be read counts as a refusal.
+    `shown(session_id, call)` returns the tool call as this door sends it."""
 
     def __init__(self, ask: Ask, prefix: str, shown: Callable[[str, ToolCall], ToolCall] = _as_it_is) -> None:
         self._ask = ask

@@ -1,7 +1,7 @@
-"""The protocol as documents: what `protocol/` holds and `ullage schema` prints.
+"""The protocol as documents: the files in `protocol/` and the output of `ullage schema`.
 
-Made from the method table, the structs and the error codes alone, so that nothing about the wire is written twice.
-Every function is pure and gives plain dicts in a stable order. Files are written by `scripts/gen_protocol.py`.
+They are made from the method table, the structs and the error codes, so no fact about the wire is written twice. Every
+function is pure and returns plain dicts in a stable order. `scripts/gen_protocol.py` writes the files.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,11 +10,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from ullage.api.asking import CLIENT_METHODS, ClientMethod
 from ullage.api.codes import CODES
 from ullage.api.methods import METHODS
-from ullage.api.notification import UPDATE, SessionNotification
-from ullage.api.table import AnyMethod
+from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
 from ullage.jsonrpc.errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
@@ -26,8 +24,8 @@ _REF = "#/$defs/"
 
 
 def methods_document() -> dict[str, Any]:
-    """Every method, notification, request to the client, update and error code; types are named as in the schema's
-    `$defs`."""
+    """Returns all methods, notifications, requests to the client, updates and error codes. Types are named as in the
+    `$defs` of the schema."""
     return {
         "prefixes": PREFIXES,
         "methods": [_method(method) for method in METHODS],
@@ -39,14 +37,16 @@ def methods_document() -> dict[str, Any]:
 
 
 def schema_document() -> dict[str, Any]:
-    """JSON Schema of every type on the wire. The root accepts anything: validate against one of `$defs`."""
+    """Returns the JSON Schema of every type on the wire. The root accepts anything, so validate against one of
+    `$defs`."""
     _, components = msgspec.json.schema_components(wire_types(), ref_template=_REF + "{name}")
     definitions = {name: _plain(components[name]) for name in sorted(components)}
     return {"$schema": _DIALECT, "title": "Ullage protocol", "$defs": definitions}
 
 
 def settings_schema() -> dict[str, Any]:
-    """JSON Schema of the settings as flat keys (`context.warnAt`), as editors list them, each with its default."""
+    """Returns the JSON Schema of the settings with flat keys (`context.warnAt`), as editors list them, each with its
+    default."""
     definitions = schema_document()["$defs"]
     properties = dict(_flat(definitions[Settings.__name__], definitions, ""))
     return {
@@ -59,7 +59,8 @@ def settings_schema() -> dict[str, Any]:
 
 
 def wire_types() -> tuple[type, ...]:
-    """The types that messages are made of, each with all it refers to: methods' first, in the table's order."""
+    """Returns the types of messages: first those of methods, in the table's order. The schema adds the types that
+    they refer to."""
     ours = dict.fromkeys(kind for method in METHODS for kind in (method.params, method.result))
     asked = (kind for method in CLIENT_METHODS for kind in (method.params, method.result))
     return (*ours, *asked, SessionNotification, ErrorObject, Settings)
@@ -102,7 +103,8 @@ def _one_line(text: str) -> str:
 
 
 def _plain(schema: Any) -> Any:
-    """A schema with descriptions as one line and "X or null" as a list of types, which every editor understands."""
+    """Returns a schema with each description on one line, and with "X or null" as a list of types, which every
+    editor supports."""
     if isinstance(schema, list):
         return [_plain(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -129,8 +131,8 @@ def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema with what it refers to in place, what stands beside the reference winning: editors' manifests have no
-    `$defs`, so a discriminator would point nowhere."""
+    """Returns a schema with each reference replaced by its definition. Keys next to a reference win. Editors'
+    manifests have no `$defs`, so a discriminator is left out."""
     if isinstance(schema, list):
         return [_resolved(item, definitions) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""`session/*`: params, results and handlers."""
+"""The methods `session/*`: params, results and handlers."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ullage.agents import transcripts
-from ullage.api.prompt_content import read_prompt
+from ullage.api.client_input import read_prompt
 from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
 from ullage.formats.transcripts.imported import SkippedLine
 from ullage.formats.usage import convert_usage
@@ -31,7 +31,7 @@ OwnContextSettings = Annotated[
 
 
 class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A new session; everything may be left out."""
+    """Starts a session. All fields are optional."""
 
     cwd: str = ""
     model: str = ""
@@ -42,14 +42,16 @@ class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class ConfigureSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Context settings of a session's own, in place of those it had; without any it has the workspace's."""
+    """Replaces the session's own context settings. An empty `context` returns the session to the workspace's
+    settings."""
 
     session_id: str
     context: OwnContextSettings = {}
 
 
 class ConfigureSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The context settings now in effect, the workspace's among them, and how full the context is under them."""
+    """The context settings in effect, the session's own and the workspace's together, and how full the context is
+    under them."""
 
     context: ContextSettings
     usage: UsageResult
@@ -62,14 +64,14 @@ class SessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class ListSessionsParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Sessions of one folder or all; `cursor` is a former result's `nextCursor`."""
+    """Lists the sessions of one folder, or all. `cursor` is the `nextCursor` of the previous page."""
 
     cwd: str | None = None
     cursor: str | None = None
 
 
 class ListedSessionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What ACP's session entry has no field for."""
+    """Facts about a listed session for which ACP has no field. `createdAt` is Unix milliseconds."""
 
     model: str
     messages: int
@@ -78,13 +80,13 @@ class ListedSessionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ListedSessionMetas(Struct, frozen=True, kw_only=True):
-    """The `_meta` object."""
+    """The `_meta` object of a listed session."""
 
     ullage: ListedSessionMeta
 
 
 class ListedSession(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's session entry; `updatedAt` is ISO 8601."""
+    """A listed session in ACP's shape. `updatedAt` is ISO 8601."""
 
     session_id: str
     cwd: str
@@ -94,14 +96,14 @@ class ListedSession(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ListSessionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A page of sessions, last changed first."""
+    """A page of sessions, last changed first. `nextCursor` is missing on the last page."""
 
     sessions: tuple[ListedSession, ...]
     next_cursor: str | UnsetType = UNSET
 
 
 class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Forks after a message, or at the end."""
+    """Forks a session after the message `messageId`, or at its end."""
 
     session_id: str
     message_id: str | None = None
@@ -109,7 +111,8 @@ class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names)."""
+    """Appends messages. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names.
+    `model` and `tools` replace the session's."""
 
     session_id: str
     messages: tuple[MessageInput, ...] = ()
@@ -119,14 +122,15 @@ class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The messages' ids, made ones included, and how full the context is now."""
+    """The messages' ids, also those that the server made, and how full the context is now."""
 
     message_ids: tuple[str, ...]
     usage: UsageResult
 
 
 class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A transcript by `path`, or its `text`; `format` if it cannot be detected, `run` if it holds several."""
+    """Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected.
+    `run` chooses one, from 1, if the file holds several runs."""
 
     path: str | None = None
     text: str | None = None
@@ -136,7 +140,8 @@ class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class ImportResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The new session, and what of the file is not in it."""
+    """The new session. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines
+    that were expected and carry no message."""
 
     session: SessionResult
     format: str
@@ -146,27 +151,27 @@ class ImportResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ExportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`ullage` exports the whole log, the others the context, request-ready."""
+    """Exports a session. The format `ullage` is the whole log, the others are the context as a provider's request."""
 
     session_id: str
     format: Literal["ullage", "anthropic", "openai", "openai-responses"] = "ullage"
 
 
 class ExportResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The file's text."""
+    """The exported text."""
 
     text: str
 
 
 class PromptParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A prompt for the model, as ACP content blocks."""
+    """Prompts the model. `prompt` holds ACP content blocks."""
 
     session_id: str
     prompt: Annotated[tuple[dict[str, Any], ...], Meta(description="ACP content blocks.")]
 
 
 class PromptResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the turn ended: ACP's stop reason."""
+    """How the turn ended, by ACP's stop reason."""
 
     stop_reason: TurnEnd
 
@@ -266,7 +271,7 @@ async def _import_data(params: ImportParams) -> tuple[bytes, str]:
     except OSError as error:
         raise InvalidRequest(f"cannot read {params.path}: {error.strerror or error}") from error
     except (ValueError, RuntimeError) as error:
-        # A NUL character, or `~` of a user there is not.
+        # The path contains a NUL character, or `~` of an unknown user.
         raise InvalidRequest(f"cannot read {params.path!r}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Values that several methods take or give."""
+"""Values that several methods take or return."""
 
 import asyncio
 
@@ -15,7 +15,8 @@ from ullage.service.ports.ports import Ports
 
 
 class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message as a client hands it in: `content` may be plain text; id and time are made if left out."""
+    """A message from a client. `content` may be plain text. If `id` or `timestamp` (Unix milliseconds) is left out,
+    the server sets it."""
 
     role: Role
     content: str | tuple[Block, ...]
@@ -23,7 +24,7 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timestamp: int | None = None
 
     def to_message(self, ports: Ports) -> Message:
-        """The message, complete."""
+        """Returns the message with id and timestamp set."""
         content = (TextBlock(text=self.content),) if isinstance(self.content, str) else self.content
         return Message(
             id=self.id or ports.ids.new("m"),
@@ -34,8 +35,9 @@ class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class UsageResult(Struct, frozen=True, kw_only=True):
-    """How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where
-    every request's price is known, and all that is known beside."""
+    """How full a context is. `used`: tokens in the context. `size`: the model's window in tokens, null while
+    unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all
+    other figures."""
 
     used: int
     size: int | None
@@ -44,15 +46,15 @@ class UsageResult(Struct, frozen=True, kw_only=True):
 
 
 class Prompting(Struct, frozen=True, kw_only=True):
-    """Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in
-    words for the person."""
+    """Whether the session's prompts would be answered. `provider` is the name of the provider that would answer,
+    null if there is none. `remedy` then tells the user what to do."""
 
     provider: str | None
     remedy: str = ""
 
 
 class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session, how full it is, and whether it can be prompted."""
+    """A session, how full its context is, and whether it can be prompted."""
 
     session_id: str
     title: str
@@ -62,7 +64,7 @@ class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def usage_result(conversation: Conversation) -> UsageResult:
-    """The session's present figures."""
+    """Returns the session's present figures."""
     budget = conversation.budget
     return UsageResult(
         used=conversation.used,
@@ -73,7 +75,7 @@ def usage_result(conversation: Conversation) -> UsageResult:
 
 
 async def session_result(conversation: Conversation) -> SessionResult:
-    """The session with its present figures."""
+    """Returns the session with its present figures."""
     usage, transcript = usage_result(conversation), conversation.transcript
     return SessionResult(
         session_id=conversation.id,

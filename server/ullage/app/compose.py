@@ -17,8 +17,8 @@ from ullage.catalog.prices import price_of
 from ullage.model.settings import Settings, SummarySettings
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.archive.recall import RecallResult, recall
+from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import Summarizer
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore

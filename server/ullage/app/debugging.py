@@ -11,7 +11,7 @@ from typing import Any
 from ullage.model.errors import InvalidRequest
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# The loopback alone, because whoever connects to a debugger can run any code.
+# The loopback alone, because any program that connects to a debugger can run code in it.
 _HOST = "127.0.0.1"
 
 

@@ -32,7 +32,7 @@ class ServerTrouble(UllageError):
     """Raised if the server stopped, answered with an error, or did not answer in time."""
 
 
-# Tells the server that this client understands `ullage/session/update`.
+# Shows the server that this client understands `ullage/session/update`.
 _CAPABILITIES = {"experimental": {"ullage": {"version": 1}}}
 
 Told = Callable[[str, Raw], None]

@@ -21,7 +21,7 @@ from ullage.store.sqlite_store import open_store
 from ullage.transcript.fold import EditInfo
 
 T = TypeVar("T")
-Told = Callable[[str, Update], None]
+OnUpdate = Callable[[str, Update], None]
 
 
 class Host:
@@ -32,7 +32,7 @@ class Host:
         settings: Settings,
         summarizer: Summarizer | None = None,
         store: Path | str | None = None,
-        told: Told | None = None,
+        on_update: OnUpdate | None = None,
     ) -> None:
         thread = LoopThread()
         # A host that is dropped without being closed must end its thread.
@@ -45,8 +45,8 @@ class Host:
         # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
         self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer=summarizer)
-        if told is not None:
-            self.workspace.bus.listen(_Listener(told))
+        if on_update is not None:
+            self.workspace.bus.listen(_Listener(on_update))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine in the thread and returns its result."""
@@ -91,11 +91,11 @@ class Changes:
 
 
 class _Listener:
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, on_update: OnUpdate) -> None:
+        self._on_update = on_update
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        self._told(session_id, update)
+        self._on_update(session_id, update)
 
 
 def _ids(edits: Sequence[EditInfo]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 from msgspec.structs import asdict, replace
 
 from ullage.catalog.limits import ContextLimits
-from ullage.embed.host import Changes, Host, Told
+from ullage.embed.host import Changes, Host, OnUpdate
 from ullage.embed.results import CompactionResult, ContextStats
 from ullage.embed.summarizer import CallableSummarizer, Summarize
 from ullage.formats.provider import Provider, read_definitions, read_events, write_request
@@ -45,7 +45,7 @@ class ManagerOptions(TypedDict, total=False):
 
     `window` and `max_output` (tokens) override what the catalog says about the model. `context` holds thresholds, mode
     and strategies. `summarizer` writes the summaries; without one they are composed offline. Everything is kept in a
-    temporary file, or in the file `store`, where `session_id` finds it again. `told` is called with every update
+    temporary file, or in the file `store`, where `session_id` finds it again. `on_update` is called with every update
     (session id, update) in another thread; it must not call the manager.
     """
 
@@ -57,7 +57,7 @@ class ManagerOptions(TypedDict, total=False):
     summarizer: Summarize
     store: Path | str
     session_id: str
-    told: Told
+    on_update: OnUpdate
 
 
 class ContextManager:
@@ -77,7 +77,7 @@ class ContextManager:
             raise WindowUnknown(f"the window of model {model!r} is not known; give it as `window`, in tokens")
         summarize = options.get("summarizer")
         summarizer = CallableSummarizer(summarize, self.provider) if summarize else None
-        self._host = Host(settings, summarizer, options.get("store"), options.get("told"))
+        self._host = Host(settings, summarizer, options.get("store"), options.get("on_update"))
         tools = read_definitions(self.provider, options.get("tools", ()))
         self.session_id = options.get("session_id") or self._begin(model, options.get("system", ""), tools)
 

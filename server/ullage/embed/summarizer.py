@@ -9,7 +9,7 @@ from msgspec import Struct
 from ullage.formats.provider import Provider, write_request
 from ullage.model.errors import ProviderError
 from ullage.service.ports.models import SummaryStream
-from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.offline import compose_in_thread
 from ullage.summary.reading.reader import Reader
 from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
@@ -41,7 +41,7 @@ class CallableSummarizer:
         return "custom"
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        composition = await compose_aside(request, counter, reader)
+        composition = await compose_in_thread(request, counter, reader)
         task = SummaryTask(
             request=write_request(self._provider, request.messages),
             max_tokens=request.max_tokens,

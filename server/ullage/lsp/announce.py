@@ -9,7 +9,7 @@ from collections.abc import Callable
 from lsprotocol import types
 from msgspec import UNSET
 
-from ullage.api.notification import UPDATE, SessionNotification
+from ullage.api.wire import UPDATE, SessionNotification
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Client
 from ullage.lsp.progress import ProgressBoard

@@ -10,7 +10,7 @@ from typing import Any, cast
 from lsprotocol import types
 from msgspec import Struct
 
-from ullage.api.settings_section import read_settings
+from ullage.api.client_input import read_settings
 from ullage.jsonrpc.errors import BadReply
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Client

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ullage.api.engine import Handler, Reply
 from ullage.api.permissions import ClientPermissions
-from ullage.api.table import AnyMethod
+from ullage.api.wire import AnyMethod
 from ullage.lsp.announce import UPDATE_METHOD, Announcer
 from ullage.lsp.commands import Command, CommandRunner, ExecuteCommandParams
 from ullage.lsp.configuration import Configuration, DidChangeConfigurationParams

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from ullage.api.notification import UPDATE
+from ullage.api.wire import UPDATE
 from ullage.jsonrpc.codes import METHOD_NOT_FOUND
 from ullage.jsonrpc.envelope import ErrorResponse, Response
 from ullage.jsonrpc.errors import ErrorObject

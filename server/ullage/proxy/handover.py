@@ -1,4 +1,4 @@
-"""Compacts by a handover: the conversation goes on in a fresh session of the agent, which begins with a summary.
+"""Compacts by a handover: the conversation continues in a fresh session of the agent, which begins with a summary.
 
 The agent writes the summary, and our ledger is added. The client keeps using the session id that it knows. The agent's
 former session stays as it was, so the handover can be undone.
@@ -42,7 +42,7 @@ _SINCE = 40_000
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """A conversation that goes on in a fresh session: the edit, and the agent's answer to `session/new`."""
+    """A conversation that continues in a fresh session: the edit, and the agent's answer to `session/new`."""
 
     edit: CompactionEdit
     opened: dict[str, Any]

@@ -28,7 +28,7 @@ class ProxiedSession:
     """A proxied session. `id` is the client's.
 
     - `agent_id`: the agent's id of it, which differs after a handover.
-    - `seed`: text before the next prompt, with what was said in another session of the agent.
+    - `seed`: text before the next prompt, with the messages of another session of the agent.
     - `rounds`: the answers of the present turn so far; each was a request to the model.
     - `acts`: the tasks of held prompts.
     - `order`: held by the task that handles a held prompt, one at a time.
@@ -147,7 +147,7 @@ class ProxiedSession:
             self._on(Event.DONE)
 
     def moved(self, agent_id: str, seed: str) -> None:
-        """Notes that the conversation goes on in the agent's session `agent_id`.
+        """Notes that the conversation continues in the agent's session `agent_id`.
 
         The session it leaves becomes an aside if it is open.
         """
@@ -166,7 +166,7 @@ class ProxiedSession:
         return self._last(Event.AGENT_ENDED)
 
     def close(self) -> tuple[Message, ...]:
-        """Closes the session, because the client has closed it or opens it anew.
+        """Closes the session, because the client has closed it or opens it again.
 
         Returns the remaining messages of the last turn.
         """

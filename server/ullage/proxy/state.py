@@ -111,7 +111,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
     },
     State.REOPENING: {
         Event.OPENED: State.HOLDING,
-        # The agent could not open it, so the conversation goes on in a fresh session.
+        # The agent could not open it, so the conversation continues in a fresh session.
         Event.MOVED: State.HOLDING,
         # Neither the session nor a fresh one could be opened.
         Event.RELEASED: State.LOST,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ullage.api.notification import UPDATE
+from ullage.api.wire import UPDATE
 from ullage.jsonrpc.envelope import Notification
 from ullage.model.updates import CompactionUpdate, Meta, Notice, NoticeMeta, Severity, Update
 from ullage.proxy.pipe.frames import line

@@ -1,1 +1,1 @@
-"""Orchestration: sessions, compaction runs and listeners, over ports that the composition root fills."""
+"""Orchestration: everything that happens to a session. See README.md in this folder."""

@@ -1,4 +1,4 @@
-"""The memory tool at work: a model's call in, its answer out."""
+"""The memory tool: runs one call of a model and returns the text of the tool's result."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from ullage.service.ports.store import MemoryFiles
 
 
 class MemoryAnswer(Struct, frozen=True, kw_only=True):
-    """What a tool result is made of. An error's text tells the model what to do otherwise."""
+    """The content of the tool's result. The text of an error says what the model can do instead."""
 
     text: str
     is_error: bool = False
 
 
 def run_memory(files: MemoryFiles, arguments: dict[str, Any]) -> MemoryAnswer:
-    """Carries out one call of the tool. Never raises for what a model wrote or a disk refuses; blocks for as long as
-    the disk takes, so an event loop calls it in a thread."""
+    """Runs one call of the memory tool. Wrong arguments and disk errors become error results and are not raised.
+    Blocks on the disk, so an event loop must call this function in a thread."""
     try:
         return MemoryAnswer(text=_carry_out(files, read_command(arguments)))
     except UllageError as error:

@@ -1,4 +1,4 @@
-"""What can be done with sessions as a whole."""
+"""Operations on whole sessions: create, load, append, configure, fork, import, delete."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -35,7 +35,8 @@ from ullage.service.ports.store import SessionInfo
 from ullage.transcript.rules.tool_pairs import is_prompt
 
 _TITLE_CHARS = 60
-# Counting this much text takes about 50 ms; beyond it the event loop must stay free for others.
+# Characters. Counting this much text takes about 50 ms; longer text is counted in a thread, so that the event loop
+# stays free.
 _COUNT_INLINE_CHARS = 200_000
 
 
@@ -46,7 +47,8 @@ def new_session(
     tools: Sequence[ToolDefinition] = (),
     context: Mapping[str, Any] | None = None,
 ) -> Conversation:
-    """Starts a session, with its system prompt, its tools and context settings of its own if it has any."""
+    """Creates a session with its system prompt, tools and own context settings, if given. Raises `InvalidRequest` if
+    `context` is not valid."""
     events: list[Event] = [created]
     if context:
         events.append(_configured(context))
@@ -58,7 +60,7 @@ def new_session(
 
 
 def load_session(workspace: Workspace, session_id: str) -> Conversation:
-    """Opens a session and publishes how full it is."""
+    """Opens a session and publishes its usage. Raises `SessionNotFound`."""
     conversation = workspace.open(session_id)
     publish_usage(conversation)
     return conversation
@@ -67,12 +69,14 @@ def load_session(workspace: Workspace, session_id: str) -> Conversation:
 async def append(
     conversation: Conversation, messages: Sequence[Message], usage: Usage | None, made: Set[str] = frozenset()
 ) -> tuple[str, ...]:
-    """Adds messages, and the provider's usage of the request whose answer is the last assistant message among them (or,
-    without one, of the session). Returns the messages' ids. A message that is there already with the same content is
-    passed over, so a client that missed the result may send again. Raises `InvalidRequest` for an id with other
-    content. Messages whose ids are in `made` are not looked up: the ids were just made, so no message has them yet.
+    """Appends messages, and the provider's usage of the request that produced the last assistant message. Returns the
+    messages' ids. `made` holds the ids that `Ids` has just made; the log has no message with such an id, so none is
+    looked up.
 
-    Appends of one session are taken in the order they came in, also while a large one is counted in a thread.
+    The usage belongs to the last assistant message among `messages`, or else to the last one of the session. A message
+    that is already in the log with the same content is skipped, so a client that missed the result may send again.
+    Raises `InvalidRequest` for a known id with other content, and for a usage without any assistant message. Appends of
+    one session run in the order of the calls, also while a large message is counted in a thread.
     """
     async with conversation.work.appending():
         new = [message for message in messages if message.id in made or _is_new(conversation, message)]
@@ -88,7 +92,7 @@ async def append(
 
 
 def change_system_prompt(conversation: Conversation, text: str) -> None:
-    """Changes what the model is told first, from here on. What it was told before stays in the transcript."""
+    """Changes the system prompt from here on. The old prompt stays in the transcript."""
     ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
     old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
     if not old:
@@ -100,12 +104,12 @@ def change_system_prompt(conversation: Conversation, text: str) -> None:
 
 
 def change_model(conversation: Conversation, model: str) -> None:
-    """Goes on with another model: other window, other counts."""
+    """Changes the session's model, and so its window and its token counter."""
     conversation.record(ModelChanged(model=model))
 
 
 def configure_session(conversation: Conversation, context: Mapping[str, Any]) -> None:
-    """Gives a session context settings of its own, in place of those it had. Raises `InvalidRequest`."""
+    """Replaces the session's own context settings. Raises `InvalidRequest`."""
     conversation.record(_configured(context))
 
 
@@ -115,10 +119,11 @@ def declare_tools(conversation: Conversation, tools: Sequence[ToolDefinition]) -
 
 
 def fork_session(workspace: Workspace, parent: Conversation, message_id: str | None, title: str) -> Conversation:
-    """A new session that shares the past up to a message (or all of it), archived or not, a marker or notice.
+    """Creates a session that shares its parent's log up to a message, or all of it. `message_id` may name an archived
+    message, a marker or a notice.
 
-    It inherits the edits and settings in force there, and of the present pins those of messages that it has. Raises
-    `MessageNotFound`.
+    The fork inherits the edits and settings in force at that place, and those of the parent's present pins whose
+    messages it has. Raises `MessageNotFound`.
     """
     position = parent.transcript.position
     if message_id is not None:
@@ -132,7 +137,8 @@ def fork_session(workspace: Workspace, parent: Conversation, message_id: str | N
 
 
 async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Conversation:
-    """A new session with a foreign transcript's events; what it compacted itself is archived here too."""
+    """Creates a session with the events of another program's transcript. Messages that the program itself compacted
+    are archived here, too."""
     created = SessionCreated(
         cwd=cwd or transcript.cwd, model=transcript.model, title=transcript.title or _title_of(transcript.events)
     )
@@ -145,7 +151,8 @@ async def import_transcript(workspace: Workspace, transcript: ImportedTranscript
 
 
 async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
-    """Takes a session off the list and out of memory."""
+    """Deletes a session: ends its work, removes it from memory and from the list. Returns its last entry of the
+    list. Raises `SessionNotFound`."""
     info = workspace.ports.store.info(session_id)
     await workspace.end(session_id)
     workspace.ports.store.delete(session_id)
@@ -160,14 +167,14 @@ def _configured(context: Mapping[str, Any]) -> SessionConfigured:
 
 
 def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
-    """The text in place of the first block, nothing in place of all others."""
+    """Yields replacements that put the text into the first block and empty all other blocks."""
     blocks = [(message.id, block) for message in old for block in range(len(message.content))]
     for number, (message_id, block) in enumerate(blocks):
         yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
 def _prompted(conversation: Conversation, text: str) -> MessageAppended:
-    """A first system prompt."""
+    """Returns the event that appends a first system prompt."""
     ports = conversation.workspace.ports
     content = (TextBlock(text=text),)
     prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=content, timestamp=ports.clock.now())
@@ -187,7 +194,7 @@ def _is_new(conversation: Conversation, message: Message) -> bool:
 
 
 async def _counted(conversation: Conversation, events: Sequence[Event]) -> list[Event]:
-    """The events with their messages' counts, made in a thread if there is much to count."""
+    """Returns the events with their messages counted. Long messages are counted in a thread."""
     chars = sum(text_length(event.message) for event in events if isinstance(event, MessageAppended))
     if chars > _COUNT_INLINE_CHARS:
         return await asyncio.to_thread(_with_counts, conversation.projection, events)
@@ -202,7 +209,7 @@ def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]
 
 
 def text_length(message: Message) -> int:
-    """Characters of a message's texts and results, for deciding how to handle it."""
+    """Returns the number of characters in a message's texts and tool results."""
     return sum(
         len(part.text or "")
         for block in message.content
@@ -212,7 +219,8 @@ def text_length(message: Message) -> int:
 
 
 def _answer_id(conversation: Conversation, messages: Sequence[Message]) -> str:
-    """The message a usage report belongs to."""
+    """Returns the id of the message that a usage belongs to. Raises `InvalidRequest` if there is no assistant
+    message."""
     for message in reversed(messages):
         if message.role is Role.ASSISTANT:
             return message.id
@@ -228,7 +236,7 @@ def _titled(messages: Sequence[Message]) -> list[SessionRenamed]:
 
 
 def _title_of(events: Sequence[Event]) -> str:
-    """The beginning of the first thing the user asked."""
+    """Returns the first line of the user's first prompt, shortened, or an empty text."""
     for event in events:
         if isinstance(event, MessageAppended) and is_prompt(event.message):
             line = next((line.strip() for line in event.message.text.splitlines() if line.strip()), "")
@@ -238,7 +246,8 @@ def _title_of(events: Sequence[Event]) -> str:
 
 
 def _pins(fork: Conversation, pinned: Set[str]) -> Iterator[MessagePinned]:
-    """The changes that give a fork its parent's present pins: a message is mostly pinned later than it is written."""
+    """Yields the events that give a fork its parent's present pins. Most messages are pinned later than they are
+    written, so the pins of the log at the fork are not enough."""
     own, known = fork.transcript.pinned, fork.projection.counts
     for message_id in sorted(message_id for message_id in pinned - own if message_id in known):
         yield MessagePinned(message_id=message_id)

@@ -1,1 +1,1 @@
-"""What a summary holds, and the summariser that needs no model."""
+"""What a summary holds, and the summarizer that needs no model. See README.md in this folder."""

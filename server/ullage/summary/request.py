@@ -1,4 +1,4 @@
-"""A compaction's need for a summary, as a value."""
+"""The request for a summary, as a value."""
 
 from msgspec import Struct
 
@@ -7,12 +7,12 @@ from ullage.model.message import Message
 
 
 class SummaryRequest(Struct, frozen=True, kw_only=True):
-    """What to summarise and into how many tokens.
+    """What to summarize, and into how many tokens.
 
-    `messages` are the archived ones in order, `indices` their places in the transcript; `kept` names those that stay
-    verbatim anyway, `tail` are the messages behind them that do. `previous` is the marker this summary replaces,
-    `focus` what the person asked to keep. `max_tokens` bounds the summary and the ledger together, by `count` of the
-    session's counter.
+    `messages` are the archived ones in order, `indices` their places in the transcript. `kept` are the ids of those
+    that stay verbatim, `tail` are the messages after them. `previous` is the marker that this summary replaces, None if
+    there is none. `focus` is what the user wants the summary to keep. `max_tokens` limits the summary and the ledger
+    together, by the session's counter.
     """
 
     messages: tuple[Message, ...]

@@ -12,16 +12,17 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class Tuning(Struct, frozen=True, kw_only=True):
-    """Weights and shares of the offline summary. A weight is the likelihood that the agent writes a name again before
-    anything shows it (0 to 1); values of text without names are in the same unit. A share is a part of the tokens that
-    the summary and the ledger may take together, unless its field says otherwise.
+    """Weights and shares of the offline summary. A weight is the likelihood, from 0 to 1, that the agent writes a name
+    again before anything shows it. Values of text without names have the same unit. A share is a part of the tokens
+    that the summary and the ledger may take together, unless its field says otherwise.
 
-    Fitted: the logistic model of `choosing/weights.py`, made by `./scripts/fit_weights` from the recorded sessions that
-    the script names, and not to be edited by hand. Chosen: set by hand, for the reason given.
+    Fitted numbers are coefficients of the logistic model in `choosing/weights.py`. `./scripts/fit_weights` computes
+    them from the recorded sessions that the script names; they must not be edited by hand. Chosen numbers are set by
+    hand, for the reason given.
     """
 
-    # Fitted. The logit of a name that the agent never wrote and that stood at the end of the messages. Points that each
-    # number buys are the best column of `bench quality --ablate`: its standard error is 0.1 to 0.4 points.
+    # Fitted. The logit of a name that the agent never wrote and that occurs at the end of the messages. The points that
+    # each number buys are the best column of `bench quality --ablate`, whose standard error is 0.1 to 0.4 points.
     base: float = -2.70
     # Fitted. Added if the agent itself ever wrote the name, in prose or in a call.
     written: float = 2.15
@@ -29,40 +30,42 @@ class Tuning(Struct, frozen=True, kw_only=True):
     said: float = 0.55
     # Fitted. Times log2(1 + how often the agent wrote the name in a tool call).
     called: float = 0.35
-    # Fitted. Times log2(1 + thousands of tokens since the name last stood anywhere).
+    # Fitted. Times log2(1 + thousands of tokens since the name last occurred).
     distance: float = -0.50
 
-    # Chosen: about the weight of a name that the agent wrote once, long ago. The weight of a name that stands in an
+    # Chosen: about the weight of a name that the agent wrote once, long ago. The weight of a name that occurs in an
     # earlier summary and in none of the messages since. Buys 1.2 points at a second compaction.
     carried_weight: float = 0.1
-    # Chosen: three such names. What the oldest item of an earlier summary is worth beyond its names, falling to 0 for
-    # the newest, so that what the first of several compactions knew is still there after the third. Buys 0.4 points.
+    # Chosen: the weight of three such names. What the oldest item of an earlier summary is worth in addition to its
+    # names, falling to 0 for the newest item. It keeps what the first of several compactions knew until after the
+    # third. Buys 0.4 points.
     seniority: float = 0.3
-    # Chosen: so that a sentence that concludes something comes before other text without names, and after
-    # most names. Buys nothing that the probe sees (-0.1 points), since it serves sentences without names.
+    # Chosen so that a sentence with a conclusion comes before other text without names, and after most names. Buys
+    # nothing that the probe sees (-0.1 points), because it serves sentences without names.
     said_value: float = 0.005
-    # Chosen: a tenth of the above, so that text without names is still better than an empty page. Buys nothing
-    # that the probe sees (0.0 points).
+    # Chosen: a tenth of `said_value`, so that text without names is still better than an empty page. Buys nothing that
+    # the probe sees (0.0 points).
     shown_value: float = 0.0005
-    # Chosen: about a name written a moment ago, since a failure and its cure are what the next try needs.
+    # Chosen: about the weight of a name written a moment ago, because the next try needs to know a failure and its fix.
     # Buys 0.2 points.
     error_value: float = 0.2
 
-    # Chosen: leaves the summary at least five sixths; files and commands of long sessions fill it. Buys 0.8 points.
+    # Chosen: leaves the summary at least five sixths. Files and commands of long sessions fill the ledger. Buys 0.8
+    # points.
     ledger_share: float = 0.15
-    # Chosen: the most that any one section takes which is written for the reader (task, plan, state, requests, errors
-    # and so on). Separate shares per section bought nothing (0.0 points). Costs 0.5 to 1.1 points of what the
-    # probe sees: names could stand in the place of the user's words, the plan and the state.
+    # Chosen: the most that any one section may take of those written for the reader (task, plan, state, requests,
+    # errors and so on). A separate share for each section bought nothing (0.0 points). Costs 0.5 to 1.1 points of what
+    # the probe sees, because names could take the place of the user's words, the plan and the state.
     section_share: float = 0.12
-    # Chosen: the most that text with a word of the user's focus takes before all else. The probe has no focus.
+    # Chosen: the most that text with a word of the user's focus takes before all other text. The probe has no focus.
     focus_share: float = 0.3
     # Chosen: the most that earlier summaries take before new text competes with them. Buys 0.7 points at a second
     # compaction.
     carried_share: float = 0.4
-    # Chosen, of the room left at that point: prose comes before lines of code, because it can be read alone.
+    # Chosen, of the room left at that point: prose comes before lines of code, because prose can be understood alone.
     # Costs 0.1 to 0.7 points of what the probe sees.
     findings_share: float = 0.3
-    # Chosen: left free for names of what found no room. Buys 1.7 points at a second compaction.
+    # Chosen: reserved for the names that found no room on the page. Buys 1.7 points at a second compaction.
     hints_share: float = 0.04
 
 

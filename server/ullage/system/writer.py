@@ -189,7 +189,7 @@ class DescriptorWriter:
             self._lost(reason)
 
     def _call(self, function: Callable[..., object], *args: object) -> None:
-        # The loop may be closed already, because the thread goes on writing at the end of the program.
+        # The loop may be closed already, because the thread keeps writing at the end of the program.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *args)
 

@@ -18,8 +18,8 @@ from ullage.model.blocks import TextBlock
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import CompactionUpdate
 from ullage.model.usage import UsageSource
+from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.managed import managed_workspace
 from ullage.service.ports.ports import Ports
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.service.turns import run as turns

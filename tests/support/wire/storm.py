@@ -26,9 +26,9 @@ from ullage.model.message import ToolDefinition
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import AgentMessageChunk, CompactionUpdate, Notice, Update, UserMessageChunk
 from ullage.service import sessions
+from ullage.service.compact.automatic import managed_workspace
 from ullage.service.conversation.work import Job
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.managed import managed_workspace
 from ullage.service.ports.models import ToolOutcome
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore

@@ -230,7 +230,7 @@ def test_a_summarizer_that_fails_costs_a_summary_not_the_limit() -> None:
     def tell(session_id: str, update: Update) -> None:
         told.append(update)
 
-    with ContextManager("gpt-4o", window=WINDOW, summarizer=summarize, told=tell) as context:
+    with ContextManager("gpt-4o", window=WINDOW, summarizer=summarize, on_update=tell) as context:
         fill(context, 12)
         with pytest.raises(ProviderError, match="no answer"):
             context.compact()

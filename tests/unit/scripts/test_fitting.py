@@ -45,7 +45,7 @@ def test_a_perfect_order_has_an_auc_of_one() -> None:
 
 
 def test_the_model_that_is_fitted_is_the_one_that_weighs() -> None:
-    mention = Mention(said=3, called=1, behind=7.5)
+    mention = Mention(said=3, called=1, since=7.5)
     coefficients = [getattr(TUNING, name) for name in NAMES]
     assert predict(coefficients, features_of(mention)) == pytest.approx(weight_of(mention))
 

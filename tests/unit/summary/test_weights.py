@@ -12,7 +12,7 @@ from ullage.summary.reading.reader import Reader
 from ullage.summary.tuning import TUNING
 
 counts = st.integers(0, 50)
-mentions = st.builds(Mention, said=counts, called=counts, behind=st.floats(0, 500))
+mentions = st.builds(Mention, said=counts, called=counts, since=st.floats(0, 500))
 
 
 def mentions_of(*messages: Message, tail: tuple[Message, ...] = ()) -> dict[str, Mention]:
@@ -39,7 +39,7 @@ def test_a_name_weighs_more_for_each_time_the_agent_wrote_it(mention: Mention) -
 
 @given(mentions, st.floats(0.1, 100))
 def test_of_two_names_written_alike_the_later_one_weighs_more(mention: Mention, more: float) -> None:
-    assert weight_of(mention) > weight_of(replace(mention, behind=mention.behind + more))
+    assert weight_of(mention) > weight_of(replace(mention, since=mention.since + more))
 
 
 @given(mentions, st.floats(0.1, 5))
@@ -60,11 +60,11 @@ def test_a_mention_counts_who_said_a_name_and_how_long_ago() -> None:
     assert (mention.said, mention.called, mention.times, mention.last_index) == (1, 1, 3, 3)
     assert (other.said, other.called, other.times, other.last_index) == (0, 1, 1, 2)
     assert mention.written
-    assert other.behind > mention.behind > 1
+    assert other.since > mention.since > 1
 
 
 def test_messages_after_the_stretch_make_its_names_older_and_add_no_names() -> None:
     said = agent("I think `load_config` is wrong.")
     alone, followed = mentions_of(said), mentions_of(said, tail=(agent("Now `write_config` next. " * 40),))
     assert alone.keys() == followed.keys() == {"load_config"}
-    assert followed["load_config"].behind > alone["load_config"].behind
+    assert followed["load_config"].since > alone["load_config"].since

@@ -13,7 +13,7 @@
 ---@field content ullage.TextContent
 ---@field messageId string
 
---- Messages, and the provider's usage object as it came (Anthropic's or OpenAI's field names).
+--- Appends messages. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names. `model` and `tools` replace the session's.
 ---@class (exact) ullage.AppendParams
 ---@field sessionId string
 ---@field messages? ullage.MessageInput[]
@@ -21,7 +21,7 @@
 ---@field model? string
 ---@field tools? ullage.ToolDefinition[]
 
---- The messages' ids, made ones included, and how full the context is now.
+--- The messages' ids, also those that the server made, and how full the context is now.
 ---@class (exact) ullage.AppendResult
 ---@field messageIds string[]
 ---@field usage ullage.UsageResult
@@ -67,13 +67,13 @@
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
 
---- Applies a preview, with `summary` in place of its own if given.
+--- Applies a preview. If `summary` is given, it replaces the preview's own.
 ---@class (exact) ullage.CommitParams
 ---@field sessionId string
 ---@field previewId string
 ---@field summary? string
 
---- Compacts now; `focus` says what to keep above all. With `from`, `upTo` or both, which name messages of the context, that stretch of it goes, both within it, and the rest stays verbatim. `dryRun` only shows what would happen.
+--- Compacts now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context: if one or both are given, the messages between them, both included, are compacted and all others stay verbatim. `dryRun` previews the compaction.
 ---@class (exact) ullage.CompactParams
 ---@field sessionId string
 ---@field focus? string
@@ -81,7 +81,7 @@
 ---@field upTo? string
 ---@field dryRun? boolean Default false.
 
---- What a compaction did or, with `previewId`, would do; `note` says so if the stretch is not quite the one asked for, since what belongs together is not parted.
+--- What a compaction did. If `previewId` is set, what it would do. Sizes are tokens of the context. `note` says how the compacted range differs from the one in the request: it is moved so that a tool call and its result stay together.
 ---@class (exact) ullage.CompactResult
 ---@field summary string
 ---@field ledger ullage.ArtifactLedger
@@ -137,12 +137,12 @@
 ---@field error? string
 ---@field _meta? { ullage: ullage.CompactionMeta }
 
---- Context settings of a session's own, in place of those it had; without any it has the workspace's.
+--- Replaces the session's own context settings. An empty `context` returns the session to the workspace's settings.
 ---@class (exact) ullage.ConfigureSessionParams
 ---@field sessionId string
 ---@field context? table<string, any> Fields of `ContextSettings` that differ from the workspace's; forks inherit them.
 
---- The context settings now in effect, the workspace's among them, and how full the context is under them.
+--- The context settings in effect, the session's own and the workspace's together, and how full the context is under them.
 ---@class (exact) ullage.ConfigureSessionResult
 ---@field context ullage.ContextSettings
 ---@field usage ullage.UsageResult
@@ -188,7 +188,7 @@
 --- What caused an edit: the user or automatic context management.
 ---@alias ullage.EditTrigger "manual"|"automatic"
 
---- A message as listed: its place, its tokens in the context (0 if archived) and how it stands.
+--- A message in a page. `index` is its place in the transcript. `tokens` is its calibrated count in the context, 0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view.
 ---@class (exact) ullage.Entry
 ---@field message ullage.Message
 ---@field index integer
@@ -207,12 +207,12 @@
 ---@field message string
 ---@field data? ullage.ErrorData
 
---- `ullage` exports the whole log, the others the context, request-ready.
+--- Exports a session. The format `ullage` is the whole log, the others are the context as a provider's request.
 ---@class (exact) ullage.ExportParams
 ---@field sessionId string
 ---@field format? "anthropic"|"openai"|"openai-responses"|"ullage" Default 'ullage'.
 
---- The file's text.
+--- The exported text.
 ---@class (exact) ullage.ExportResult
 ---@field text string
 
@@ -226,13 +226,13 @@
 ---@field times? integer Default 1.
 ---@field last_index? integer Default 0.
 
---- Forks after a message, or at the end.
+--- Forks a session after the message `messageId`, or at its end.
 ---@class (exact) ullage.ForkSessionParams
 ---@field sessionId string
 ---@field messageId? string
 ---@field title? string
 
---- An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds.
+--- An edit as the user sees it in a list. `words` say what the edit did, to how many `messages`. Sizes are tokens of the whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is Unix milliseconds.
 ---@class (exact) ullage.HistoryEntry
 ---@field id string
 ---@field kind string
@@ -248,7 +248,7 @@
 ---@field contextSizeAfter? integer Default 0.
 ---@field revertedAt? integer
 
---- Every edit ever, oldest first.
+--- Every edit ever made, oldest first.
 ---@class (exact) ullage.HistoryResult
 ---@field edits ullage.HistoryEntry[]
 
@@ -275,7 +275,7 @@
 ---@field width? integer
 ---@field height? integer
 
---- A transcript by `path`, or its `text`; `format` if it cannot be detected, `run` if it holds several.
+--- Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run` chooses one, from 1, if the file holds several runs.
 ---@class (exact) ullage.ImportParams
 ---@field path? string
 ---@field text? string
@@ -283,7 +283,7 @@
 ---@field run? integer
 ---@field cwd? string
 
---- The new session, and what of the file is not in it.
+--- The new session. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines that were expected and carry no message.
 ---@class (exact) ullage.ImportResult
 ---@field session ullage.SessionResult
 ---@field format string
@@ -294,17 +294,17 @@
 --- Which threshold `used` has reached.
 ---@alias ullage.Level "off"|"normal"|"warning"|"critical"
 
---- Sessions of one folder or all; `cursor` is a former result's `nextCursor`.
+--- Lists the sessions of one folder, or all. `cursor` is the `nextCursor` of the previous page.
 ---@class (exact) ullage.ListSessionsParams
 ---@field cwd? string
 ---@field cursor? string
 
---- A page of sessions, last changed first.
+--- A page of sessions, last changed first. `nextCursor` is missing on the last page.
 ---@class (exact) ullage.ListSessionsResult
 ---@field sessions ullage.ListedSession[]
 ---@field nextCursor? string
 
---- ACP's session entry; `updatedAt` is ISO 8601.
+--- A listed session in ACP's shape. `updatedAt` is ISO 8601.
 ---@class (exact) ullage.ListedSession
 ---@field sessionId string
 ---@field cwd string
@@ -312,14 +312,14 @@
 ---@field updatedAt string
 ---@field _meta ullage.ListedSessionMetas
 
---- What ACP's session entry has no field for.
+--- Facts about a listed session for which ACP has no field. `createdAt` is Unix milliseconds.
 ---@class (exact) ullage.ListedSessionMeta
 ---@field model string
 ---@field messages integer
 ---@field createdAt integer
 ---@field parentId? string|vim.NIL
 
---- The `_meta` object.
+--- The `_meta` object of a listed session.
 ---@class (exact) ullage.ListedSessionMetas
 ---@field ullage ullage.ListedSessionMeta
 
@@ -330,14 +330,14 @@
 ---@field content ullage.Block[]
 ---@field timestamp? integer Default 0.
 
---- A message as a client hands it in: `content` may be plain text; id and time are made if left out.
+--- A message from a client. `content` may be plain text. If `id` or `timestamp` (Unix milliseconds) is left out, the server sets it.
 ---@class (exact) ullage.MessageInput
 ---@field role ullage.Role
 ---@field content string|ullage.Block[]
 ---@field id? string
 ---@field timestamp? integer
 
---- `context` lists what the model would be sent, `transcript` everything ever, archived or not. `messageId` asks for that message alone, archived or not, whatever scope, offset and limit say. With `provider` the context is given request-ready as well.
+--- Lists messages. `scope` `context` lists what the model would be sent, `transcript` lists every message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With `provider`, the result also has the context as a request of that provider.
 ---@class (exact) ullage.MessagesParams
 ---@field sessionId string
 ---@field messageId? string
@@ -346,7 +346,7 @@
 ---@field limit? integer
 ---@field provider? ullage.Provider
 
---- A page of messages, how many there are, and the request's fields for the provider asked for.
+--- A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the provider, if one was named.
 ---@class (exact) ullage.MessagesResult
 ---@field entries ullage.Entry[]
 ---@field total integer
@@ -359,7 +359,7 @@
 ---@field encoding? "approximate"|"cl100k_base"|"o200k_base"|vim.NIL How to count this model's tokens.
 ---@field summaryPrompt? string Further instructions for summaries of this model's sessions.
 
---- A new session; everything may be left out.
+--- Starts a session. All fields are optional.
 ---@class (exact) ullage.NewSessionParams
 ---@field cwd? string
 ---@field model? string
@@ -413,7 +413,7 @@
 ---@field locations ullage.ToolLocation[]
 ---@field rawInput? table<string, any>
 
---- Pins a message of the context, or unpins it.
+--- Pins a message of the context. `pinned` false unpins it.
 ---@class (exact) ullage.PinParams
 ---@field sessionId string
 ---@field messageId string
@@ -423,16 +423,16 @@
 ---@class (exact) ullage.PinResult
 ---@field pinned string[]
 
---- A prompt for the model, as ACP content blocks.
+--- Prompts the model. `prompt` holds ACP content blocks.
 ---@class (exact) ullage.PromptParams
 ---@field sessionId string
 ---@field prompt table<string, any>[] ACP content blocks.
 
---- How the turn ended: ACP's stop reason.
+--- How the turn ended, by ACP's stop reason.
 ---@class (exact) ullage.PromptResult
 ---@field stopReason ullage.TurnEnd
 
---- Whether a session's prompts would be answered: the name of the provider that would, else what to do about it, in words for the person.
+--- Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if there is none. `remedy` then tells the user what to do.
 ---@class (exact) ullage.Prompting
 ---@field provider? string|vim.NIL
 ---@field remedy string
@@ -471,7 +471,7 @@
 ---@field text? string
 ---@field mime_type? string
 
---- Goes back to a checkpoint: takes back every edit made after it, and lets those count again that were taken back after it. The checkpoint is an edit (which stays), a message, a position in the log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
+--- Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. The checkpoint is one of: an edit (which stays in force), a message, a position in the log, a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
 ---@class (exact) ullage.RestoreParams
 ---@field sessionId string
 ---@field editId? string
@@ -482,7 +482,7 @@
 
 ---@alias ullage.ResultPart ullage.TextBlock|ullage.ImageBlock|ullage.ResourceBlock
 
---- The edits taken back, or counting again, as they are now; how many messages are in the context again, and how full it is. After a `dryRun`: would be.
+--- The edits that were undone or redone, in their new state, how many more messages are in the context (negative if edits were redone), and how full it is. After a `dryRun`: what they would be.
 ---@class (exact) ullage.RevertResult
 ---@field edits ullage.EditInfo[]
 ---@field messagesBack integer
@@ -497,7 +497,7 @@
 ---@field data string
 ---@field tokens integer
 
---- A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is the message's number among the appended messages of the session, from 0, inherited ones included.
+--- A message that matches a query. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the message's number among the appended messages of the session, from 0, inherited ones included.
 ---@class (exact) ullage.SearchHit
 ---@field sessionId string
 ---@field messageId string
@@ -506,13 +506,13 @@
 ---@field score number
 ---@field snippet string
 
---- Words to find, in one session or all: names, whole or in part, or a question in plain words.
+--- Searches one session, or all if `sessionId` is left out. `query` holds names, whole or in part, or a question in plain words.
 ---@class (exact) ullage.SearchParams
 ---@field query string
 ---@field sessionId? string
 ---@field limit? integer Default 10.
 
---- Messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives it whole.
+--- The messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole message.
 ---@class (exact) ullage.SearchResult
 ---@field hits ullage.SearchHit[]
 
@@ -528,7 +528,7 @@
 ---@field updatedAt? string
 ---@field _meta? { ullage: ullage.UsageMeta }
 
---- The params of `session/update`, ACP's `SessionNotification`.
+--- The params of `session/update`, which is ACP's `SessionNotification`.
 ---@class (exact) ullage.SessionNotification
 ---@field sessionId string
 ---@field update ullage.Update
@@ -537,7 +537,7 @@
 ---@class (exact) ullage.SessionParams
 ---@field sessionId string
 
---- A session, how full it is, and whether it can be prompted.
+--- A session, how full its context is, and whether it can be prompted.
 ---@class (exact) ullage.SessionResult
 ---@field sessionId string
 ---@field title string
@@ -675,7 +675,7 @@
 --- Why a prompt turn ended: ACP's closed set of stop reasons.
 ---@alias ullage.TurnEnd "end_turn"|"max_tokens"|"max_turn_requests"|"refusal"|"cancelled"
 
---- Takes back the last edit, or the one named, and what was done together with it. `dryRun` only says what that would bring back.
+--- Undoes the last edit, or the edit `editId`, with all edits of the same action. `dryRun` only says what the undo would bring back.
 ---@class (exact) ullage.UndoParams
 ---@field sessionId string
 ---@field editId? string
@@ -710,7 +710,7 @@
 ---@field errorShare? number|vim.NIL
 ---@field shares? ullage.BudgetShares|vim.NIL
 
---- How full a context is: tokens used, the model's window (null while unknown), what the session has cost, where every request's price is known, and all that is known beside.
+--- How full a context is. `used`: tokens in the context. `size`: the model's window in tokens, null while unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
 ---@class (exact) ullage.UsageResult
 ---@field used integer
 ---@field size? integer|vim.NIL

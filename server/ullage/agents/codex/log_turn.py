@@ -7,7 +7,7 @@ from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock
 from ullage.model.message import Role
 from ullage.model.usage import Usage
 
-# Stands in for the user's prompt if the log doesn't contain it.
+# Replaces the user's prompt if the log doesn't contain it.
 UNRECORDED_PROMPT = "[The log does not record this message.]"
 
 

@@ -43,7 +43,7 @@ def _go() -> None:
 
 def _read_settings(argument: str | None, model: str | None) -> Settings:
     """Returns the settings of `--settings` (JSON, or a file with it) and `--model`. Raises `InputError`."""
-    from ullage.api.settings_section import read_settings  # noqa: PLC0415
+    from ullage.api.client_input import read_settings  # noqa: PLC0415
 
     settings = read_settings(_parse(argument)) if argument else Settings()
     return replace(settings, model=model) if model else settings

@@ -15,9 +15,9 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
-from ullage.api.notification import UPDATE, SessionNotification
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
 from ullage.api.values import MessageInput, SessionResult
+from ullage.api.wire import UPDATE, SessionNotification
 from ullage.cli.client import LSP_PREFIX, LanguageClient, start_server
 from ullage.cli.demo.conversation import Conversation, Step
 from ullage.cli.demo.scene import Scene

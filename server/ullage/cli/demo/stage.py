@@ -79,7 +79,7 @@ class PlainStage:
             self._print(f"-- {scene.status}")
 
     async def pause(self, seconds: float) -> None:
-        del seconds  # Nobody is watching.
+        del seconds  # No user is watching.
         await asyncio.sleep(0)
 
     def _print(self, text: str) -> None:

@@ -1,6 +1,6 @@
 """Runs the jobs of recording after the pumps, in order, without delaying the pumps.
 
-If the store fails, recording ends with a notice. The client and its agent go on.
+If the store fails, recording ends with a notice. The client and its agent continue.
 """
 
 import asyncio

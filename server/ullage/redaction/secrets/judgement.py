@@ -1,4 +1,4 @@
-"""Judges whether a value can be a secret, by its name and its characters, where the patterns alone can't tell."""
+"""Judges whether a value can be a secret, by its name and its characters, where the patterns alone cannot decide."""
 
 import re
 from itertools import pairwise

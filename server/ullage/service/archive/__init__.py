@@ -1,1 +1,1 @@
-"""What is in the log and not in the context: search, recall, undo, export."""
+"""The parts of a session that are in its log and not in its context: search, recall, undo and restore, export."""

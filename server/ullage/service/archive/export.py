@@ -1,4 +1,4 @@
-"""Sessions on their way out: the whole log as text, or the context ready for a provider."""
+"""Export: a session's log as text, or its context as a provider's request."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ from ullage.service.conversation.conversation import Conversation
 
 
 async def export_session(conversation: Conversation, shape: str) -> str:
-    """The session as `ullage` (its log), or its context as a request of a `Provider`."""
+    """Returns the session's log if `shape` is `ullage`, else its context as a request of the provider named by
+    `shape`, in JSON. Raises `InvalidRequest` for an unknown name."""
     if shape == "ullage":
         return _whole_log(conversation)
     request = await provider_request(conversation, shape)
@@ -19,7 +20,7 @@ async def export_session(conversation: Conversation, shape: str) -> str:
 
 
 async def provider_request(conversation: Conversation, provider: str) -> dict[str, Any]:
-    """The context as the fields of a provider's request, after any automatic run."""
+    """Returns the context as the fields of a provider's request. Waits for a running automatic compaction first."""
     await conversation.settled()
     return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
 

@@ -1,7 +1,7 @@
-"""The `recall` tool: a model searches the archive of its own conversation, and reads in it what it needs again.
+"""The `recall` tool: a model searches the archive of its own conversation and reads messages in it.
 
-What it gets is the record as it was, so it is quoted: every line of it begins with `> `, under a line of ours that says
-what it is. Nothing in the record can therefore pass for our words, for a message, or for the end of the quotation.
+The tool's result is a quotation: every line of the record begins with `> `, after a line of ours that says so. No text
+in the record can therefore be taken for our words, for a message, or for the end of the quotation.
 """
 
 import json
@@ -20,8 +20,8 @@ from ullage.service.conversation.pages import Entry
 from ullage.service.ports.store import SearchHit
 
 NAME = "recall"
-# Characters of an expanded message on one page: about 2,000 tokens, so that looking something up never fills what
-# compaction has freed.
+# Characters on one page of a message: about 2,000 tokens, so that recalling a message cannot fill the room that a
+# compaction has made.
 PAGE_CHARS = 8_000
 _MAX_HITS = 20
 _QUOTE = "> "
@@ -54,7 +54,7 @@ DEFINITION = ToolDefinition(
 
 
 class RecallInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the model asks for: `query` to search, or `message_id` to read."""
+    """The tool's input: `query` searches, `message_id` reads one message, `page` by `page` from 1."""
 
     query: str = ""
     limit: Annotated[int, Meta(ge=1, le=_MAX_HITS)] = 5
@@ -70,9 +70,10 @@ class RecallResult(Struct, frozen=True, kw_only=True):
 
 
 async def recall(conversation: Conversation, arguments: Any) -> RecallResult:
-    """Answers one call of the tool, out of the session (what a fork inherits is its own) and of no other.
+    """Answers one call of the tool from this session's log, inherited messages included. Other sessions are not
+    searched.
 
-    Never raises an `UllageError`: what is wrong is told to the model, so that it can ask better.
+    Never raises an `UllageError`: the error's text becomes the result, so that the model can ask better.
     """
     try:
         return RecallResult(text=await _answer(conversation, _read(arguments)))
@@ -81,7 +82,7 @@ async def recall(conversation: Conversation, arguments: Any) -> RecallResult:
 
 
 def message_lines(message: Message) -> Iterator[str]:
-    """A message as lines a person or a model can read; what a tool is sent is JSON, pictures are only named."""
+    """Yields a message as lines of text. A tool's input is JSON; an image is only named."""
     for block in message.content:
         yield from _block_text(block).splitlines()
 

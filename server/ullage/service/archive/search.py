@@ -1,7 +1,7 @@
-"""Searching the archive: everything ever said, whether or not it is still in a context.
+"""Search in the archive: all messages of all sessions, whether or not they are in a context.
 
-The index is brought up to date in steps in a thread, so that sessions stay responsive while a large store is indexed
-for the first time; cancelling a search ends after the step that is running, and the next goes on from there.
+The index is updated in small steps in a thread, so sessions stay responsive while a large store is indexed for the
+first time. Cancelling a search stops it after the running step. The next search goes on from there.
 """
 
 import asyncio
@@ -15,24 +15,26 @@ from ullage.service.conversation.pages import Entry, read_entries
 from ullage.service.ports.store import SearchHit
 from ullage.service.ports.world import Indexing
 
-# The progress of indexing is published after so many seconds; before that a bar would only flicker.
+# Seconds until the progress of indexing is published. Most searches are done by then, and a progress bar would only
+# flicker.
 PATIENCE = 0.5
 
 
 async def search(
     workspace: Environment, session_id: str | None, query: str, limit: int, patience: float = PATIENCE
 ) -> tuple[SearchHit, ...]:
-    """The messages that fit a query best, in a session or in all (see `SessionStore.search`).
+    """Returns the messages that match a query best, in one session or, if `session_id` is None, in all. See
+    `SessionStore.search`.
 
-    Publishes the progress of indexing to `workspace.indexing_listeners` after `patience` seconds. Raises
-    `InvalidRequest` for a query without a word, `SessionNotFound`.
+    After `patience` seconds of indexing, the progress is published to `workspace.indexing_listeners`. Raises
+    `InvalidRequest` if the query has no word, and `SessionNotFound`.
     """
     await _index(workspace, session_id, patience)
     return await asyncio.to_thread(workspace.ports.store.search, query, session_id, limit)
 
 
 def find_entry(conversation: Conversation, message_id: str) -> Entry:
-    """One message, archived or not. Raises `MessageNotFound`."""
+    """Returns one message, archived or not. Raises `MessageNotFound`."""
     index = conversation.workspace.ports.store.find_index(conversation.id, message_id)
     if index is None:
         raise MessageNotFound(
@@ -44,14 +46,14 @@ def find_entry(conversation: Conversation, message_id: str) -> Entry:
 
 async def _index(workspace: Environment, session_id: str | None, patience: float) -> None:
     loop, index_some = asyncio.get_running_loop(), workspace.ports.store.index_some
-    started, told = loop.time(), None
+    started, shown = loop.time(), None
     try:
         while left := await asyncio.to_thread(index_some, session_id):
-            if told is not None or loop.time() - started > patience:
-                told = _publish(workspace, told or _begin(workspace, left), left)
+            if shown is not None or loop.time() - started > patience:
+                shown = _publish(workspace, shown or _begin(workspace, left), left)
     finally:
-        if told is not None:
-            _publish(workspace, told, 0)
+        if shown is not None:
+            _publish(workspace, shown, 0)
 
 
 def _begin(workspace: Environment, left: int) -> Indexing:

@@ -1,10 +1,10 @@
-"""A session's edits: the list of them, and taking them back.
+"""The edits of a session: listing, undoing and redoing them.
 
-An edit that is taken back counts as if it had never been made, wherever it stands: the projection is that of the log
-without it. Later edits stay as they are. A later compaction that covers the same messages thus keeps them archived,
-under the summary that was written then; taking that one back, too, brings them into the context.
+An undone edit counts as if it had never been made, wherever it is in the log: the view is computed without it. Later
+edits stay in force. A later compaction that covers the same messages therefore keeps them archived, with the summary
+that was written then. If that compaction is undone too, the messages are back in the context.
 
-Whatever was taken back can be put back: `restore` goes to any checkpoint, also one before an undo.
+`restore` redoes edits: it can go to any checkpoint, also to one before an undo.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,8 +23,11 @@ from ullage.transcript.fold import EditInfo
 
 
 class HistoryEntry(EditInfo, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An edit as read by people: `words` say what it did, to how many `messages`; sizes are tokens of the whole context
-    around it, 0 where they are not known. `position` is its place in the log; `revertedAt` is Unix milliseconds."""
+    """An edit as the user sees it in a list.
+
+    `words` say what the edit did, to how many `messages`. Sizes are tokens of the whole context before and after the
+    edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is Unix milliseconds.
+    """
 
     position: int
     words: str
@@ -35,8 +38,9 @@ class HistoryEntry(EditInfo, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Reverted(Struct, frozen=True, kw_only=True):
-    """What reverting edits, or putting them back, did or would do: the edits as they are after it, the conversation as
-    it is then, and how many more messages are in its context (negative if edits count again)."""
+    """The result of undoing or redoing edits. `edits` are the changed edits with their new state. `conversation` is
+    the conversation after the change (in a dry run, as it would be). `messages_back` says how many more messages are
+    in the context; it is negative if edits were redone."""
 
     edits: tuple[EditInfo, ...]
     conversation: Conversation
@@ -44,7 +48,7 @@ class Reverted(Struct, frozen=True, kw_only=True):
 
 
 def history(conversation: Conversation) -> tuple[HistoryEntry, ...]:
-    """Every edit ever, oldest first, reverted ones marked."""
+    """Returns every edit ever made, oldest first. Undone edits are marked."""
     records = conversation.workspace.ports.store.read_edits(conversation.id)
     infos = {info.id: info for info in conversation.transcript.edits}
     reverted_at = {
@@ -60,9 +64,10 @@ def history(conversation: Conversation) -> tuple[HistoryEntry, ...]:
 
 
 def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = False) -> Reverted:
-    """Takes an edit back, the last one in force unless named, with all that was done in the same action.
+    """Undoes the edit `edit_id`, or the last edit in force, together with all edits of the same action.
 
-    With `dry_run` nothing happens. Raises `NothingToUndo`, `EditNotFound`, `SessionBusy`.
+    With `dry_run` nothing is recorded. Raises `NothingToUndo`, `EditNotFound`, `SessionBusy`, or `Conflict` if an agent
+    behind the proxy keeps the context.
     """
     _require_rest(conversation)
     in_force = conversation.transcript.edits_in_force
@@ -74,10 +79,12 @@ def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = Fal
 
 
 def restore(conversation: Conversation, checkpoint: Checkpoint, *, dry_run: bool = False) -> Reverted:
-    """Goes back to a checkpoint: edits made after it are taken back, edits taken back after it count again. Messages
-    and pins stay. If nothing is to be done the result is empty; with `dry_run` nothing happens.
+    """Makes the edits in force what they were at a checkpoint: later edits are undone, edits undone since then are
+    redone. Messages and pins stay. If nothing has to change, the result has no edits. With `dry_run` nothing is
+    recorded.
 
-    Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`.
+    Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`, or `Conflict` if an agent behind the
+    proxy keeps the context.
     """
     _require_rest(conversation)
     store = conversation.workspace.ports.store

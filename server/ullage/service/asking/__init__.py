@@ -1,1 +1,1 @@
-"""Asking a provider."""
+"""One request of a provider, with retries."""

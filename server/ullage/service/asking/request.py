@@ -1,17 +1,18 @@
-"""The request that a conversation's next turn would send."""
+"""The request that a conversation's next turn sends."""
 
 from ullage.model.answer import ModelRequest
 from ullage.service.conversation.conversation import Conversation
 
-# Without a known limit of its answers a model is asked for what all current ones can give.
+# The answer's limit in tokens if the model's own is unknown. All current models can write this much.
 DEFAULT_MAX_TOKENS = 8_192
-# How far a prompt may turn out larger than taken for: so many times its stated mean error, and in any case this share.
+# How much larger than our count a prompt may turn out: this many times the mean error of the count, and at least this
+# share.
 _ERRORS, _LEAST_MARGIN = 3, 0.01
 
 
 def live_request(conversation: Conversation) -> ModelRequest:
-    """The whole view with the session's tools. A summary is asked for at the end of the same request, so that the
-    provider's cache knows its beginning."""
+    """Returns the request of the next turn: the whole view with the session's tools. A summary is requested at the
+    end of the same request, so that the provider's cache knows its beginning."""
     budget = conversation.budget
     limit = conversation.max_output or DEFAULT_MAX_TOKENS
     return ModelRequest(
@@ -23,11 +24,11 @@ def live_request(conversation: Conversation) -> ModelRequest:
 
 
 def _room(conversation: Conversation, window: int) -> int:
-    """Tokens that an answer may take beside the prompt, even if the provider counts more than we do: providers refuse a
-    request whose prompt and longest answer do not fit together."""
+    """Returns the tokens left in the window for an answer, even if the provider counts more tokens than we do.
+    Providers refuse a request whose prompt and longest answer together exceed the window."""
     return max(1, int(window - conversation.used * (1 + margin(conversation))))
 
 
 def margin(conversation: Conversation) -> float:
-    """The share by which the prompt may turn out larger than it is taken for."""
+    """Returns the share by which the prompt may turn out larger than our count."""
     return max(_LEAST_MARGIN, _ERRORS * conversation.projection.tracker.reading.error_share)

@@ -1,4 +1,4 @@
-"""Waiting out a provider that is busy: as long as it says, else longer each time, within a limit."""
+"""Retries of a busy provider: waits as long as the provider says, else longer each time, up to a limit."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -13,17 +13,18 @@ from ullage.service.ports.models import Provider
 from ullage.service.ports.world import Chance, Clock
 
 _TRIES = 5
-# Seconds: the first wait, what it grows by, and the most that all waits of one request may take. A person who waits
-# longer for a first word would rather be told.
+# Seconds: the first wait, the factor by which each wait grows, and the most that all waits of one request may take.
+# After a minute without a first word a user prefers an error.
 _FIRST_WAIT = 0.5
 _GROWTH = 2.0
 _LONGEST = 60.0
-# Clients that were refused together must not come back together.
+# Waits are spread by up to this share, so that clients that were refused together do not come back together.
 _JITTER = 0.25
 
 
 class Waits(Struct, frozen=True, kw_only=True):
-    """How the waits are made: by this clock, by chance a little longer, each published with `publish` first."""
+    """How the waits between two tries are made: `clock` waits, `chance` makes a wait a little longer, and `publish`
+    publishes the notice of each wait."""
 
     clock: Clock
     chance: Chance
@@ -31,8 +32,8 @@ class Waits(Struct, frozen=True, kw_only=True):
 
 
 async def stream_with_retries(provider: Provider, request: ModelRequest, waits: Waits) -> AsyncGenerator[Fragment]:
-    """The provider's answer. A failure that another try may mend is tried again as long as no fragment has come;
-    after one the failure is the caller's, for half an answer cannot be told twice."""
+    """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has
+    come, the request is sent again. Afterwards the error is raised, because half an answer cannot be taken back."""
     waited, wait = 0.0, _FIRST_WAIT
     for tries_left in reversed(range(_TRIES)):
         begun = False

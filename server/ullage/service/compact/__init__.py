@@ -1,1 +1,1 @@
-"""Making room: automatically, by hand, to a budget."""
+"""Running compactions: automatic, by hand, to a budget."""

@@ -1,7 +1,7 @@
-"""Automatic context management: after every change of a conversation, warn once, and make room in the background.
+"""Automatic management: after every change of a conversation it warns once, and makes room in the background.
 
-The ways of making room, and their order, are the tables of `service/plan/ladder.py`; here they are climbed. A run
-always ends with a context that fits the window, or with a notice of what is too large for it.
+The ways of making room and their order are the tables of `service/plan/ladder.py`. A run ends with a context that fits
+the window, or with a notice that says which part is too large for it.
 """
 
 import asyncio
@@ -31,6 +31,7 @@ from ullage.model.events import (
     SummaryReported,
 )
 from ullage.model.message import Role
+from ullage.model.settings import Settings
 from ullage.model.strategies import TruncationMode
 from ullage.policy.alarm import is_due, raised
 from ullage.policy.breaker import after_failure, after_success, after_turn, why
@@ -48,6 +49,7 @@ from ullage.service.conversation.publish import (
     context_cleared,
 )
 from ullage.service.conversation.work import Ask, Job
+from ullage.service.conversation.workspace import Workspace
 from ullage.service.plan.ladder import (
     LAST_RESORT,
     OLD_TOOL_USES,
@@ -59,21 +61,27 @@ from ullage.service.plan.ladder import (
     system_ids,
 )
 from ullage.service.plan.plan import automatic_limits, plan_within
+from ullage.service.ports.ports import Ports
 from ullage.service.summaries.prepared import tail_for, write_ahead
 
 _log = logging.getLogger(__name__)
-# Looking for something to clear costs time in proportion to the context; after a vain look, the context must have
-# grown by this share of what clearing must save.
+# Searching for something to clear costs time in proportion to the context. After a search without result the context
+# must grow by this share of `clear_at_least` before the next search.
 _RETRY_SHARE = 0.25
 _CLEARING = (Action.CLEAR, Action.CLEAR_TOOL_USES)
-# A hook that held a compaction back is asked again once the context has grown by this share of usable.
+# After a veto the hook is asked again once the context has grown by this share of usable.
 _VETO_SHARE = 0.02
 
 
+def managed_workspace(ports: Ports, settings: Settings | None = None) -> Workspace:
+    """Returns a workspace that manages each conversation automatically after every change."""
+    return Workspace(ports, settings, manage)
+
+
 def manage(changed: Changed) -> None:
-    """Looks after a conversation that this process has changed. Another process looks after its own changes. Changes
-    that ask for no room are left alone: what management records itself, and a revert, whose user wants the context as
-    it was before the edit."""
+    """Manages a conversation after a change. Changes that another process recorded are left to that process. Changes
+    that need no room are skipped: those that management itself has recorded, and a revert, because its user wants
+    the context as it was before the edit."""
     if changed.is_ours and not (changed.events and all(map(_asks_for_nothing, changed.events))):
         answered = any(
             isinstance(one, MessageAppended) and one.message.role is Role.ASSISTANT for one in changed.events
@@ -92,16 +100,17 @@ def _asks_for_nothing(event: Event) -> bool:
 
 
 def _look_after(conversation: Conversation, *, answered: bool = False) -> None:
-    """Warns if due and starts shrinking if needed. Returns at once; `settled` waits for what it started."""
+    """Warns if a warning is due, and starts a run or a preparation if one is due. Returns at once;
+    `Conversation.settled` waits for the run."""
     budget, guards, used = conversation.budget, conversation.guards, conversation.used
     if budget is None or not conversation.is_managed or not conversation.is_open:
         return
     if answered:
         guards.breaker = after_turn(guards.breaker, used, budget)
-    guards.told_unfit = guards.told_unfit and budget.overflow(used) > 0
+    guards.warned_unfit = guards.warned_unfit and budget.overflow(used) > 0
     if used < budget.compact_at:
         guards.vetoed_at = 0
-    # An agent behind the proxy keeps its own context: no edit of ours would make it smaller.
+    # An agent behind the proxy keeps its own context, which our edits cannot make smaller.
     ours = conversation.transcript.agent is None
     due = _due(conversation, budget) if ours else Action.NONE
     _warn_if_due(conversation, budget, due)
@@ -112,26 +121,27 @@ def _look_after(conversation: Conversation, *, answered: bool = False) -> None:
 
 
 def _start(conversation: Conversation) -> None:
-    """Starts a run, now or when the work that it must wait for has ended."""
+    """Starts a run, at once or when the jobs that it must wait for have ended."""
     if conversation.work.may(Ask.SHRINK, partial(_look_after, conversation)):
         run = conversation.work.start(Job.SHRINKING, shrink(conversation))
         run.add_done_callback(partial(_ended, conversation))
 
 
 def _warn_if_due(conversation: Conversation, budget: ContextBudget, due: Action) -> None:
-    """Warns, or says once that a compaction waits for the user."""
+    """Warns if the warning is due. If compactions need the user's approval, publishes once that one is due."""
     guards, used = conversation.guards, conversation.used
     waits = conversation.workspace.settings.summary.confirm and due is not Action.COMPACT and used >= budget.compact_at
-    if waits and not guards.told_due:
+    if waits and not guards.warned_due:
         conversation.emit(compaction_due(used, budget.usable))
-    guards.told_due = waits
+    guards.warned_due = waits
     if is_due(conversation.projection.alarm, used, budget):
-        # What compacts at once, or now waits for the user, needs no announcement that it will.
+        # The user needs no warning of a compaction that begins now or that now waits for approval.
         _warn(conversation, budget, quietly=waits or due is Action.COMPACT)
 
 
 def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool) -> None:
-    """Warns, and records that, so that no other door and no reload warns of the same crossing."""
+    """Publishes a warning and records it, so that no other process and no reload warns of the same crossing.
+    `quietly` only sets the alarm."""
     alarm = raised(conversation.used, budget)
     if quietly:
         conversation.projection.alarm = alarm
@@ -148,7 +158,8 @@ def _warn(conversation: Conversation, budget: ContextBudget, *, quietly: bool) -
 
 
 def _ended(conversation: Conversation, run: asyncio.Task[None]) -> None:
-    """After a run: begins to prepare the next summary. A run that broke down is published, since nobody awaits it."""
+    """Begins the next preparation when a run has ended. The error of a failed run is published, because no caller
+    awaits the run."""
     if run.cancelled():
         return
     error = run.exception()
@@ -161,7 +172,7 @@ def _ended(conversation: Conversation, run: asyncio.Task[None]) -> None:
 
 
 async def shrink(conversation: Conversation) -> None:
-    """Makes the room that is due now, if any is."""
+    """Makes the room that is due now. Does nothing if none is due."""
     while True:
         budget = conversation.budget
         if budget is None:
@@ -172,7 +183,8 @@ async def shrink(conversation: Conversation) -> None:
         if action is not Action.COMPACT:
             conversation.guards.cleared_at = conversation.used
             return
-        # If what must stay is too much by itself, a summary of the rest would be paid for in vain.
+        # If tools, overhead and system messages exceed the window by themselves, a summary of the rest would be paid
+        # for in vain.
         wanted = conversation.settings.mode is TruncationMode.SUMMARIZE
         fixed = _fixed(conversation.projection.counted_view())
         if not wanted or conversation.guards.breaker.is_open or fixed >= budget.usable:
@@ -183,21 +195,21 @@ async def shrink(conversation: Conversation) -> None:
 
 
 def _due(conversation: Conversation, budget: ContextBudget) -> Action:
-    """What the context needs. With the breaker open only what overflows is dealt with, without a summary. The same
-    holds after a veto of the user's hook, until the context has grown; and if users want to be asked, but with a
-    summary."""
+    """Returns what is due. If only a compaction is due, it is downgraded to clearing in three cases, unless the
+    context overflows: the breaker is open, a hook has vetoed and the context has not grown since, or compactions
+    need the user's approval."""
     guards, used = conversation.guards, conversation.used
     action = decide(used, budget, conversation.projection.tool_uses, conversation.settings.clear_at_tool_uses)
     held_back = used < guards.vetoed_at + int(budget.usable * _VETO_SHARE)
     waits = guards.breaker.is_open or held_back or conversation.workspace.settings.summary.confirm
     if action is Action.COMPACT and waits and not budget.overflow(used):
         action = Action.CLEAR
-    # What the provider clears itself need not be cleared here.
+    # The provider clears old tool results by itself.
     return Action.NONE if action in _CLEARING and guards.provider_clears else action
 
 
 def _clear_cheaply(conversation: Conversation, budget: ContextBudget, action: Action) -> bool:
-    """Applies the cheap rungs in one batch, if they are worth it."""
+    """Applies the cheap rungs in one batch if they save enough. Returns whether they were applied."""
     settings, before = conversation.settings, conversation.used
     cleared_at = conversation.guards.cleared_at
     if before < budget.compact_at and before < cleared_at + settings.clear_at_least * _RETRY_SHARE:
@@ -228,17 +240,17 @@ def _listed(made: Sequence[tuple[Rung, Edit]]) -> str:
 
 
 async def _compact(conversation: Conversation, budget: ContextBudget) -> bool:
-    """Compacts, or truncates where no summary helps. Whether it is worth looking at the context again."""
+    """Compacts, and truncates if the summary has not helped. Returns whether the context must be looked at again."""
     before, guards = conversation.used, conversation.guards
     budget = _aimed(budget, conversation.projection.counted_view())
     conversation.workspace.bus.publish(AutoCompacting(session_id=conversation.id, used=before))
     try:
         await compact_somehow(conversation, partial(_plan, conversation, budget), EditTrigger.AUTOMATIC)
     except SessionBusy:
-        # When the other compaction has ended, the conversation is looked after again.
+        # When the other compaction has ended, the conversation is managed again.
         return False
     except PreviewExpired:
-        # Edited meanwhile: what is due now is another matter.
+        # The context was edited meanwhile, so something else may be due now.
         guards.breaker = after_failure(guards.breaker)
         return True
     except CompactionVetoed as veto:
@@ -263,7 +275,7 @@ async def _plan(conversation: Conversation, budget: ContextBudget) -> Planned:
 
 
 def _hold_back(conversation: Conversation, budget: ContextBudget, veto: CompactionVetoed) -> None:
-    """Leaves the context to the user, unless it no longer fits the window."""
+    """Publishes a veto and waits for the context to grow. A context that overflows is truncated anyway."""
     conversation.emit(compaction_vetoed(str(veto)))
     if budget.overflow(conversation.used):
         _truncate(conversation, budget)
@@ -271,7 +283,8 @@ def _hold_back(conversation: Conversation, budget: ContextBudget, veto: Compacti
 
 
 def _truncate(conversation: Conversation, budget: ContextBudget) -> None:
-    """The last rungs: down to the target. Publishes a notice if what must stay is too much for the window."""
+    """Truncates to the target by the last rungs. Publishes a notice if the messages that must stay exceed the
+    window."""
     view, before = conversation.projection.counted_view(), conversation.used
     if _fixed(view) < budget.usable:
         made = _climb_down(conversation, _aimed(budget, view).target, TRUNCATIONS)
@@ -279,13 +292,13 @@ def _truncate(conversation: Conversation, budget: ContextBudget) -> None:
             edits = [edit for _, edit in made]
             conversation.emit(context_cleared(_listed(made), before, conversation.used, edits))
     fits, guards = not budget.overflow(conversation.used), conversation.guards
-    if not fits and not guards.told_unfit:
+    if not fits and not guards.warned_unfit:
         conversation.emit(cannot_fit(conversation.used, budget.usable, *_biggest(conversation)))
-    guards.told_unfit = not fits
+    guards.warned_unfit = not fits
 
 
 def fit_limit(conversation: Conversation, limit: int) -> None:
-    """Brings a context that no summary could shrink to at most `limit` tokens, or as near as can be."""
+    """Truncates a context that no summary could shrink to at most `limit` tokens, or as close to it as possible."""
     _climb_down(conversation, limit, (*TRUNCATIONS, LAST_RESORT))
 
 
@@ -308,19 +321,20 @@ def _terms(conversation: Conversation, limit: int, results: int = 0) -> Terms:
 
 
 def _record_together(conversation: Conversation, edits: Sequence[Edit]) -> None:
-    """Appends the edits of one action, to be undone together."""
+    """Records the edits of one action. They are undone together."""
     *parts, last = edits
     together = (*(replace(part, part_of=last.id) for part in parts), last)
     conversation.record(*(ContextEdited(edit=edit) for edit in together))
 
 
 def _aimed(budget: ContextBudget, view: CountedView) -> ContextBudget:
-    """The budget with a target that leaves the conversation room beside what always stays."""
+    """Returns the budget with a target that leaves room for the conversation in addition to the parts that always
+    stay."""
     return replace(budget, target=target_for(budget, _fixed(view)))
 
 
 def _fixed(view: CountedView) -> int:
-    """Tokens that stay whatever is done: tools, a hidden prompt, system messages."""
+    """Returns the tokens that no rung of automatic management can save: tools, overhead, system messages."""
     system = system_ids(view.messages)
     return view.fixed + sum(
         tokens for item, tokens in zip(view.items, view.tokens, strict=True) if item.message.id in system
@@ -328,7 +342,7 @@ def _fixed(view: CountedView) -> int:
 
 
 def _biggest(conversation: Conversation) -> tuple[str, int]:
-    """What is largest, by name, for the user to act on, and its tokens."""
+    """Returns the name of the largest part of the context, for the user to act on, and its tokens."""
     view = conversation.projection.counted_view()
     system = system_ids(view.messages)
     sizes = {"what the tools and the hidden prompt take": view.fixed, "the system prompt": _fixed(view) - view.fixed}

@@ -1,4 +1,4 @@
-"""What a user does to a context by hand: compact it, or look at what that would do first, and pin messages."""
+"""The edits that a user makes by hand: compacting, previewing and committing a compaction, and pinning messages."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,15 +20,16 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.planned import Planned, Previewed
 from ullage.service.conversation.work import Ask
-from ullage.service.plan.plan import finish, manual_limits, plan_aside, plan_within
+from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
 
-# A summary and a view each: a client that never commits must not fill the memory.
+# Each preview holds a summary and a view. Without this limit a client that never commits would fill the memory.
 _MOST_PREVIEWS = 16
 
 
 class ManualRequest(Struct, frozen=True, kw_only=True):
-    """A compaction by hand. `focus`: what the summary must keep above all. `first_id`, `last_id`: the range to compact,
-    both included; None is the start or the end of the context. Without either the default limits choose the range."""
+    """A compaction by hand. `focus`: words about what the summary must keep. `first_id`, `last_id`: the range to
+    compact, both included; None means the start or the end of the context. If both are None, the default limits
+    choose the range."""
 
     focus: str = ""
     first_id: str | None = None
@@ -36,7 +37,8 @@ class ManualRequest(Struct, frozen=True, kw_only=True):
 
 
 class Preview(Struct, frozen=True, kw_only=True):
-    """What a compaction would do. `id` commits it; `note` says what differs from what the user asked for."""
+    """A previewed compaction. `id` is passed to `commit`. `archived` are the messages that it would archive. Sizes
+    are tokens of the context. `note` says how the plan differs from the user's request, empty if it does not."""
 
     id: str
     summary: Summary
@@ -47,8 +49,8 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 async def compact_by_hand(conversation: Conversation, request: ManualRequest) -> Compacted:
-    """Compacts now. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`, and `ProviderError` if no summary
-    could be had."""
+    """Compacts now, as the user requests. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`,
+    `CompactionVetoed`, `Conflict`, or `ProviderError` if no summary could be written."""
     await conversation.work.wait(Ask.COMPACT)
     require_own_context(conversation)
     planner = partial(_plan, conversation, request)
@@ -56,7 +58,8 @@ async def compact_by_hand(conversation: Conversation, request: ManualRequest) ->
 
 
 async def preview(conversation: Conversation, request: ManualRequest) -> Preview:
-    """What `compact_by_hand` would do, with the summary written but nothing applied. Several may wait at once."""
+    """Plans a compaction and has its summary written, but records nothing. Up to 16 previews may wait for `commit`.
+    Raises as `compact_by_hand` does."""
     await conversation.work.wait(Ask.COMPACT)
     require_own_context(conversation)
     planned = await _plan(conversation, request)
@@ -75,9 +78,10 @@ async def preview(conversation: Conversation, request: ManualRequest) -> Preview
 
 
 def commit(conversation: Conversation, preview_id: str, text: str | None) -> Compacted:
-    """Applies a preview, with the user's own text as the summary if given. Raises `PreviewExpired`, `SessionBusy`.
+    """Applies a preview. If `text` is given, it replaces the preview's summary. Raises `PreviewExpired`, `SessionBusy`
+    or `Conflict`.
 
-    Raises `InvalidRequest` if the user's text makes the context grow; the preview then waits for a shorter one.
+    Raises `InvalidRequest` if `text` would make the context grow. The preview then still waits for a shorter text.
     """
     conversation.work.require(Ask.EDIT)
     require_own_context(conversation)
@@ -94,14 +98,14 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> Com
 
 
 def pin(conversation: Conversation, message_id: str, *, pinned: bool) -> None:
-    """Keeps a message verbatim through every edit, or no longer. Raises `MessageNotFound`."""
+    """Pins a message of the context, or unpins it. Raises `MessageNotFound`."""
     if message_id not in conversation.projection.counts:
         raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
     conversation.record(MessagePinned(message_id=message_id, pinned=pinned))
 
 
 async def _plan(conversation: Conversation, request: ManualRequest) -> Planned:
-    """Decides what goes. Raises `NothingToCompact`, `MessageNotFound`."""
+    """Plans the compaction that a user requests. Raises `NothingToCompact` or `MessageNotFound`."""
     if request.first_id is None and request.last_id is None:
         return await plan_within(
             conversation, manual_limits(conversation.used, conversation.budget), EditTrigger.MANUAL
@@ -111,7 +115,7 @@ async def _plan(conversation: Conversation, request: ManualRequest) -> Planned:
     first_user_id = transcript.first_user_id
     pinned = frozenset(transcript.pinned)
     choose = partial(plan_stretch, view, stretch, transcript.messages, pinned, first_user_id)
-    planned = await plan_aside(conversation, view, lambda _: choose(), EditTrigger.MANUAL)
+    planned = await plan_in_thread(conversation, view, lambda _: choose(), EditTrigger.MANUAL)
     if planned is None:
         raise NothingToCompact(words.nothing_in_stretch(stretch.note))
     return replace(planned, note=stretch.note)
@@ -127,7 +131,7 @@ def _place(view: CountedView, message_id: str | None) -> int | None:
 
 
 def _keep(conversation: Conversation, previewed: Previewed) -> None:
-    """Keeps a preview until it is committed or outdated; if too many wait, the oldest is dropped."""
+    """Keeps a preview until it is committed or outdated by an edit. If too many wait, the oldest is dropped."""
     guards = conversation.guards
     waiting = [one for one in guards.previews.values() if one.planned.edits_seen == conversation.edits_seen]
     kept = [*waiting[1 - _MOST_PREVIEWS :], previewed]
@@ -135,7 +139,7 @@ def _keep(conversation: Conversation, previewed: Previewed) -> None:
 
 
 def _require_smaller(conversation: Conversation, planned: Planned, summary: Summary) -> None:
-    """A compaction that makes the context grow helps nobody."""
+    """Raises `InvalidRequest` if the compaction would make the context larger."""
     grown = -finish(conversation, planned, summary).tokens_saved
     if grown >= 0:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")

@@ -1,9 +1,9 @@
-"""Hooks: a person's own programs around a compaction. One before it may stop it or add instructions, one after it is
-told what was done.
+"""Hooks: the user's own programs before and after a compaction.
 
-Each gets one JSON object on standard input. The one before answers with exit status 2 (the reason on standard error),
-or with `{"veto": reason}` or `{"instructions": text}` on standard output; nothing is an answer, too. A hook that fails
-or takes too long is told of in a notice and changes nothing.
+Each program gets one JSON object on standard input. `preCompact` may veto the compaction: by exit status 2 with the
+reason on standard error, or by `{"veto": reason}` on standard output. It may add to the focus by `{"instructions":
+text}`. It may also print nothing. If a hook fails or takes too long, a notice says so and the compaction goes on.
+`postCompact` gets the result.
 """
 
 import msgspec
@@ -21,14 +21,16 @@ from ullage.service.ports.world import CommandOutcome
 from ullage.summary.request import SummaryRequest
 
 _VETO_STATUS = 2
-# Instructions stand beside the person's focus; a book of them would crowd out what is to be summarised.
+# Characters. The instructions are added to the user's focus. Longer ones would leave the summary too little attention
+# for the messages.
 _MOST_INSTRUCTIONS = 4_000
 _MOST_REASON = 300
 
 
 class PreCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="event", tag="preCompact"):
-    """What the hook before a compaction is given: what is about to go, as counts; sizes are tokens. `dryRun` says that
-    it is a preview. `messages` come only with `hooks.shareContent`, without secrets and private passages."""
+    """The input of `preCompact`: the planned compaction in figures. Sizes are tokens. `dryRun` is true for a
+    preview. `messages` are the messages to be archived, without secrets and private text; they are only there if the
+    setting `hooks.shareContent` is on."""
 
     session_id: str
     cwd: str
@@ -42,7 +44,7 @@ class PreCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="e
 
 
 class PostCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="event", tag="postCompact"):
-    """What the hook after a compaction is given."""
+    """The input of `postCompact`. Sizes are tokens; `seconds` is how long the compaction took."""
 
     session_id: str
     cwd: str
@@ -58,22 +60,22 @@ class PostCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="
 
 
 class HookAnswer(Struct, frozen=True, kw_only=True):
-    """What the hook before a compaction may say; more is ignored."""
+    """The output of `preCompact`. Further fields are ignored."""
 
     veto: str | None = None
     instructions: str | None = None
 
 
 class PreCompactHook:
-    """The user's program before one compaction. It is asked once, however often the summary is tried. `dry_run` tells
-    it that this is a preview."""
+    """Runs `preCompact` for one compaction. The program runs once, however many tries the summary takes. `dry_run`
+    marks a preview."""
 
     def __init__(self, *, dry_run: bool = False) -> None:
         self._dry_run = dry_run
         self._focus: str | None = None
 
     async def focus(self, conversation: Conversation, planned: Planned, request: SummaryRequest) -> str:
-        """The focus to go on with: the user's, and what the hook adds. Raises `CompactionVetoed`."""
+        """Returns the user's focus with the hook's instructions added. Raises `CompactionVetoed`."""
         if self._focus is None:
             self._focus = await self._ask(conversation, planned, request)
         return self._focus
@@ -94,7 +96,7 @@ class PreCompactHook:
 
 
 def after_compaction(conversation: Conversation, edit: CompactionEdit, began: int) -> None:
-    """Runs the user's program after a compaction in the background; `began` is Unix milliseconds."""
+    """Runs `postCompact` in the background. `began` is when the compaction began, in Unix milliseconds."""
     command = conversation.workspace.settings.hooks.post_compact
     if command:
         given = _post(conversation, edit, conversation.workspace.ports.clock.now() - began)
@@ -113,7 +115,8 @@ async def _run(conversation: Conversation, command: tuple[str, ...], given: PreC
 
 
 def _read(outcome: CommandOutcome) -> tuple[HookAnswer, str]:
-    """The hook's answer, and what is wrong with it. Output that is no JSON object is for people, not for us."""
+    """Returns the hook's answer and the description of a fault, empty if there is none. Output that is not a JSON
+    object is ignored: the program may have written it for its user."""
     if outcome.fault or outcome.status:
         return HookAnswer(), outcome.fault or _failure(outcome)
     try:

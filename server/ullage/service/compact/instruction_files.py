@@ -1,8 +1,8 @@
-"""What a compaction brings back: the project's instruction files, as they are on disk now.
+"""The project's instruction files that a compaction brings back, as they are on disk now.
 
-They come with the marker, so that undoing the compaction takes them away again, and they never lead over its target.
-Their names always may; their contents only if `context.bringBack` asks for them, and from folders that the person
-trusts.
+They are part of the marker, so an undo of the compaction removes them, and their tokens come out of the summary's room,
+so the target holds. Their names are always allowed. Their contents are included only if `context.bringBack` is
+`contents` and the folder is among the folders that the user trusts.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
 from ullage.service.ports.world import ProjectFile
 
-# About 5,000 tokens; other products bring back as much of a file.
+# About 5,000 tokens per file, as much as other products bring back.
 _MOST_CHARS = 20_000
-# Of the summary's room, what the files may take at most: the summary is what the compaction is for.
+# The most that the files may take of the summary's room: the summary is the purpose of the compaction.
 _SHARE = 0.25
-# Joined to what stands before them, texts may count a few tokens more than each alone.
+# Joined to the text before it, a text may count a few tokens more than alone.
 _SLACK = 8
 
 
 async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
-    """The instruction files of the session's folder."""
+    """Returns the instruction files in the session's folder. Empty if the setting `bringBack` is `off`."""
     settings, cwd = conversation.settings, conversation.transcript.cwd
     if settings.bring_back == "off" or not cwd:
         return ()
@@ -40,7 +40,7 @@ async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
 
 
 def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
-    """The plan with as many files as have room: names first, then contents, in order."""
+    """Returns the plan with as many files as fit: first their names, then their contents, in order."""
     plan, view = planned.plan, planned.view
     room = plan.room - plan.summary_tokens + int(plan.summary_tokens * _SHARE)
     chosen: list[BroughtBack] = []

@@ -1,8 +1,8 @@
-"""Compaction runs: plan, have the summary written, append the edit, publish all of it. One run per conversation at a
-time.
+"""One compaction: plan it, have the summary written, record the edit, publish each step. One runs at a time in a
+conversation.
 
-Messages may be appended while a summary is written; the edit covers a range that they do not touch. If the session is
-edited in that time, the run fails: its plan was made for another view.
+Messages may be appended while the summary is written; the edit covers a range that they do not touch. If the context is
+edited meanwhile, the compaction fails, because its plan was made for another view.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ Planner = Callable[[], Awaitable[Planned]]
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
-    """A compaction that was applied. `note` says what differs from what the user asked for."""
+    """An applied compaction. `note` says how it differs from the user's request, empty if it does not."""
 
     edit: CompactionEdit
     note: str = ""
 
 
 class CompactionProgress(SummaryProgress):
-    """Publishes one run in ACP's order: in progress, chunks, one terminal status. The new usage follows."""
+    """Publishes the progress of one compaction in ACP's order: in progress, summary chunks, one final status."""
 
     def __init__(self, conversation: Conversation, planned: Planned) -> None:
         super().__init__(conversation)
@@ -55,19 +55,19 @@ class CompactionProgress(SummaryProgress):
         self._id = planned.stamp.id
 
     def begun(self) -> None:
-        """The compaction is under way."""
+        """Publishes that the compaction has begun."""
         self._publish(CompactionStatus.IN_PROGRESS)
 
     def piece(self, text: str, /) -> None:
-        """A piece of the summary."""
+        """Publishes a chunk of the summary."""
         self.conversation.emit(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
 
     def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
-        """The compaction was cancelled, or has failed."""
+        """Publishes that the compaction was cancelled or has failed."""
         self._publish(status, error=error)
 
     def completed(self, edit: CompactionEdit) -> None:
-        """The compaction has been applied."""
+        """Publishes that the compaction was applied."""
         self._publish(CompactionStatus.COMPLETED, edit)
 
     def _publish(
@@ -92,10 +92,11 @@ class CompactionProgress(SummaryProgress):
 
 
 async def compact(conversation: Conversation, planner: Planner, attempt: Attempt, hook: PreCompactHook) -> Compacted:
-    """Plans, summarises as an attempt of the ladder says, and applies a compaction, publishing how it goes.
+    """Plans a compaction, has its summary written as `attempt` says, applies it, and publishes the progress.
 
-    Raises what `planner` raises, `SessionBusy` while another run is under way, `PreviewExpired` if the session was
-    edited meanwhile, `ProviderError` if no summary could be had. Cancelling the task leaves the context as it was.
+    Raises what `planner` raises, `SessionBusy` while another compaction runs, `CompactionVetoed`, `PreviewExpired` if
+    the context was edited meanwhile, `Conflict` if an agent behind the proxy keeps the context, and `ProviderError` if
+    no summary could be written. If the task is cancelled, the context stays as it was.
     """
     require_own_context(conversation)
     with conversation.work.during(Job.COMPACTING):
@@ -117,7 +118,7 @@ async def compact(conversation: Conversation, planner: Planner, attempt: Attempt
 
 
 def apply(conversation: Conversation, planned: Planned, summary: Summary) -> Compacted:
-    """Applies a compaction whose summary is there already, and publishes it. Raises `PreviewExpired`."""
+    """Applies a compaction whose summary is already written, and publishes the result. Raises `PreviewExpired`."""
     progress = CompactionProgress(conversation, planned)
 
     def done(edit: CompactionEdit) -> None:
@@ -132,15 +133,16 @@ def apply(conversation: Conversation, planned: Planned, summary: Summary) -> Com
 async def brief(
     conversation: Conversation, planned: Planned, focus: str, hook: PreCompactHook
 ) -> tuple[Planned, SummaryRequest]:
-    """The plan with the files that come back with it, and what the summariser is asked, once the user's hook has
-    answered. Raises `CompactionVetoed`."""
+    """Returns the plan with the instruction files added, and the request for its summary with the hook's
+    instructions added. Raises `CompactionVetoed`."""
     planned = with_files(planned, await look_up(conversation))
     request = summary_request(conversation, planned, focus)
     return planned, replace(request, focus=await hook.focus(conversation, planned, request))
 
 
 def require_own_context(conversation: Conversation) -> None:
-    """Raises `Conflict` if an agent behind the proxy keeps the context, which would not know of an edit made here."""
+    """Raises `Conflict` if an agent behind the proxy keeps the context, because that agent would ignore an edit made
+    here."""
     agent = conversation.transcript.agent
     if agent is not None:
         raise Conflict(
@@ -151,11 +153,11 @@ def require_own_context(conversation: Conversation) -> None:
 def _apply(
     conversation: Conversation, planned: Planned, summary: Summary, done: Callable[[CompactionEdit], object]
 ) -> CompactionEdit:
-    """Appends the edit; `done` publishes it before the new usage is published."""
+    """Records the edit. `done` publishes the edit before the new usage is published."""
     if conversation.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
     edit = finish(conversation, planned, summary)
-    # The cuts are listed with what they saved themselves.
+    # The cuts are listed as edits of their own, with the tokens that they save.
     edit = replace(edit, tokens_saved=edit.tokens_saved - sum(cut.tokens_saved for cut in planned.cuts))
     with conversation.one_change():
         conversation.record(*(ContextEdited(edit=one) for one in (*planned.cuts, edit)))

@@ -1,7 +1,7 @@
-"""Compaction to a number of tokens: as full as the context can be made, and never more.
+"""Compaction to a budget: the context gets as full as possible and never exceeds the given number of tokens.
 
-A plan must set the summary's room aside before it knows how much there is to say. What the summary then leaves
-over goes to the tail in the next try, so that little of the budget stays unused.
+A plan must reserve tokens for the summary before the summary's length is known. The next try gives the tokens that the
+summary left over to the tail, so that little of the budget stays unused.
 """
 
 from msgspec import Struct
@@ -19,24 +19,24 @@ from ullage.service.plan.plan import BLOCK_SHARE, finish, keep_old, plan_within
 from ullage.service.summaries.prepared import write_summary
 from ullage.service.summaries.write import SummaryProgress, summary_request
 
-# A result that uses this share of the budget is as good as full; groups of messages cannot be parted for the rest.
+# A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.
 _FULL = 0.95
 _TRIES = 5
-# Later tries prefer a tail of whole turns only if it wastes next to nothing.
+# Later tries prefer a tail of whole turns only if the tail then still has this share of its room.
 _WHOLE_TURNS = 0.95
-# What stands around a summary (the marker's head line, headings) beside what was measured of it, tokens.
+# Tokens of the marker's head line and headings that the last try's measurement may miss.
 _SLACK = 64
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):
-    """How to plan: what the tail and the summary may take, and a block that must stay."""
+    """One try: the limits of tail and summary, and the share of the target that a block may take if it must stay."""
 
     limits: CompactionLimits
     block_share: float = BLOCK_SHARE
 
 
 class _Candidate(Struct, frozen=True, kw_only=True):
-    """A compaction that could be applied, and what the context would count after it."""
+    """A compaction that could be applied. `after` is the number of tokens that the context would have."""
 
     planned: Planned
     summary: Summary
@@ -44,14 +44,14 @@ class _Candidate(Struct, frozen=True, kw_only=True):
 
 
 async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -> CompactionEdit | None:
-    """Brings the session to at most `budget` tokens; None if no compaction was needed or possible.
+    """Compacts the context to at most `budget` tokens. Returns None if no compaction was needed or possible.
 
-    Where a compaction alone cannot, the oldest messages are left out and the largest blocks cut. Raises `CannotFit`
-    when even that stays above the budget.
+    If a compaction is not enough, the oldest messages are dropped and the largest blocks shortened. Raises `CannotFit`
+    if the context still exceeds the budget.
     """
     if conversation.used <= budget:
         return None
-    # A reported figure may be above what the view counts; a compaction must make the count smaller, too.
+    # The tracker's figure may exceed the count of the view. A compaction must make the count smaller, too.
     best = await _best(conversation, min(budget, conversation.projection.counted_view().used - 1), focus)
     edit = apply(conversation, best.planned, best.summary).edit if best else None
     if conversation.used > budget:
@@ -96,13 +96,14 @@ async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Ca
 
 
 def _rank(candidate: _Candidate, budget: int) -> tuple[bool, int]:
-    """Larger is better: within the budget first, then as near to it as can be."""
+    """Returns a rank, larger for a better candidate: one that fits the budget comes first, then one closer to it."""
     fits = candidate.after <= budget
     return fits, candidate.after if fits else -candidate.after
 
 
 def _next(attempt: _Attempt, found: _Candidate, budget: int) -> _Attempt:
-    """What to change: the target by what was too much, or the room of tail and blocks by what was left."""
+    """Returns the next try: a lower target if the result was too large, else more room for the tail and for blocks
+    that stay."""
     limits = attempt.limits
     if found.after > budget:
         return replace(attempt, limits=replace(limits, target=limits.target - (found.after - budget)))

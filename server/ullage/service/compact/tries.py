@@ -1,4 +1,4 @@
-"""A compaction with a summary by whoever can be had: the tries of the ladder, one after the other."""
+"""A compaction in several tries: the summarizers of the ladder, one after the other."""
 
 from collections.abc import Sequence
 
@@ -27,15 +27,16 @@ from ullage.service.summaries.prepared import write_summary
 from ullage.service.summaries.write import SummaryProgress
 from ullage.summary.request import SummaryRequest
 
-# No other way of asking the model mends these: a provider that is busy was waited for, one that finds the conversation
-# too long was given less and less of it.
+# After these errors no other request to the model would help. A busy provider was already waited for, and a
+# conversation that is too long was already sent with fewer and fewer messages.
 _FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigured, ProviderUnavailable, SdkMissing)
 
 
 async def compact_somehow(
     conversation: Conversation, planner: Planner, trigger: EditTrigger, focus: str = ""
 ) -> Compacted:
-    """`compact`, in as many tries as there are for this trigger. Raises what the last of them raised."""
+    """Compacts, with as many tries as `trigger` allows. Returns the first compaction that succeeds. Raises the last
+    try's error."""
     attempts, failure, hook = _attempts(conversation, trigger, focus), None, PreCompactHook()
     while True:
         attempt, *following = attempts
@@ -54,7 +55,7 @@ async def compact_somehow(
 
 
 async def write_somehow(conversation: Conversation, planned: Planned, request: SummaryRequest, focus: str) -> Summary:
-    """A summary for a preview, in as many tries as a compaction by hand has."""
+    """Returns a summary for a preview, with the tries of a compaction by hand. Raises the last try's error."""
     attempts = _attempts(conversation, EditTrigger.MANUAL, focus)
     while True:
         attempt, *following = attempts
@@ -67,7 +68,8 @@ async def write_somehow(conversation: Conversation, planned: Planned, request: S
 
 
 def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> Sequence[Attempt]:
-    """The tries that make sense. By hand, a user who insists on one writer would rather be told that it failed."""
+    """Returns the tries that make sense. If a user compacts by hand and the settings name one summarizer, only that
+    one is tried, because this user prefers an error to another summarizer."""
     workspace, by_model = conversation.workspace, writes_by_model(conversation)
     attempts = [replace(attempt, focus=focus) for attempt in SUMMARIES]
     if trigger is EditTrigger.MANUAL and not (by_model and workspace.settings.summary.writer == "auto"):
@@ -77,5 +79,5 @@ def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> S
 
 
 def _left_after(error: UllageError, following: Sequence[Attempt]) -> Sequence[Attempt]:
-    """The tries that may still help."""
+    """Returns the tries that may still help after an error."""
     return [attempt for attempt in following if attempt.offline] if isinstance(error, _FINAL) else following

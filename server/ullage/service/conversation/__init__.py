@@ -1,1 +1,1 @@
-"""Open conversations: the workspace, their state, and who is told of changes."""
+"""Open conversations: the workspace that holds them, their state, and the publishing of changes."""

@@ -1,4 +1,4 @@
-"""Checkpoints: a place in a session's log to go back to or to fork from, by whatever name a person has for it."""
+"""Checkpoints: places in a session's log that a user can restore or fork from, and the names a user may give them."""
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
@@ -12,9 +12,12 @@ from ullage.service.ports.store import SessionStore
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
-    """A place by exactly one of its names: a position in the log; an edit, with all that was done in the same action;
-    a message, archived ones, markers and notices included; a time, in Unix milliseconds or ISO 8601 (UTC unless it says
-    otherwise)."""
+    """Names a place in the log. Exactly one field is set.
+
+    `position`: a position in the log. `edit_id`: the place after an edit and all edits of the same action.
+    `message_id`: the place after a message; archived messages, markers and notices count, too. `timestamp`: a time, in
+    Unix milliseconds or ISO 8601 (UTC if the text names no zone).
+    """
 
     position: int | None = None
     edit_id: str | None = None
@@ -23,10 +26,10 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 
 
 def edits_at(store: SessionStore, session_id: str, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Ids of the edits that were in force at a checkpoint, oldest first.
+    """Returns the ids of the edits that were in force at a checkpoint, oldest first.
 
-    By time an edit counts from its own timestamp on, so that an imported transcript has its old history. Raises
-    `EditNotFound`, `MessageNotFound`, `InvalidRequest`.
+    If the checkpoint is a time, an edit is in force from its own timestamp on, so an imported transcript keeps its old
+    history. Raises `EditNotFound`, `MessageNotFound` or `InvalidRequest`.
     """
     records = store.read_edits(session_id)
     if checkpoint.timestamp is not None:
@@ -38,7 +41,8 @@ def edits_at(store: SessionStore, session_id: str, checkpoint: Checkpoint) -> tu
 
 
 def position_of(store: SessionStore, session_id: str, checkpoint: Checkpoint) -> int:
-    """A checkpoint's position, unless it is a time. Raises as `edits_at` does."""
+    """Returns the log position of a checkpoint that is not a time. Raises `EditNotFound`, `MessageNotFound` or
+    `InvalidRequest`."""
     if checkpoint.edit_id is not None:
         return _position_of_edit(store.read_edits(session_id), checkpoint.edit_id)
     if checkpoint.message_id is not None:
@@ -49,7 +53,7 @@ def position_of(store: SessionStore, session_id: str, checkpoint: Checkpoint) ->
 
 
 def edits_in_force(records: Iterable[Record]) -> tuple[str, ...]:
-    """Ids of the edits that are made and not taken back, oldest first."""
+    """Returns the ids of the edits that were made and not undone, oldest first."""
     made: dict[str, bool] = {}
     for record in records:
         match record.event:
@@ -63,7 +67,7 @@ def edits_in_force(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def read_time(timestamp: int | str) -> int:
-    """Unix milliseconds of a time that may be written in ISO 8601. Raises `InvalidRequest`."""
+    """Returns a time as Unix milliseconds. A text must be ISO 8601. Raises `InvalidRequest`."""
     if isinstance(timestamp, int):
         return timestamp
     try:
@@ -84,7 +88,7 @@ def _happened(record: Record) -> int:
 
 
 def _places(records: Collection[Record]) -> dict[int, int]:
-    """For the record of each edit the position at which its whole action was done."""
+    """Returns, for the position of each edit, the position of the last edit of the same action."""
     edits = {record.position: record.event.edit for record in records if isinstance(record.event, ContextEdited)}
     last = {edit.id: position for position, edit in edits.items()}
     return {position: last.get(edit.part_of or edit.id, position) for position, edit in edits.items()}
@@ -109,7 +113,7 @@ def _position_of_message(store: SessionStore, session_id: str, message_id: str) 
 
 
 def _inserted(edit: Edit) -> str | None:
-    """The id of the marker or notice that an edit puts into the context."""
+    """Returns the id of the marker or notice that an edit puts into the view, or None."""
     match edit:
         case CompactionEdit(marker=message) | DropEdit(notice=message):
             return message.id

@@ -1,7 +1,8 @@
-"""A conversation: the body of an open session, one per session id for as long as it is open. It may be held.
+"""A conversation is the body of an open session. There is one per session id, and it may be held while the session is
+open.
 
-Everything that happens to a session is recorded here. What follows from the log is its projection; what does not
-(how automatic management stands, what runs) stays with the conversation when the projection is made anew.
+Everything that happens to a session is recorded here. The projection holds the state that follows from the log. The
+guards and the work hold state that does not follow from the log, and survive when the projection is computed again.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -32,27 +33,28 @@ from ullage.service.ports.models import Provider
 from ullage.service.ports.store import StoredSession
 from ullage.transcript.fold import Transcript
 
-# Another process may append to the same session between our reading and writing; each try reads on first.
+# Another process may append to the session between our read and our write. Each try first reads the new records.
 _APPEND_TRIES = 8
 # Events that may change a conversation's model, settings or budget.
 _RULING = {AgentAttached, ModelChanged, SessionConfigured}
 
 
 class Guards:
-    """How automatic management stands in a conversation, and what its turns have found out.
+    """State of automatic management and of prompt turns that is not in the log. It survives an undo.
 
-    `vetoed_at` and `cleared_at` are the tokens in context when a hook last stopped a compaction, and when there was
-    last nothing to clear. `told_unfit`: the user knows that the context cannot fit; `told_due`: that a compaction waits
-    for them. `replays`: a recording answers; `provider_clears`: the provider clears old tool uses itself. `permitted`
-    names the tools that the user always allows.
+    `vetoed_at`: tokens in the context when a hook last vetoed a compaction. `cleared_at`: tokens in the context when
+    nothing could be cleared the last time. `warned_unfit`: the user has been shown that the context cannot fit the
+    window. `warned_due`: the user has been shown that a compaction waits for approval. `previews`: previews that can be
+    committed, by id. `replays`: a recording answers the prompts. `provider_clears`: the provider clears old tool
+    results by itself. `permitted`: names of the tools that the user always allows.
     """
 
     def __init__(self) -> None:
         self.breaker = Breaker()
         self.vetoed_at = 0
         self.cleared_at = 0
-        self.told_unfit = False
-        self.told_due = False
+        self.warned_unfit = False
+        self.warned_due = False
         self.previews: dict[str, Previewed] = {}
         self.replays = False
         self.provider_clears = False
@@ -60,7 +62,8 @@ class Guards:
 
 
 class _Rules(Struct, frozen=True, kw_only=True):
-    """What holds for a conversation at one position of its log, under the workspace's settings `under`."""
+    """Model, settings and budget at one position of the log. `under` are the workspace's settings they were computed
+    from."""
 
     under: Settings
     model: str
@@ -69,10 +72,11 @@ class _Rules(Struct, frozen=True, kw_only=True):
 
 
 class Conversation:
-    """An open session. `edits_seen` changes with every edit made or reverted, here or by another process. `figures` is
-    what `usage_meta` has worked out since the last change; None if it has not.
+    """An open session. `edits_seen` grows with every edit made or reverted, in this process or in another. `figures` is
+    what `usage_meta` has worked out since the last change; None if it has not been called.
 
-    `workspace.open` gives it up to date with the store; `record` and `catch_up` keep it so.
+    `Workspace.open` returns a conversation that is up to date with the store. `record` and `catch_up` keep the
+    conversation up to date.
     """
 
     def __init__(
@@ -92,54 +96,56 @@ class Conversation:
         self.edits_seen = 0
         self.figures: UsageMeta | None = None
         self._changed = changed
-        self._held: list[Event] | None = None
+        self._pending: list[Event] | None = None
         self._rules: _Rules | None = None
         self._version: int | None = None
 
     @property
     def transcript(self) -> Transcript:
-        """The log, folded."""
+        """The folded log."""
         return self.projection.transcript
 
     @property
     def used(self) -> int:
-        """Tokens in context now, by the best knowledge there is."""
+        """Tokens in the context now: the provider's last usage plus a local count of later messages, or a local
+        count alone."""
         return self.projection.used
 
     @property
     def model(self) -> str:
-        """The session's model, or the one that the settings name; empty while unknown."""
+        """The session's model, or the model of the workspace's settings. Empty if neither is set."""
         return self._in_force().model
 
     @property
     def settings(self) -> ContextSettings:
-        """The context settings in effect: the session's own, and the workspace's where it has none."""
+        """The context settings in effect: the session's own fields, and the workspace's for all others."""
         return self._in_force().settings
 
     @property
     def budget(self) -> ContextBudget | None:
-        """The thresholds; None while the model's window is unknown."""
+        """The thresholds in tokens, or None while the model's window is unknown."""
         return self._in_force().budget
 
     @property
     def is_managed(self) -> bool:
-        """Whether the context is managed automatically. A replay's is not: it is what it was when it was recorded."""
+        """Whether the context is managed automatically. A replayed recording is not managed: it must stay as it was
+        recorded."""
         return self.settings.enabled and not self.guards.replays
 
     @property
     def max_output(self) -> int | None:
-        """The most tokens of one answer of the model; None if unknown."""
+        """The most tokens that the model can write in one answer, or None if unknown."""
         return self.workspace.limits(self.model).max_output
 
     @property
     def provider(self) -> Provider:
-        """The provider that answers. Raises `NoModelConfigured` or `SdkMissing`."""
+        """The provider of the session's model. Raises `NoModelConfigured` or `SdkMissing`."""
         return self.workspace.ports.providers(self.model, self.workspace.settings)
 
     def record(self, *events: Event) -> None:
-        """Appends events to the log, takes them in and publishes `Changed`, without events as well.
+        """Appends events to the log, folds them and publishes `Changed`. Without events only `Changed` is published.
 
-        Raises `PreviewExpired` if an edit is among the events and another process edited the session first.
+        Raises `PreviewExpired` if one of the events is an edit and another process has edited the session first.
         """
         edits = any(isinstance(event, ContextEdited) for event in events)
         for _ in range(_APPEND_TRIES):
@@ -155,8 +161,9 @@ class Conversation:
         raise ConcurrentAppend(f"session {self.id}: other processes keep appending; try again")
 
     def catch_up(self) -> None:
-        """Takes in what other processes have appended, and publishes that as `Changed`. Raises `SessionNotFound`."""
-        # Asked before the log is read: what is written in between is another version, which is read next time.
+        """Folds the records that other processes have appended, and publishes them as `Changed`. Raises
+        `SessionNotFound`."""
+        # The version is read before the log: if another process writes in between, the next call reads again.
         version = self.workspace.ports.store.version()
         if version != self._version:
             self._read_on()
@@ -170,13 +177,15 @@ class Conversation:
             self._changed(Changed(conversation=self, events=events, is_ours=False))
 
     def take_count(self, tokens: int) -> None:
-        """Takes the provider's own count of the next prompt for the size of the context, until it reports one."""
+        """Takes the provider's own token count of the next prompt as the size of the context, until a usage is
+        reported."""
         self.projection.tracker.take_count(tokens, self.workspace.ports.clock.now())
         self.figures = None
         self._publish(())
 
     def adapt(self) -> None:
-        """Takes in that the workspace's settings have changed: another counter perhaps, other thresholds."""
+        """Adapts to changed settings of the workspace: counts again if the token counter is another, and publishes
+        `Changed`."""
         counter = self.workspace.counter(self.model)
         if counter is not self.projection.counter:
             self.projection.use_counter(counter, self.workspace.calibration(self.model))
@@ -185,37 +194,38 @@ class Conversation:
 
     @contextmanager
     def one_change(self) -> Generator[None]:
-        """Publishes one `Changed` at the end for everything that is recorded inside."""
-        held: list[Event] = []
-        self._held = held
+        """Publishes a single `Changed` at the end for everything that is recorded inside the block."""
+        pending: list[Event] = []
+        self._pending = pending
         try:
             yield
         finally:
-            self._held = None
-            if held:
-                self._publish(held)
+            self._pending = None
+            if pending:
+                self._publish(pending)
 
     def imagine(self, *events: Event) -> "Conversation":
-        """The conversation as it would be with these events at the end of its log. Nothing can be recorded in it."""
+        """Returns the conversation as it would be with these events at the end of its log. Nothing may be recorded
+        in the result."""
         records = self.workspace.ports.store.read(self.id)
         imagined = StoredSession(records=(*records, *self.workspace.records(len(records), events)))
         projection = self.workspace.project(self.id, imagined)
         return Conversation(self.id, self.workspace, projection, lambda _: None, self.guards)
 
     async def settled(self) -> None:
-        """Waits until no automatic run is under way."""
+        """Waits until no automatic compaction runs."""
         await self.work.wait(Ask.READ)
 
     def keep_snapshot(self) -> None:
-        """Saves the state, so that the session opens without its archived part."""
+        """Saves a snapshot, so that the next load need not fold the archived part of the log."""
         self.workspace.ports.store.save_snapshot(self.id, self.transcript.position, self.projection.snapshot())
 
     def keep_calibration(self) -> None:
-        """Saves what was learned about the model's counts, for other sessions."""
+        """Saves the model's calibration, for other sessions with the same model."""
         self.workspace.keep_calibration(self.model, self.projection.tracker.calibration)
 
     def emit(self, update: Update) -> None:
-        """Sends an update of this session to every listener."""
+        """Publishes an update of this session to the listeners."""
         self.workspace.bus.emit(self.id, update)
 
     def _in_force(self) -> _Rules:
@@ -240,7 +250,7 @@ class Conversation:
         if kinds & _RULING:
             self._rules = None
         if EditReverted in kinds:
-            # What an edit archived is back in the view once the edit is reverted: the log is read again.
+            # A reverted edit brings its archived messages back into the view, so the whole log is folded again.
             self.projection = self.workspace.load(self.id)
             self.edits_seen += 1
             return
@@ -252,15 +262,15 @@ class Conversation:
             self.projection.use_counter(self.workspace.counter(model), self.workspace.calibration(model))
 
     def _publish(self, events: Sequence[Event]) -> None:
-        if self._held is not None:
-            self._held += events
+        if self._pending is not None:
+            self._pending += events
         else:
             self._changed(Changed(conversation=self, events=tuple(events)))
 
 
 class Changed(Struct, frozen=True, kw_only=True, eq=False):
-    """A conversation has changed, by these events of its log. Without events it has begun, or its figures are others.
-    `is_ours` is false if another process recorded them."""
+    """Published when a conversation has changed. `events` are the new events of its log. `events` is empty if the
+    session was just created or only its figures changed. `is_ours` is false if another process recorded the events."""
 
     conversation: Conversation
     events: tuple[Event, ...]
@@ -280,7 +290,8 @@ def _rules_of(workspace: Environment, transcript: Transcript) -> _Rules:
 
 
 def _sized(used: int, events: Sequence[Event]) -> Iterator[Event]:
-    """The events. If they are edits alone, each gets the size of the context that it is made on, unless it has one."""
+    """Yields the events. If all are edits, each edit without a `context_size_before` gets the size of the context
+    before it."""
     if not all(isinstance(event, ContextEdited) for event in events):
         yield from events
         return

@@ -1,4 +1,4 @@
-"""What all conversations of a workspace share: ports, settings, the bus, and what is known of models."""
+"""What all conversations of a workspace share: ports, settings, the bus, token counters and limits of models."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ from ullage.tokens.registry import get_counter
 
 
 class Environment:
-    """The surroundings of a conversation. `permissions` and `editor_files` are None unless a door sets them."""
+    """The state that conversations share. `permissions` and `editor_files` are None unless a door sets them."""
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
         self.ports = ports
@@ -36,22 +36,22 @@ class Environment:
         self._kept: dict[str, Calibration] = {}
 
     def new_stamp(self, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
-        """A new edit's id and time."""
+        """Returns a new edit's id, the present time and the trigger."""
         return Stamp(id=self.ports.ids.new("e"), timestamp=self.ports.clock.now(), trigger=trigger)
 
     def limits(self, model: str) -> ModelLimits:
-        """A model's windows, the user's overrides included."""
+        """Returns a model's limits in tokens. The user's settings override the catalog."""
         if model not in self._limits:
             self._limits[model] = self.ports.catalog(model, self.settings.models)
         return self._limits[model]
 
     def counter(self, model: str) -> TokenCounter:
-        """The counter of a model's tokens that the settings ask for."""
+        """Returns the token counter for a model, or for the encoding that the settings name for the model."""
         override = self.settings.models.get(model)
         return get_counter(model, override.encoding if override else None)
 
     def calibration(self, model: str) -> Calibration:
-        """What was learned about a model's counts, in whatever session."""
+        """Returns the calibration of a model's counts, learned in all sessions, or the prior if none was learned."""
         kept = self.ports.store.load_calibration(model)
         return (
             msgspec.json.decode(kept, type=Calibration) if kept else Calibration.prior(self.counter(model).error_share)
@@ -64,22 +64,23 @@ class Environment:
             self._kept[model] = learned
 
     def records(self, position: int, events: Iterable[Event]) -> list[Record]:
-        """The events as records of the present time, from a position of the log on."""
+        """Returns the events as records with the present time. The first record gets `position`."""
         now = self.ports.clock.now()
         return [Record(position=position + i, timestamp=now, event=event) for i, event in enumerate(events)]
 
     def load(self, session_id: str) -> Projection:
-        """A session's projection, read from the store. Raises `SessionNotFound`."""
+        """Reads a session from the store and returns its projection. Raises `SessionNotFound`."""
         store = self.ports.store
         stored = store.open(session_id)
         if stored.snapshot is not None and any(isinstance(record.event, EditReverted) for record in stored.records):
-            # Another process saved its state after an edit of it was reverted: the state lacks what that edit archived.
+            # Another process saved its snapshot after this edit was reverted. Such a snapshot lacks the messages that
+            # the edit archived.
             store.drop_snapshot(session_id)
             stored = store.open(session_id)
         return self.project(session_id, stored)
 
     def project(self, session_id: str, stored: StoredSession) -> Projection:
-        """The projection of a log of this session. Raises `SessionNotFound`."""
+        """Folds a stored log of this session into a projection. Raises `SessionNotFound`."""
         model = self.ports.store.info(session_id).model or self.settings.model
         projection = Projection(self.counter(model), self.calibration(model), self._cost)
         projection.restore(stored)

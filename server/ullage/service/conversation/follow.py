@@ -1,4 +1,4 @@
-"""Following other processes: what they append to open sessions is published here a moment later."""
+"""Following other processes: their changes to open sessions are folded and published within a second."""
 
 import asyncio
 import logging
@@ -7,13 +7,13 @@ from ullage.model.errors import SessionNotFound, StoreError
 from ullage.service.conversation.workspace import Workspace
 
 log = logging.getLogger(__name__)
-# Seconds between two looks: soon enough for a user who turns from one window to the other. A look at an unchanged store
+# Seconds between two looks at the store: short enough for a user who changes windows. If the store is unchanged, a look
 # reads one number.
 _EVERY = 1.0
 
 
 class Follower:
-    """Looks at the store as long as the event loop runs, or until it is stopped."""
+    """Looks at the store at intervals until it is stopped or the event loop ends."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -21,16 +21,16 @@ class Follower:
         self._next: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Begins, on the running loop."""
+        """Starts looking, on the running event loop."""
         self._next = asyncio.get_running_loop().call_later(_EVERY, self._look_again)
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stops looking."""
         if self._next is not None:
             self._next.cancel()
 
     def look(self) -> None:
-        """Takes in what was appended elsewhere since the last look. Raises `StoreError`."""
+        """Folds and publishes what other processes have appended since the last look. Raises `StoreError`."""
         version = self._workspace.ports.store.version()
         if version == self._version:
             return
@@ -39,7 +39,7 @@ class Follower:
             try:
                 conversation.catch_up()
             except SessionNotFound:
-                # Deleted elsewhere.
+                # Another process has deleted the session.
                 self._workspace.forget(conversation.id)
 
     def _look_again(self) -> None:

@@ -1,4 +1,4 @@
-"""The messages of a session in pages: its context, or everything ever said."""
+"""Pages of messages: of the context, or of the whole transcript."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,8 @@ from ullage.transcript.view import Item
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A message as listed: its place, its tokens in the context (0 if archived) and how it stands."""
+    """A message in a page. `index` is its place in the transcript. `tokens` is its calibrated count in the context,
+    0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view."""
 
     message: Message
     index: int
@@ -23,14 +24,15 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """Some of the messages, and how many there are in all, markers included."""
+    """One page. `total` counts all messages, markers included."""
 
     entries: tuple[Entry, ...]
     total: int
 
 
 async def view_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
-    """A part of the context as the model would be sent it, after any automatic run."""
+    """Returns a page of the context as the model would be sent it. Waits for a running automatic compaction first.
+    `limit` None means up to the end."""
     await conversation.settled()
     items = conversation.transcript.items
     stop = None if limit is None else offset + limit
@@ -38,13 +40,14 @@ async def view_page(conversation: Conversation, offset: int, limit: int | None) 
 
 
 def transcript_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
-    """A part of everything ever said, archived or not, with the markers of compactions in force where they cut.
+    """Returns a page of the transcript, archived messages included. Each compaction in force adds its marker at the
+    place of its cut. `limit` None means up to the end.
 
-    Costs what the page costs, however long the session is.
+    Reads only the messages of the page.
     """
     store = conversation.workspace.ports.store
     markers = {edit.end: edit.marker for edit in compaction_edits(store.read_edits(conversation.id))}
-    # A marker stands before the message it cuts at, and moves everything after it on by one.
+    # A marker comes before the message at its cut, so all later messages move on by one place.
     places = {end + rank: end for rank, end in enumerate(sorted(markers))}
     total = conversation.transcript.messages + len(markers)
     stop = total if limit is None else min(total, offset + limit)
@@ -58,7 +61,7 @@ def transcript_page(conversation: Conversation, offset: int, limit: int | None) 
 
 
 def read_entries(conversation: Conversation, start: int, stop: int) -> tuple[Entry, ...]:
-    """The messages with `start <= index < stop` of those ever appended, archived or not."""
+    """Returns the appended messages with `start <= index < stop`, archived or not."""
     records = conversation.workspace.ports.store.read_messages(conversation.id, start, stop)
     return tuple(_transcript_entry(conversation, index, record) for index, record in enumerate(records, start))
 

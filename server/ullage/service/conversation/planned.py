@@ -9,10 +9,13 @@ from ullage.model.edits import ShortenEdit
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """A compaction that lacks only its summary. `number` counts the session's compactions from 1; `edits_seen` is the
-    conversation's when this was planned. `cuts` are cuts of huge blocks that are applied with it, `private` the
-    patterns that no summary may contain, `brought_back` the files that come with the summary. `note` says what differs
-    from what the user asked for."""
+    """A compaction that lacks only its summary.
+
+    `number`: the compaction's number in the session, from 1. `edits_seen`: the conversation's value when the plan was
+    made. `cuts`: edits that shorten huge blocks and are applied together with the compaction. `private`: regular
+    expressions; matching text must not appear in the summary. `brought_back`: instruction files that the marker names
+    or includes. `note`: how the plan differs from the user's request, empty if it does not.
+    """
 
     view: CountedView
     plan: CompactionPlan
@@ -26,7 +29,7 @@ class Planned(Struct, frozen=True, kw_only=True):
 
 
 class Previewed(Struct, frozen=True, kw_only=True):
-    """A compaction with its summary, waiting to be committed."""
+    """A preview: a planned compaction and its summary, waiting to be committed."""
 
     planned: Planned
     summary: Summary

@@ -1,4 +1,4 @@
-"""The projection of a session's log: the folded transcript, its messages' counts, and how full the context is."""
+"""The projection of a session's log: the folded transcript, the counts of its messages, and the size of the context."""
 
 from collections.abc import Callable, Sequence
 from math import ceil
@@ -35,7 +35,7 @@ from ullage.transcript.view import Item, touched_ids
 
 
 class ProjectionState(Struct, frozen=True, kw_only=True):
-    """A projection as it is saved in a snapshot. `counts` were made by the counter named `counter`."""
+    """A projection as a snapshot stores it. `counts` are those of the token counter named `counter`."""
 
     transcript: TranscriptState
     tracker: TrackerState
@@ -43,15 +43,15 @@ class ProjectionState(Struct, frozen=True, kw_only=True):
     counts: dict[str, Breakdown]
     tool_uses: int = 0
     alarm: Alarm = Alarm()
-    # A snapshot from before prices were kept says nothing of the cost.
+    # A snapshot written before prices were recorded has no bill. None means that the cost is unknown.
     bill: Bill = Bill(amount=None)
 
 
 class Projection:
-    """What follows from a session's log alone; `apply` takes in what was appended to it.
+    """The state that follows from a session's log. `apply` folds new records into it.
 
-    `tool_uses` counts the tool calls since the last clearing or compaction. `bill` is what the session's requests have
-    cost, by `cost`, which gives the price in dollars of a model's usage, None where it is unknown.
+    `tool_uses`: tool calls since the last clearing or compaction. `bill`: what the session's requests have cost.
+    `cost(model, usage)` returns the price of one usage in dollars, or None if the price is unknown.
     """
 
     def __init__(
@@ -69,19 +69,20 @@ class Projection:
         self.bill = Bill()
         self._cost = cost
         self._memory_uses: set[str] = set()
-        # Ids of edits whose state at this position of the log differs from their final state. While there are any,
-        # usage reports describe another context, so they are only added to the totals.
+        # Ids of edits whose state at this log position differs from their final state. While the set is not empty,
+        # usages describe another context, so they are only added to the totals.
         self._unsettled: set[str] = set()
 
     @property
     def used(self) -> int:
-        """Tokens in context now, by the best knowledge there is."""
+        """Tokens in the context now. See `Conversation.used`."""
         return self.tracker.reading.used
 
     def restore(self, stored: StoredSession) -> None:
-        """Takes in what the store holds: a snapshot, if there is one, and the records after it.
+        """Folds a stored session: its snapshot, if there is one, and the records after the snapshot.
 
-        The log's reports have already taught the kept calibration. Here they only teach what is this session's own.
+        The saved calibration has already learned from the usages in this log. While the log is folded again, they
+        update only the session's own figures.
         """
         kept = self.tracker.calibration
         prior = Calibration.prior(self.counter.error_share)
@@ -105,7 +106,7 @@ class Projection:
         self._rearm()
 
     def snapshot(self) -> bytes:
-        """The state to restore from."""
+        """Returns the state as bytes that `restore` can read."""
         return encode_json(
             ProjectionState(
                 transcript=self.transcript.state,
@@ -119,12 +120,13 @@ class Projection:
         )
 
     def apply(self, records: Sequence[Record]) -> None:
-        """Takes in records that are in the log, in order."""
+        """Folds records of the log, in order."""
         self._fold(records)
         self._rearm()
 
     def _rearm(self) -> None:
-        """Lets the next crossing warn again if the figure has fallen; costs nothing if there was no warning."""
+        """Lets the next crossing of the threshold warn again if `used` has fallen far enough. Does nothing if no
+        warning was given."""
         if self.alarm.again_below is not None:
             self.alarm = lowered(self.alarm, self.used)
 
@@ -134,7 +136,7 @@ class Projection:
             self._take(record.event, record.timestamp)
 
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
-        """Counts with another counter from here on: the model changed."""
+        """Changes the token counter, because the model has changed, and counts everything again."""
         self.counter = counter
         self.tracker.recalibrate(calibration, Calibration.prior(counter.error_share))
         self.recount()
@@ -146,14 +148,14 @@ class Projection:
         self._recount_tracker()
 
     def count(self, message: Message) -> MessageCount:
-        """A message's count, to be stored with it."""
+        """Returns a message's count, to be stored with the message."""
         return MessageCount(counter=self.counter.name, parts=self._break_down(message))
 
     def counted_view(self) -> CountedView:
-        """The view with calibrated counts, for planning an edit.
+        """Returns the view with calibrated counts, for planning an edit.
 
-        Its `used` is what the tracker will say after an edit, which no report speaks of yet; counts are rounded up,
-        so that what is planned to fit does fit.
+        Its `used` is the figure that the tracker will give after an edit, before any usage is reported. Counts are
+        rounded up, so that a plan that fits on paper does fit.
         """
         items = tuple(self.transcript.items)
         scale = self.tracker.calibration.scale
@@ -165,13 +167,13 @@ class Projection:
         )
 
     def tokens_of(self, items: Sequence[Item]) -> list[int]:
-        """Calibrated counts of some of the view's items, rounded up."""
+        """Returns the calibrated counts of items of the view, rounded up."""
         scale = self.tracker.calibration.scale
         return [ceil(scale(self.counts[item.message.id].total)) for item in items]
 
     def _break_down(self, message: Message) -> Breakdown:
-        """A message's count. Messages must come in order: a result of the memory tool is known by the call before
-        it."""
+        """Returns a message's count by parts. Messages must be passed in order: a result of the memory tool is
+        recognized by the call before it."""
         self._note_memory_uses(message)
         return self.counter.break_down(message, self._memory_uses)
 
@@ -184,7 +186,7 @@ class Projection:
             case MessageAppended(message=message, count=count):
                 self._append(message, count)
             case ModelChanged():
-                # What was reported before is another model's.
+                # Usages reported so far are those of another model.
                 self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
@@ -220,7 +222,7 @@ class Projection:
         self.tracker.append(message.id, message.role, parts)
 
     def _recount_edited(self, edit: Edit) -> None:
-        # While a log is folded figures are provisional, so what an edit saved is taken from it.
+        # The figures are provisional while a log is folded, so the edit's own `tokens_saved` is used.
         self.alarm = lowered(self.alarm, self.alarm.used - edit.tokens_saved)
         if isinstance(edit, ClearToolUsesEdit | CompactionEdit):
             self.tool_uses = 0

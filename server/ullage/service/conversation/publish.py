@@ -1,8 +1,7 @@
-"""Publishing: the bus that carries updates and events to listeners, and the words of events as notices.
+"""Publishing: the bus that carries updates and events to listeners and handlers, and the texts of notices.
 
-A listener gets every update, as the doors send them to their clients. A handler gets one kind of `ContextEvent` as a
-value. Both may ask for one session alone. An event is published once: to its handlers, and as a notice to the
-listeners.
+A listener gets every update; doors send updates to their clients. A handler gets one kind of `ContextEvent` as a value.
+Both may subscribe to one session only. An event is published once: handlers get the value, listeners get a notice.
 """
 
 import logging
@@ -30,7 +29,7 @@ E = TypeVar("E", bound=ContextEvent)
 T = TypeVar("T")
 Unsubscribe = Callable[[], None]
 log = logging.getLogger(__name__)
-# Errors of which a word says enough; the first that fits counts.
+# Short names for errors. The first class that matches is used.
 _REASONS: dict[type[UllageError], str] = {
     RateLimited: "rate limit",
     ProviderUnavailable: "provider unavailable",
@@ -52,30 +51,31 @@ class _Handling(Struct, frozen=True, eq=False):
 
 
 class Bus:
-    """Calls listeners and handlers in the order of subscription, on the event loop, before `emit` or `publish` returns.
-    An exception in one of them is logged; the others are still called, and the publisher goes on."""
+    """Calls listeners and handlers in the order of subscription, on the event loop, before `emit` or `publish`
+    returns. If one of them raises, the exception is logged and the others are still called."""
 
     def __init__(self) -> None:
         self._listening: list[_Listening] = []
         self._handling: list[_Handling] = []
 
     def listen(self, listener: Listener, session_id: str | None = None) -> Unsubscribe:
-        """Sends `listener` every update, or one session's. Returns a function that ends this; calling it again does
-        nothing."""
+        """Subscribes a listener to the updates of all sessions, or of one. Returns a function that ends the
+        subscription; calling that function twice is harmless."""
         return _added(self._listening, _Listening(listener, session_id))
 
     def subscribe(self, kind: type[E], handler: Callable[[E], object], session_id: str | None = None) -> Unsubscribe:
-        """Calls `handler` with every event of a kind, or with one session's. Returns a function that ends this."""
+        """Subscribes a handler to events of one kind, of all sessions or of one. Returns a function that ends the
+        subscription."""
         return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
 
     def emit(self, session_id: str, update: Update) -> None:
-        """Sends an update to the listeners."""
+        """Calls the listeners with an update."""
         for listening in tuple(self._listening):
             if listening.session_id in (None, session_id):
                 _guarded(listening.listener.session_updated, session_id, update)
 
     def publish(self, event: ContextEvent) -> None:
-        """Calls the handlers of an event, and sends the listeners its notice."""
+        """Calls the handlers with an event, and the listeners with its notice."""
         for handling in tuple(self._handling):
             if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
                 _guarded(handling.handler, event)
@@ -96,12 +96,12 @@ def _guarded(call: Callable[..., object], *arguments: object) -> None:
     try:
         call(*arguments)
     except Exception:
-        # The one boundary to code that is not ours: a listener's fault must not stop a compaction.
+        # The one boundary to code outside Ullage. An exception of a listener must not stop a compaction.
         log.exception("a listener failed")
 
 
 def notice_of(event: ContextEvent) -> Notice:
-    """An event of the bus in words."""
+    """Returns the notice that describes an event to the user."""
     match event:
         case ContextWarning(used=used, usable=usable, compact_at=compact_at, asks=asks):
             text = words.context_warning(used, usable, compact_at, asks=asks)
@@ -115,12 +115,13 @@ def notice_of(event: ContextEvent) -> Notice:
 
 
 def compaction_due(used: int, usable: int) -> Notice:
-    """The context crossed the threshold of compaction, which is the person's to start."""
+    """Returns the notice that the context has crossed `compactAt` and the user must start the compaction."""
     return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, usable))
 
 
 def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
-    """Cheaper edits than a compaction have been applied; repeated file reads are described file by file."""
+    """Returns the notice that edits other than a compaction were applied. `before` and `after` are tokens of the
+    context. If repeated file reads were cleared, the description names each file."""
     notice = _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edits[-1].id)
     repeats = [edit for edit in edits if isinstance(edit, DuplicateReadsEdit)]
     texts = [words.repeated(edit.files, edit.tokens_saved / before) for edit in repeats]
@@ -128,27 +129,27 @@ def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -
 
 
 def compaction_failed(reason: str) -> Notice:
-    """An automatic compaction failed; what follows on the ladder is told separately."""
+    """Returns the notice that an automatic compaction failed. Later rungs of the ladder have notices of their own."""
     return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
 
 
 def compaction_vetoed(reason: str) -> Notice:
-    """A hook stopped an automatic compaction."""
+    """Returns the notice that a hook vetoed an automatic compaction."""
     return _notice("compaction_vetoed", Severity.WARNING, words.compaction_vetoed(reason))
 
 
 def hook_failed(hook: str, reason: str) -> Notice:
-    """A hook failed; the compaction goes on as if there were none."""
+    """Returns the notice that a hook failed. The compaction goes on without the hook."""
     return _notice("hook_failed", Severity.WARNING, words.hook_failed(hook, reason))
 
 
 def compaction_retried(what: str, reason: str) -> Notice:
-    """A try at a summary failed, another way is tried."""
+    """Returns the notice that a summary failed and another is tried. `what` names the next try."""
     return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
 
 
 def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
-    """A compaction was applied with the offline summary, since no model's could be had."""
+    """Returns the notice that a compaction uses the offline summary because the model's summary failed with `error`."""
     block = compaction_block(edit)
     reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), str(error))
     text = words.offline_summary_used(reason, block.context_size_before, block.context_size_after)
@@ -156,17 +157,19 @@ def offline_summary_used(error: UllageError, edit: CompactionEdit) -> Notice:
 
 
 def breaker_opened(reason: str, biggest: str, tokens: int) -> Notice:
-    """Automatic compaction stops, since it does not help."""
+    """Returns the notice that automatic compaction has stopped because it does not help. `biggest` names the largest
+    part of the context, `tokens` is its size."""
     return _notice("breaker_opened", Severity.ERROR, words.breaker_opened(reason, biggest, tokens))
 
 
 def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> Notice:
-    """What must stay is more than the window holds."""
+    """Returns the notice that the messages which must stay exceed the window. `biggest` names the largest part,
+    `tokens` is its size."""
     return _notice("cannot_fit", Severity.ERROR, words.cannot_fit(used, usable, biggest, tokens))
 
 
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> Notice:
-    """The provider is busy; another try follows."""
+    """Returns the notice that the provider is busy and is tried again in `seconds`."""
     return _notice("waiting_for_provider", Severity.INFO, words.waiting_for_provider(provider, reason, seconds))
 
 

@@ -1,4 +1,4 @@
-"""How full a conversation is, as an update to send and as a status to return; published after every change."""
+"""The size of a conversation's context as an update and as a result. The update is published after every change."""
 
 from msgspec import UNSET, UnsetType
 
@@ -9,21 +9,21 @@ from ullage.policy.alarm import level
 from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Changed, Conversation
 
-# Decimals of a dollar: what is smaller is noise of the sum.
+# Decimals of a dollar in a cost. Smaller digits are rounding errors of the sum.
 _DECIMALS = 6
-# Events that leave the figures as they were, and the one whose cost is published with the compaction that it is for.
+# Events that change no figure, and `SummaryReported`, whose cost is published together with its compaction.
 _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
-    """Everything there is to say about the size of the context. Worked out once between two changes."""
+    """Returns all figures about the size of the context. They are computed once between two changes."""
     budget = conversation.budget
     if conversation.figures is None:
-        conversation.figures = _work_out(conversation, budget)
+        conversation.figures = _compute(conversation, budget)
     return conversation.figures
 
 
-def _work_out(conversation: Conversation, budget: ContextBudget | None) -> UsageMeta:
+def _compute(conversation: Conversation, budget: ContextBudget | None) -> UsageMeta:
     projection, transcript = conversation.projection, conversation.transcript
     reading, active = projection.tracker.reading, transcript.active
     return UsageMeta(
@@ -47,8 +47,8 @@ def _work_out(conversation: Conversation, budget: ContextBudget | None) -> Usage
 
 
 def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
-    """ACP's `usage_update`. That update must not guess the window: while it is unknown, the same facts are sent in a
-    `session_info_update`, where `used` is the sum of the breakdown."""
+    """Returns ACP's `usage_update`. If the window is unknown, returns a `session_info_update` with the same figures
+    instead, because a `usage_update` must state the window. There `used` is the sum of the breakdown."""
     meta = Meta(ullage=usage_meta(conversation))
     budget = conversation.budget
     if budget is None:
@@ -57,7 +57,8 @@ def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
 
 
 def cost_of(conversation: Conversation) -> Cost | UnsetType:
-    """What the session has cost so far; unset before the first report, and if a price is unknown."""
+    """Returns the cost of the session so far. Unset before the first usage, and if the price of any request is
+    unknown."""
     bill = conversation.projection.bill
     if bill.amount is None or bill == Bill():
         return UNSET
@@ -65,12 +66,12 @@ def cost_of(conversation: Conversation) -> Cost | UnsetType:
 
 
 def publish_usage(conversation: Conversation) -> None:
-    """Sends the present figures to every listener."""
+    """Publishes the present figures to the listeners."""
     conversation.emit(usage_update(conversation))
 
 
 def publish_change(changed: Changed) -> None:
-    """Sends a new title, and the figures unless they are as they were."""
+    """Publishes a new title, and the present figures unless no event has changed them."""
     for event in changed.events:
         if isinstance(event, SessionRenamed):
             changed.conversation.emit(SessionInfoUpdate(title=event.title))

@@ -1,21 +1,21 @@
-"""The work table: what may run beside what in one conversation.
+"""The work table: what may run at the same time in one conversation.
 
-A *job* takes time: other requests arrive while it is suspended. What is *asked* either begins a job or happens within
-one step of the event loop, as an edit by hand does. The table has a row per job and a column per ask; its cell says
-what happens to the ask while the job runs:
+A *job* takes time: other requests arrive while it is suspended. An *ask* is a request that either begins a job or is
+done within one step of the event loop, as an edit by hand is. The table has a row per job and a column per ask. A cell
+says what happens to the ask while the job runs:
 
-- RUN: it begins at once.
-- WAIT: it begins when the job has ended. Prompts and appends queue, first come, first served. What automatic management
-  asks for is asked again by itself when the job has ended.
-- REFUSE: asked by a user it raises `SessionBusy`; asked by automatic management it is dropped.
+- RUN: the ask begins at once.
+- WAIT: the ask begins when the job has ended. Prompts and appends queue, first come, first served. An ask of automatic
+  management is repeated when the job has ended.
+- REFUSE: an ask of a user raises `SessionBusy`. An ask of automatic management is dropped.
 - CANCEL: the job is cancelled first.
 
-Several jobs may run at once (a turn is also answering, a shrinking session is also compacting); a wait comes before a
-refusal, and a refusal before a cancellation. Four rules explain the cells. What a model is answering to must not change
-while it answers, so edits wait or are refused, and a turn sends its request after a compaction that has begun. Two
-compactions of one context would be paid for twice, so a second one is refused. Whoever asks for the context, to send it
-or to compact it, gets it after the automatic run that is to make it fit. And messages are never refused: an edit covers
-a range of the log that later messages do not touch.
+Several jobs may run at once: a turn is also answering, a shrinking session may also be compacting. WAIT is applied
+before REFUSE, and REFUSE before CANCEL. Four rules explain the cells. While a model answers, the context that it
+answers to must not change, so edits wait or are refused, and a turn sends its request after a compaction that has
+begun. Two compactions of one context would be paid for twice, so the second is refused. A request that reads the
+context, to send it or to compact it, waits for an automatic run, because that run makes the context fit. Appends are
+never refused: an edit covers a range of the log that later messages do not touch.
 """
 
 import asyncio
@@ -33,8 +33,12 @@ T = TypeVar("T")
 
 
 class Job(Enum):
-    """What runs. COMPACTING is a summary on its way into the context, by hand or automatic; SHRINKING an automatic run
-    from its beginning to its end; PREPARING a summary that is written ahead."""
+    """A kind of work that takes time. The value is the text of the `SessionBusy` that the job causes.
+
+    TURN: a prompt turn. ANSWERING: the model writes an answer, within a turn. COMPACTING: a compaction, by hand or
+    automatic. SHRINKING: a run of automatic management, from beginning to end. PREPARING: a summary is written before
+    it is needed. APPENDING: messages are counted and appended.
+    """
 
     COMPACTING = "a compaction of session {} is running; wait for it or cancel it"
     TURN = "the model is at work in session {}; wait for its turn to end, or cancel it"
@@ -45,9 +49,12 @@ class Job(Enum):
 
 
 class Ask(Enum):
-    """What is asked. READ is the context as a model would be sent it; COMPACT a compaction by hand or its preview; EDIT
-    a commit, an undo or a restore; SHRINK and PREPARE come from automatic management; CLOSE ends the conversation;
-    ANSWER is a turn's next request to the model."""
+    """A request that the table judges. The value is its column.
+
+    PROMPT: a prompt turn. READ: the context as a model would be sent it. APPEND: new messages. COMPACT: a compaction by
+    hand, or its preview. EDIT: a commit, an undo or a restore. SHRINK, PREPARE: a run or a preparation of automatic
+    management. CLOSE: the end of the conversation. ANSWER: a turn's next request to the model.
+    """
 
     PROMPT = 0
     READ = 1
@@ -61,7 +68,7 @@ class Ask(Enum):
 
 
 class Rule(Enum):
-    """A cell."""
+    """What a cell says: see the module's docstring."""
 
     RUN = "run"
     WAIT = "wait"
@@ -84,7 +91,8 @@ TABLE: dict[Job, tuple[Rule, ...]] = {
 
 
 class Preparation(Struct, frozen=True, kw_only=True):
-    """A summary that is written ahead, of the messages `ids`, which were the view after `edits_seen` edits."""
+    """A summary that is written before it is needed. `ids` are the messages that it covers: the whole view when
+    `edits_seen` edits had been made."""
 
     ids: frozenset[str]
     edits_seen: int
@@ -92,14 +100,15 @@ class Preparation(Struct, frozen=True, kw_only=True):
 
 
 class _Place:
-    """A prompt's place in the queue. A `dismissed` one does not get its turn."""
+    """A waiting prompt. A `dismissed` prompt is not run."""
 
     def __init__(self) -> None:
         self.dismissed = False
 
 
 class Work:
-    """What runs in one conversation. `preparation` stays when its task is done, until it is used or dropped."""
+    """The jobs that run in one conversation. `preparation` stays after its task is done, until a compaction uses it
+    or it is dropped."""
 
     def __init__(self, session_id: str) -> None:
         self.preparation: Preparation | None = None
@@ -112,28 +121,29 @@ class Work:
         self._waiting: list[asyncio.Future[None]] = []
 
     def is_running(self, job: Job) -> bool:
-        """Whether a job of this kind runs."""
+        """Returns whether a job of this kind runs."""
         if job is Job.PREPARING:
             return self.preparation is not None and not self.preparation.task.done()
         return job in self._running
 
     def require(self, ask: Ask) -> None:
-        """Raises `SessionBusy` if a running job refuses what is asked."""
+        """Raises `SessionBusy` if a running job refuses the ask."""
         for job in self._jobs(ask, Rule.REFUSE):
             raise SessionBusy(job.value.format(self._session_id))
 
     async def wait(self, ask: Ask) -> None:
-        """Waits for the jobs that come before what is asked. Raises `SessionBusy` if one that then runs refuses it."""
+        """Waits for the running jobs that the ask must wait for. Raises `SessionBusy` if a job that runs then
+        refuses the ask."""
         while any(self._jobs(ask, Rule.WAIT)):
-            # The end of a job, not of its task: the task of a compaction by hand may go on to other things.
+            # The end of the job, not of its task: the task of a compaction by hand may continue with other work.
             ended = asyncio.get_running_loop().create_future()
             self._waiting.append(ended)
             await ended
         self.require(ask)
 
     def may(self, ask: Ask, again: Callable[[], object]) -> bool:
-        """Whether automatic management may begin what it asks for, which cancels what must be cancelled first. If it
-        must wait, `again` is called when the last of the jobs before it has ended."""
+        """Returns whether automatic management may begin now. Cancels the jobs that the table says to cancel. If the
+        ask must wait, `again` is called when the last job that it waits for has ended."""
         if any(self._jobs(ask, Rule.WAIT)):
             self._again[ask] = again
             return False
@@ -145,7 +155,8 @@ class Work:
 
     @contextmanager
     def during(self, job: Job) -> Generator[None]:
-        """The job runs, in the current task. Raises `SessionBusy` if one of its kind runs already."""
+        """Marks the job as running in the current task while the block runs. Raises `SessionBusy` if a job of this
+        kind runs already."""
         if job in self._running:
             raise SessionBusy(job.value.format(self._session_id))
         self._running[job] = asyncio.current_task()
@@ -155,20 +166,21 @@ class Work:
             self._end(job)
 
     def start(self, job: Job, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """Runs the job in a task of its own."""
+        """Starts the job in a task of its own and returns the task."""
         task = self._running[job] = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(lambda _: self._end(job))
         return task
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs something that no other work has to take notice of."""
+        """Starts background work that blocks no other work."""
         task = asyncio.get_running_loop().create_task(work)
         self.background.add(task)
         task.add_done_callback(self.background.discard)
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[bool]:
-        """Waits until no other turn runs, and keeps others waiting. False for a prompt that was dismissed meanwhile."""
+        """Waits until no other turn runs, and makes later turns wait. Yields False if the prompt was dismissed while
+        it waited."""
         place = _Place()
         self._places.append(place)
         try:
@@ -179,7 +191,8 @@ class Work:
 
     @asynccontextmanager
     async def appending(self) -> AsyncGenerator[None]:
-        """One append at a time: a message that takes long to count must not be overtaken by the next."""
+        """Lets one append run at a time, so that a short message cannot overtake a long one that is still being
+        counted."""
         async with self._appends:
             self._running[Job.APPENDING] = asyncio.current_task()
             try:
@@ -188,12 +201,12 @@ class Work:
                 self._end(Job.APPENDING)
 
     def cancel(self) -> None:
-        """Cancels every job that closing would cancel, but keeps a prepared summary that is complete."""
+        """Cancels every job that CLOSE would cancel. A preparation that is already complete is kept."""
         for job in tuple(self._jobs(Ask.CLOSE, Rule.CANCEL)):
             self._cancel(job)
 
     async def close(self) -> None:
-        """Cancels every job, dismisses the prompts that wait, and returns when the running turn has ended."""
+        """Cancels every job, dismisses the waiting prompts, and returns when the running turn has ended."""
         for place in self._places:
             place.dismissed = True
         self._again.clear()
@@ -204,13 +217,13 @@ class Work:
             await asyncio.wait([turn])
 
     def drop_preparation(self) -> None:
-        """Forgets a prepared summary, and cancels its writing."""
+        """Drops the preparation and cancels its task."""
         preparation, self.preparation = self.preparation, None
         if preparation is not None:
             preparation.task.cancel()
 
     def _jobs(self, ask: Ask, rule: Rule) -> Iterator[Job]:
-        """The running jobs that have this rule for what is asked."""
+        """Yields the running jobs whose cell for the ask is this rule."""
         return (job for job in Job if TABLE[job][ask.value] is rule and self.is_running(job))
 
     def _cancel(self, job: Job) -> None:
@@ -218,7 +231,7 @@ class Work:
             self.drop_preparation()
             return
         task = self._running.get(job)
-        # Once: a second time would break off what the job does to end in order. An answer is part of its turn.
+        # Cancel once: a second cancellation would interrupt the job's own clean-up. An answer ends with its turn.
         if task is not None and job is not Job.ANSWERING and not task.cancelling():
             task.cancel()
 

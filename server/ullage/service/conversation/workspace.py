@@ -1,4 +1,4 @@
-"""The workspace: the open conversations, and who listens to their changes. All state of a running server is here."""
+"""The workspace: the open conversations and the listeners to their changes. A running server has no other state."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,9 +12,11 @@ from ullage.service.ports.ports import Ports
 
 
 class Workspace(Environment):
-    """Conversations by session id, opened on first use and kept until closed. Runs on one event loop.
+    """The open conversations by session id. Each is loaded at the first use and kept until it is closed. Everything
+    runs on one event loop.
 
-    `manage` is called with every change after its figures were published; without it nothing happens automatically.
+    `manage` is called with every `Changed`, after the figures were published. By default nothing is managed
+    automatically.
     """
 
     def __init__(
@@ -26,11 +28,11 @@ class Workspace(Environment):
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
-        """The open ones."""
+        """The open conversations."""
         return tuple(self._open.values())
 
     def open(self, session_id: str) -> Conversation:
-        """The conversation, up to date with the store. Raises `SessionNotFound`."""
+        """Returns the conversation of a session, up to date with the store. Raises `SessionNotFound`."""
         conversation = self._open.get(session_id)
         if conversation is None:
             return self._load(session_id)
@@ -38,37 +40,39 @@ class Workspace(Environment):
         return conversation
 
     def adopt(self, session_id: str, events: Sequence[Event]) -> Conversation:
-        """Starts a session whose log begins with these events. `record` publishes it, without more events as well."""
+        """Creates a session whose log begins with these events. Nothing is published until `record` is called, with
+        or without further events."""
         self.ports.store.create(session_id, self.records(0, events))
         return self._load(session_id)
 
     def fork(self, position: int, session_id: str, event: Event) -> Conversation:
-        """Starts a session that inherits the parent's log up to `position`. `record` publishes it, as with `adopt`."""
+        """Creates a session that inherits its parent's log up to `position`. `event` is the `SessionForked`. Nothing
+        is published until `record` is called."""
         self.ports.store.create(session_id, self.records(position + 1, [event]))
         return self._load(session_id)
 
     def is_open(self, session_id: str) -> bool:
-        """Whether the session is in memory."""
+        """Returns whether the session is in memory."""
         return session_id in self._open
 
     def is_prompted(self, session_id: str) -> bool:
-        """Whether a prompt turn runs in a session."""
+        """Returns whether a prompt turn runs in a session."""
         return session_id in self._open and self._open[session_id].work.is_running(Job.TURN)
 
     def cancel(self, session_id: str) -> None:
-        """Cancels what runs in a session, if it is open: a prompt turn, an automatic run, a compaction by hand, a
-        summary that is being prepared."""
+        """Cancels the work of a session if it is open: a prompt turn, an automatic run, a compaction by hand, a
+        preparation."""
         if session_id in self._open:
             self._open[session_id].work.cancel()
 
     async def end(self, session_id: str) -> None:
-        """Cancels what runs in a session, and closes it in memory once nothing writes to it any more."""
+        """Cancels the work of a session, waits for its prompt turn to end, and drops the session from memory."""
         if session_id in self._open:
             await self._open[session_id].work.close()
             self.forget(session_id)
 
     def forget(self, session_id: str) -> None:
-        """Closes a session in memory at once."""
+        """Drops a session from memory at once, without waiting."""
         conversation = self._open.pop(session_id, None)
         if conversation is not None:
             conversation.is_open = False
@@ -76,7 +80,7 @@ class Workspace(Environment):
             conversation.work.drop_preparation()
 
     def configure(self, settings: Settings) -> None:
-        """Takes new settings. Every open conversation adapts to them."""
+        """Replaces the settings. Every open conversation adapts to them."""
         if settings == self.settings:
             return
         self.settings = settings

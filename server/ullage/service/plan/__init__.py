@@ -1,1 +1,1 @@
-"""Plans of making room."""
+"""Plans: which ways of making room are tried, and what a compaction archives."""

@@ -1,8 +1,9 @@
 """The ladder: every way of making room, cheapest first. Read the three tables from top to bottom.
 
-`CHEAP` costs no model call: from `clearAt` on, each rung only if those before it did not reach the target, all of it in
-one batch, since any edit costs the provider's cache. `SUMMARIES` are a compaction's tries, from `compactAt` on.
-`TRUNCATIONS` are what is left when no summary could be had, or it did not help.
+`CHEAP` needs no model and is tried from `clearAt` on. A rung is used only if the rungs before it did not reach the
+target. All its edits are one batch, because each edit invalidates the provider's prompt cache. `SUMMARIES` are the
+tries of a compaction, from `compactAt` on. `TRUNCATIONS` are used if no summary could be written or the summary did not
+help.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,13 +26,16 @@ from ullage.model.settings import ContextSettings
 from ullage.transcript.fold import Transcript
 from ullage.transcript.keep import kept, leading
 
-# A block of more than this share of the limit is cut before older messages go.
+# A block that takes more than this share of the limit is shortened before older messages are dropped.
 _HUGE_SHARE = 0.5
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """On what terms rungs make room: down to `limit` tokens, under a session's settings. `relied` are the messages that
-    notices point to, `result_tokens` is what an older tool result may keep."""
+    """The terms on which rungs make room: down to `limit` tokens, with a session's settings.
+
+    `relied`: ids of messages that a notice refers to. `result_tokens`: the most tokens that an old tool result may
+    keep.
+    """
 
     limit: int
     settings: ContextSettings
@@ -41,12 +45,14 @@ class Terms(Struct, frozen=True, kw_only=True):
     result_tokens: int = 0
 
     def stay(self, messages: Sequence[Message]) -> frozenset[str]:
-        """What outlives a compaction verbatim, whatever is older or newer than it: what leads, and what is pinned."""
+        """Returns the ids of the messages that a compaction keeps verbatim wherever they are: system messages, the
+        first user message, and pinned messages."""
         transcript = self.transcript
         return frozenset({*leading(messages, transcript.first_user_id), *kept(messages, transcript.pinned)})
 
     def spared(self, messages: Sequence[Message]) -> frozenset[str]:
-        """What cheap edits leave alone: pinned messages, and those that a notice says to look at."""
+        """Returns the ids of the messages that cheap edits leave alone: system messages, pinned messages, and
+        messages that a notice refers to."""
         return frozenset({*kept(messages, self.transcript.pinned), *self.relied})
 
 
@@ -54,16 +60,16 @@ MakeEdits = Callable[[CountedView, Terms], Sequence[Edit]]
 
 
 class Rung(Struct, frozen=True):
-    """One way of making room: what goes, in words for the user, and the edits that make it go, none if there is nothing
-    of it."""
+    """One way of making room. `what` names, for the user, the content that it removes. `make_edits` returns the
+    edits, empty if there is nothing to remove."""
 
     what: str
     make_edits: MakeEdits
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One try at a summary: by whom, of what (`skip` groups of the oldest messages are not shown to the writer), and
-    with which `focus` of the person's."""
+    """One try at a summary. `what` names it for the user. `skip` is the number of the oldest message groups that the
+    summarizer is not shown. `focus` are the user's words about what the summary must keep."""
 
     what: str
     skip: int = 0
@@ -72,7 +78,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
-    """The edits of as many rungs as it takes to get down to the limit, each planned on what those before it leave."""
+    """Returns the edits of as many rungs as are needed to reach the limit. Each rung plans on the view that the
+    rungs before it leave."""
     made: list[tuple[Rung, Edit]] = []
     for rung in rungs:
         if view.used <= terms.limit:
@@ -113,7 +120,7 @@ def _long_results(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 
 def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    """One message must not cost the conversation all others."""
+    """Shortens huge blocks, so that one message does not cost the conversation all other messages."""
     spared = {*kept(view.messages, terms.transcript.pinned), *system_ids(view.messages)}
     only = {message.id for message in view.messages} - spared
     return _any(cap_blocks(view, int(terms.limit * _HUGE_SHARE), terms.new_stamp(), only))
@@ -143,7 +150,7 @@ def _system_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 
 def system_ids(messages: Sequence[Message]) -> frozenset[str]:
-    """The system messages."""
+    """Returns the ids of the system messages."""
     return frozenset(message.id for message in messages if message.role is Role.SYSTEM)
 
 
@@ -175,13 +182,15 @@ TRUNCATIONS: tuple[Rung, ...] = (
     Rung("the middles of pinned messages", _pinned_blocks),
 )
 
-# Only for a budget that a person asked for: a system prompt with a hole in it is not what an agent was told.
+# Automatic management never uses this rung: an agent with a shortened system prompt lacks some of its instructions.
+# It is used if a request must fit: for a budget that the user gave, and for a prompt that is too long to be sent.
 LAST_RESORT = Rung("the middle of the system prompt", _system_blocks)
 
 
 def cheap_edits(view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
-    """The batch of cheap edits for a view: the whole table, unless only without notices it reaches the limit. What a
-    notice points to is not cleared, and that must not be what a compaction is paid for."""
+    """Returns the batch of cheap edits for a view. Uses the whole table, unless the limit is only reached without
+    the notices of repeated reads: the messages that such a notice refers to cannot be cleared, and that alone must
+    not cause a compaction."""
     made = climb(CHEAP, view, terms)
     if _reaches(made, view, terms):
         return made

@@ -1,1 +1,1 @@
-"""What the service needs from outside. Each port has a real twin and an in-memory one for tests."""
+"""The interfaces that the service needs and other packages fill. Tests fill each with an in-memory twin."""

@@ -1,4 +1,4 @@
-"""What a prompt turn needs from outside: a provider of the model, tools, and somebody to ask for permission."""
+"""Ports to models: providers, limits and prices, summarizers, tools, and asking the user for permission."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Protocol
@@ -19,11 +19,14 @@ from ullage.tokens.counter import TokenCounter
 
 
 class ProviderCapabilities(Struct, frozen=True, kw_only=True):
-    """What a provider can do for a model. Without `native_tools`, tools are described in text and read from it; one
-    that `replays` knows nothing of the context, so that managing it would mean nothing. One that `manages_context`
-    clears old tool uses itself where it is asked to, and compacts prompts of at least `compacts_from` tokens;
-    one that `seals` gives what it made of them as data that only it can read.
-    One that `caches_tool_choice` reads the whole conversation anew once tools are refused."""
+    """What a provider can do for a model.
+
+    `native_tools`: tools are sent in the API's own fields; without it they are described in text and read from text.
+    `counts_tokens`: `count_tokens` gives a figure. `replays`: a recording answers, so the context is not managed.
+    `manages_context`: the provider clears old tool results when the request asks for it. `compacts_from`: the provider
+    can compact a prompt of at least this many tokens by itself. `seals`: that compaction is encrypted, and only the
+    provider can read it. `caches_tool_choice`: a changed `tool_choice` invalidates the provider's prompt cache.
+    """
 
     native_tools: bool = True
     counts_tokens: bool = False
@@ -35,35 +38,37 @@ class ProviderCapabilities(Struct, frozen=True, kw_only=True):
 
 
 class Provider(Protocol):
-    """A model behind an SDK, a server or a script.
+    """A model reached through an SDK, a server or a script.
 
-    Every method raises the errors under `ProviderError` and no others, and ends its request at once when its task is
-    cancelled or the stream is closed.
+    All methods raise only errors under `ProviderError`. They end their request at once when the task is cancelled or
+    the stream is closed.
     """
 
     @property
     def name(self) -> str:
-        """The provider's name in the settings: `anthropic`, `openai` or the user's own."""
+        """The provider's name in the settings: `anthropic`, `openai` or a name that the user chose."""
         ...
 
     def capabilities(self, model: str, /) -> ProviderCapabilities:
-        """What it can do for this model."""
+        """Returns what the provider can do for this model."""
         ...
 
     def stream(self, request: ModelRequest, /) -> AsyncGenerator[Fragment]:
-        """The answer as it is written; ends after `Finished`. Close it (`contextlib.aclosing`) to end the request."""
+        """Yields the answer while it is written, up to `Finished`. Close the generator (`contextlib.aclosing`) to
+        end the request."""
         ...
 
     async def count_tokens(self, request: ModelRequest, /) -> int | None:
-        """Tokens of the prompt by the provider's own count; None where it has none."""
+        """Returns the tokens of the prompt by the provider's own count, or None if the provider offers no count."""
         ...
 
     async def check(self, model: str, /) -> str:
-        """One line that says the provider answers, for `ullage doctor`; raises what it would in use."""
+        """Asks the provider for the model, or for its models if `model` is empty, without prompting one. Returns one
+        line for `ullage doctor` that says that the provider answers. Raises the errors of a real request."""
         ...
 
     async def close(self) -> None:
-        """Closes its connections; nothing can be asked of it afterwards."""
+        """Closes the connections. The provider cannot be used afterwards."""
         ...
 
 
@@ -71,22 +76,22 @@ class Providers(Protocol):
     """Finds the provider of a model."""
 
     def __call__(self, model: str, settings: Settings, /) -> Provider:
-        """The provider that the settings, else the model's name and the keys at hand, ask for. Raises
-        `NoModelConfigured` where there is none, `SdkMissing` where its package isn't installed."""
+        """Returns the provider that the settings name, or else the one that the model's name and the available keys
+        imply. Raises `NoModelConfigured` if there is none, and `SdkMissing` if its package is not installed."""
         ...
 
     def name(self, model: str, settings: Settings, /) -> str:
-        """The name of the provider that would be found; makes and imports nothing. Raises the same. May ask the
-        system's keyring, which takes a moment the first time: for a thread."""
+        """Returns the name of the provider that a call would return, without importing or making it. Raises the same
+        errors. The first call may ask the system's keyring, which takes a moment, so call this method in a thread."""
         ...
 
     async def close(self) -> None:
-        """Closes every provider that was found."""
+        """Closes every provider returned so far."""
         ...
 
 
 class ToolAbout(Struct, frozen=True, kw_only=True):
-    """What a tool call is going to do, for the person."""
+    """Describes a tool call to the user. `locations` are the files it concerns."""
 
     title: str
     kind: ToolKind
@@ -95,7 +100,7 @@ class ToolAbout(Struct, frozen=True, kw_only=True):
 
 
 class ToolOutcome(Struct, frozen=True, kw_only=True):
-    """What a tool call returned to the model."""
+    """The result of a tool call, for the model."""
 
     text: str
     is_error: bool = False
@@ -106,50 +111,51 @@ class Toolbox(Protocol):
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """The tools as they are offered."""
+        """The definitions that are offered to the model."""
         ...
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
-        """What a call is going to do; never fails, whatever its input."""
+        """Returns a description of a call. Never raises, whatever the input."""
         ...
 
     async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
-        """Makes a call. What goes wrong is an outcome for the model to read; cancelled with its task."""
+        """Runs a call and returns its result. A failure is a result that the model reads. Cancelling the task
+        cancels the call."""
         ...
 
 
 class EditorFiles(Protocol):
-    """The project's files as the person's editor holds them, unsaved changes included."""
+    """The project's files as the user's editor holds them, unsaved changes included."""
 
     async def read_text(self, session_id: str, path: str) -> str | None:
-        """The text of the file at an absolute path; None where the editor has none to give."""
+        """Returns the text of the file at an absolute path, or None if the editor cannot give it."""
         ...
 
 
 class Permissions(Protocol):
-    """Asks the person."""
+    """Asks the user whether a tool may be called."""
 
     async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
-        """What the person says to the call; the question is taken back when the task is cancelled."""
+        """Returns the user's answer. If the task is cancelled, the question is withdrawn."""
         ...
 
 
 class ModelLimits(Protocol):
-    """What is known of a model's windows, in tokens; None where nothing is."""
+    """A model's limits in tokens. None means unknown."""
 
     @property
     def input(self) -> int | None:
-        """Most tokens of a prompt."""
+        """The most tokens of a prompt."""
         ...
 
     @property
     def total(self) -> int | None:
-        """Prompt and answer together."""
+        """The most tokens of prompt and answer together."""
         ...
 
     @property
     def max_output(self) -> int | None:
-        """Most tokens of an answer."""
+        """The most tokens of an answer."""
         ...
 
 
@@ -157,21 +163,22 @@ class Catalog(Protocol):
     """Finds a model's limits."""
 
     def __call__(self, model: str, overrides: Mapping[str, ModelSettings], /) -> ModelLimits:
-        """The limits of a model by any of its names; the person's overrides win."""
+        """Returns the limits of a model, which may be given by any of its names. `overrides`, the user's settings,
+        win."""
         ...
 
 
 class Prices(Protocol):
-    """Finds what a model costs."""
+    """Finds a model's price."""
 
     def __call__(self, model: str, /) -> Price | None:
-        """The price of a model by any of its names; None where it is not known."""
+        """Returns the price of a model, which may be given by any of its names, or None if unknown."""
         ...
 
 
 class SummaryStream(Struct, frozen=True, kw_only=True):
-    """A summary on its way: the ledger, which code has made, and the text in pieces as it is written; `sealed`, if any,
-    is what the provider made itself."""
+    """A summary while it is written. `ledger` is complete and made by code. `pieces` yields the text in chunks.
+    `sealed` is the provider's encrypted compaction, if it made one."""
 
     ledger: ArtifactLedger
     pieces: AsyncIterator[str]
@@ -187,15 +194,15 @@ class Summarizer(Protocol):
         ...
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        """Begins a summary; `reader` remembers what was read for others. Raises `ProviderError`, also while the pieces
-        are read; cancelled with its task."""
+        """Begins a summary. `counter` counts tokens, `reader` remembers what it read for earlier summaries. Raises
+        `ProviderError`, also while `pieces` is read. Cancelling the task cancels the summary."""
         ...
 
 
 class SummaryPrompts(Protocol):
-    """Finds a person's own instructions for summaries by a model."""
+    """Finds the user's own instructions for summaries by a model."""
 
     def __call__(self, cwd: str, prompt_file: str, /) -> tuple[str, ...]:
-        """Those of the file that the settings name, and those of the project in `cwd`; none where there are none.
-        Raises `InvalidRequest` for a named file that cannot be read."""
+        """Returns the text of the file `prompt_file` that the settings name, and the instructions of the project in
+        `cwd`. Empty if there are none. Raises `InvalidRequest` if `prompt_file` cannot be read."""
         ...

@@ -1,4 +1,4 @@
-"""All ports together, as the composition root hands them in."""
+"""All ports together."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from ullage.service.ports.world import Chance, Clock, CommandRunner, Ids, Projec
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """What the composition root puts in."""
+    """The ports of one workspace. The composition root fills them."""
 
     store: SessionStore
     catalog: Catalog

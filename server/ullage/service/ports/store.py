@@ -1,4 +1,4 @@
-"""Ports to what is kept: the log of sessions, and the files of memories."""
+"""Ports to storage: the logs of sessions, and the files of memories."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -12,12 +12,11 @@ from ullage.model.events import Record
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session as listed, told by its events: `title`, `cwd` and `model` are what the last event says about them.
+    """A session as listed. `title`, `cwd` and `model` have the values of the last event that sets them.
 
-    A fork inherits `cwd` and `model` as they were where it branched off; its title is its own. `created_at` and
-    `updated_at` are the timestamps of its own first and last record, Unix milliseconds. `messages` counts appended
-    messages, inherited ones too. `parent_id` may name a session that is deleted. Text with half a surrogate pair
-    may be shown with an escape in its place.
+    A fork inherits `cwd` and `model` as they were at the fork; its title is its own. `created_at` and `updated_at` are
+    the times of its own first and last record, in Unix milliseconds. `messages` counts appended messages, inherited
+    ones included. `parent_id` may name a deleted session. A lone surrogate in a text may be replaced by an escape.
     """
 
     session_id: str
@@ -31,7 +30,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StoredSession(Struct, frozen=True, kw_only=True):
-    """The active part of a session: an opaque snapshot, if one was saved, and every record after it."""
+    """What `open` returns: a saved snapshot, as opaque bytes, and every record after its position. Without a
+    snapshot `records` is the whole log and `snapshot_position` is -1."""
 
     records: tuple[Record, ...]
     snapshot: bytes | None = None
@@ -39,7 +39,7 @@ class StoredSession(Struct, frozen=True, kw_only=True):
 
 
 class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A message that matches a query; `score` is higher for better, `snippet` has the matches in `**`. `index` is
+    """A message that matches a query. A higher `score` is better. `snippet` marks the matches by `**`. `index` is
     the message's number among the appended messages of the session, from 0, inherited ones included."""
 
     session_id: str
@@ -51,128 +51,138 @@ class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionStore(Protocol):
-    """An append-only log per session. Synchronous: every call but a first `search` is short, and an append that
-    returned survives the death of the process. Where it is not said otherwise, for one thread.
+    """An append-only log per session. All methods block. Every call is short except a first `search`. A returned append
+    survives the death of the process. Methods may be called from one thread only, unless their docstring says
+    otherwise.
 
-    All methods raise `StoreUnavailable` when the file cannot be used; those that name a session raise
-    `SessionNotFound` if it is unknown or deleted. Positions of records handed in follow one another, or
-    `InvalidRequest` is raised.
+    All methods raise `StoreUnavailable` if the file cannot be used. Methods that name a session raise `SessionNotFound`
+    if the session is unknown or deleted. The positions of given records must follow one another, else `InvalidRequest`
+    is raised.
     """
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
-        """Starts a log with its first records (position 0 on, or, if the first event is `SessionForked`, from the
-        position after the fork).
+        """Creates a log with its first records. The first position is 0, or for a fork (first event `SessionForked`)
+        the position after the fork.
 
-        Raises `Conflict` if the id is taken, `SessionNotFound` for a fork of an unknown session, `InvalidRequest`
-        for no records or a fork position its parent does not have, `ConcurrentAppend` for a wrong first position.
+        Raises `Conflict` if the id is taken, `SessionNotFound` if the fork's parent is unknown, `InvalidRequest` if
+        there are no records or the parent lacks the fork's position, and `ConcurrentAppend` if the first position is
+        wrong.
         """
         ...
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Adds records, all or none of them. Raises `ConcurrentAppend` if the first position is not the next."""
+        """Appends all records or none. Raises `ConcurrentAppend` if the first position is not the next one of the
+        log."""
         ...
 
     def open(self, session_id: str) -> StoredSession:
-        """The snapshot and what came after it; everything when there is none. A fork does not inherit snapshots."""
+        """Returns the snapshot and the records after it, or all records if there is no snapshot. A fork does not
+        inherit snapshots."""
         ...
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Records with `start <= position < stop`, inherited ones included."""
+        """Returns the records with `start <= position < stop`, inherited ones included. `stop` None means up to the
+        end."""
         ...
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """The record that appended a message of this id, inherited ones included; None if there is none."""
+        """Returns the record that appended the message with this id, inherited ones included, or None."""
         ...
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
-        """The number of the message of this id among those appended, from 0, inherited ones included; None if there is
-        none, the last if there are several."""
+        """Returns the number of the message with this id among the appended messages, from 0, inherited ones
+        included. None if there is none; the last one if there are several."""
         ...
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        """The records that appended the messages with `start <= index < stop`, inherited ones included. Costs what
-        these messages cost, however long the session is."""
+        """Returns the records of the appended messages with `start <= index < stop`, inherited ones included. The
+        cost does not depend on the length of the session."""
         ...
 
     def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        """The records that edited the context or took an edit back, inherited ones included, oldest first."""
+        """Returns the records that make, undo or redo an edit, inherited ones included, oldest first."""
         ...
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
-        """Keeps a state that folds everything up to and including `position`; replaces an older one, and is itself
-        ignored if there is a newer one. Raises `InvalidRequest` for a position the session does not have."""
+        """Saves a snapshot of the log up to and including `position`. A newer snapshot replaces an older one; an
+        older one is ignored. Raises `InvalidRequest` if the session has no such position."""
         ...
 
     def drop_snapshot(self, session_id: str) -> None:
-        """Forgets the snapshot, so that the next `open` reads everything."""
+        """Deletes the snapshot, so that the next `open` returns the whole log."""
         ...
 
     def info(self, session_id: str) -> SessionInfo:
-        """One session as listed."""
+        """Returns one session as listed."""
         ...
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Sessions, last changed first; only those whose `cwd` is exactly this if given."""
+        """Returns the sessions, last changed first. If `cwd` is given, only sessions with exactly this folder."""
         ...
 
     def delete(self, session_id: str) -> None:
-        """Takes a session off the list; its records are dropped once no fork needs them."""
+        """Removes a session from the list. Its records are deleted once no fork needs them."""
         ...
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Messages that hold words of `query`, best first: those with more of its words, rarer ones, whole names and
-        phrases before others. In one session, inherited messages included, or in all, each message once. Nothing in
-        a query is syntax; case and diacritics do not count.
+        """Returns the messages that contain words of `query`, best first. More matching words, rare words, whole names
+        and phrases make a match better. Searches one session, inherited messages included, or all sessions with each
+        message once. A query has no syntax; case and diacritics are ignored.
 
-        Any thread may call it. Raises `InvalidRequest` for a query without a word. Also indexes what is not yet
-        indexed, which takes a while in a large store: call `index_some` until nothing is left to stay responsive.
+        May be called from any thread. Raises `InvalidRequest` if the query has no word. Also indexes everything that is
+        not indexed yet, which takes long in a large store; to stay responsive, call `index_some` until it returns 0
+        first.
         """
         ...
 
     def index_some(self, session_id: str | None = None) -> int:
-        """Indexes a little (tens of milliseconds) of what a search of the session, or of all, will look at. Any
-        thread may call it. Returns how many records are left, 0 once the index is complete."""
+        """Indexes some records (tens of milliseconds of work) that a search of the session, or of all sessions,
+        would read. Returns the number of records left, 0 when the index is complete. May be called from any thread."""
         ...
 
     def version(self) -> int:
-        """A number that is another one once another process, or another opening of the store, has written to it."""
+        """Returns a number that changes when another process, or another opening of the store, writes to it."""
         ...
 
     def load_calibration(self, model: str) -> bytes | None:
-        """What was learned about a model's token counts."""
+        """Returns the saved calibration of a model as opaque bytes, or None."""
         ...
 
     def save_calibration(self, model: str, calibration: bytes) -> None:
-        """Keeps what was learned about a model's token counts."""
+        """Saves the calibration of a model."""
         ...
 
 
 class MemoryFiles(Protocol):
-    """The files of one memory. Synchronous; a change is whole or not made, and survives the death of the process.
+    """The files of one memory. All methods block. A change is made completely or not at all, and survives the death of
+    the process.
 
-    All methods raise `StoreUnavailable` when the disk refuses, and `NotFound` for a path that is neither a file nor a
-    folder of the memory. What is no plain file or folder (a link, a device) is not there.
+    All methods raise `StoreUnavailable` if the disk refuses, and `NotFound` if the path is neither a file nor a folder
+    of the memory. Links and devices are treated as absent.
     """
 
     def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
-        """A file's text; for a folder itself and what a listing shows of it, each folder before what it holds.
-        Raises `InvalidRequest` for a file that is no text or over the limit."""
+        """Returns the text of a file. For a folder, returns the entries of its listing, the folder itself first and
+        each folder before its content. Raises `InvalidRequest` for a file that is not text or is over the size
+        limit."""
         ...
 
     def create(self, path: MemoryPath, text: str) -> None:
-        """A new file, its folders with it. Raises `Conflict` if the name, or one that some file systems take for the
-        same, is there; `InvalidRequest` for what is over a limit."""
+        """Creates a file and its missing folders. Raises `Conflict` if the name exists, or a name that some file
+        systems consider equal. Raises `InvalidRequest` if a limit is exceeded."""
         ...
 
     def edit(self, path: MemoryPath, change: Callable[[str], TextEdit]) -> TextEdit:
-        """Replaces a file's text by what `change` makes of it, and gives that back. `change` may be called again if
-        somebody else wrote meanwhile; `Conflict` when they do not stop. What it raises leaves the file alone."""
+        """Replaces a file's text by the result of `change` and returns that result. `change` is called again if
+        another program wrote to the file meanwhile; `Conflict` is raised after several such tries. If `change`
+        raises, the file stays as it is."""
         ...
 
     def delete(self, path: MemoryPath) -> None:
-        """Deletes a file, or a folder with all it holds. Raises `InvalidRequest` for the memory itself."""
+        """Deletes a file, or a folder with its content. Raises `InvalidRequest` for the memory's own folder."""
         ...
 
     def rename(self, old: MemoryPath, new: MemoryPath) -> None:
-        """Renames or moves; raises as `create` does, and `InvalidRequest` for a folder into itself."""
+        """Renames or moves a file or folder. Raises as `create` does, and `InvalidRequest` if a folder would be
+        moved into itself."""
         ...

@@ -1,4 +1,4 @@
-"""Ports to the world around: time, names, programs, files, listeners."""
+"""Ports to the machine and to listeners: time, ids, programs, files, updates."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -9,10 +9,10 @@ from ullage.model.updates import Update
 
 
 class Clock(Protocol):
-    """The time."""
+    """Gives the time."""
 
     def now(self) -> int:
-        """Unix milliseconds."""
+        """Returns the present time in Unix milliseconds."""
         ...
 
     async def wait(self, seconds: float) -> None:
@@ -29,15 +29,16 @@ class Chance(Protocol):
 
 
 class Ids(Protocol):
-    """New identifiers."""
+    """Makes ids."""
 
     def new(self, prefix: str) -> str:
-        """A name never given before, starting with `prefix`."""
+        """Returns an id that was never given before and begins with `prefix`."""
         ...
 
 
 class Indexing(Struct, frozen=True, kw_only=True):
-    """How far a search is with indexing: `left` of `total` records, 0 at its end; `cancel` gives the search up."""
+    """The progress of indexing during a search: `left` of `total` records are not indexed yet, 0 at the end.
+    `cancel` cancels the search."""
 
     id: str
     left: int
@@ -46,7 +47,8 @@ class Indexing(Struct, frozen=True, kw_only=True):
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):
-    """How a program ended: its exit status and the beginning of what it wrote, or the `fault` for which it has none."""
+    """The result of a program: its exit status and the beginning of its output and error output. `fault` says why
+    the program has no exit status; it is empty if the program ended by itself."""
 
     status: int = 0
     out: str = ""
@@ -55,16 +57,16 @@ class CommandOutcome(Struct, frozen=True, kw_only=True):
 
 
 class CommandRunner(Protocol):
-    """Runs a person's own programs."""
+    """Runs the user's own programs."""
 
     async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
-        """Runs a program, `given` on its standard input, for at most `timeout` seconds. Never raises for what the
-        program does; when this returns or is cancelled, the program has ended."""
+        """Runs a program with `given` on its standard input, for at most `timeout` seconds. Never raises because of
+        the program. When this method returns or is cancelled, the program has ended."""
         ...
 
 
 class ProjectFile(Struct, frozen=True, kw_only=True):
-    """A file by its path within the project's folder; without `text` it was not read."""
+    """A file of a project. `path` is relative to the project's folder. `text` is empty if the file was not read."""
 
     path: str
     text: str = ""
@@ -74,22 +76,22 @@ class ProjectFiles(Protocol):
     """The files of projects on disk."""
 
     def find(self, folder: str, names: Sequence[str], trusted: Sequence[str], most: int) -> tuple[ProjectFile, ...]:
-        """Those of `names` that are plain files within `folder`, in order, with up to `most` characters of each if the
-        folder lies in one of the `trusted` ones. Blocks while the disk does; never raises."""
+        """Returns those of `names` that are plain files in `folder`, in the given order. If the folder lies in one
+        of the `trusted` folders, up to `most` characters of each file are read. Blocks on the disk; never raises."""
         ...
 
 
 class Listener(Protocol):
-    """Whoever wants to know what happens in sessions: a door, a demo, a test."""
+    """Gets the updates of sessions, for example a door, the demo or a test."""
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Called in order, on the event loop; must not block."""
+        """Takes an update. Called on the event loop, in order; must not block."""
         ...
 
 
 class IndexingListener(Protocol):
-    """Whoever shows how a first search gets on."""
+    """Shows the progress of indexing during a search."""
 
     def indexing(self, progress: Indexing) -> None:
-        """Called on the event loop while a search takes long over its index; must not block."""
+        """Takes the progress of an index that takes long. Called on the event loop; must not block."""
         ...

@@ -1,1 +1,1 @@
-"""Who writes a summary, and how it is prepared ahead."""
+"""Summarizers: who writes a summary, and summaries written before they are needed."""

@@ -1,4 +1,4 @@
-"""The summariser that asks a model, at the end of the very conversation it is to summarise."""
+"""The summarizer that asks a model, at the end of the conversation that the model is to summarize."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -14,7 +14,7 @@ from ullage.model.updates import Update
 from ullage.model.usage import Usage
 from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
-from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.offline import compose_in_thread
 from ullage.summary.by_model.check import check_draft, check_fragment, check_length, text_room
 from ullage.summary.by_model.draft import Draft
 from ullage.summary.by_model.prompt import write_instructions
@@ -23,20 +23,25 @@ from ullage.summary.request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 from ullage.transcript.keep import without_oldest
 
-# How many of the oldest pairs are left out, one try after the other, while the provider finds the request too long.
-# First one, since that keeps most; then steps that end soon, for each try uploads the conversation again.
+# While the provider finds the request too long, this many of the oldest pairs are left out, one try after the other.
+# The first step is one pair, because that keeps most. The later steps are large, because each try uploads the
+# conversation again.
 _LEFT_OUT = (0, 1, 4, 16, 64)
-# No report has spoken of the instructions yet: their count may be further off than that of the conversation.
+# The provider has not reported the tokens of our instructions yet, so their count may be further off than the
+# conversation's.
 _UNREPORTED = 1.15
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """What the model is given to read: the live request as it stands, its `max_tokens` the model's longest answer.
+    """The request that the model is to summarize, and its figures.
 
-    `stays` are messages that are never left out. `used` are the tokens of the whole prompt, `sizes` those of each
-    message; what is counted beside them is taken `ratio` times, and all may turn out larger by the share `margin`.
-    `window` is the most tokens the model accepts, if known. `skip` pairs are left out from the start. `offers_tools`
-    leaves it to our instructions that none is called, as long as the request is one that the provider's cache knows.
+    `request`: the request of the session's next turn; its `max_tokens` is the model's longest answer. `stays`: ids of
+    messages that are never left out. `used`: tokens of the whole prompt. `sizes`: tokens of each message. `ratio`: the
+    factor from our counts to the provider's, for text that is counted in addition. `margin`: the share by which the
+    prompt may turn out larger. `window`: the most tokens that the model accepts, None if unknown. `skip`: the number of
+    the oldest pairs that are left out from the first try on. `offers_tools`: tools are not refused by `tool_choice` on
+    the first try, because a changed `tool_choice` invalidates the provider's cache. The instructions forbid tool calls
+    instead.
     """
 
     request: ModelRequest
@@ -51,24 +56,24 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Protocol):
-    """What happens while a summary is written."""
+    """Is called while a summary is written."""
 
     def piece(self, text: str, /) -> None:
-        """A piece of the summary has come."""
+        """Takes a chunk of the summary."""
         ...
 
     def waiting(self, notice: Update, /) -> None:
-        """The provider is busy, and will be asked again."""
+        """Takes the notice that the provider is busy and will be asked again."""
         ...
 
     def spent(self, model: str, usage: Usage, /) -> None:
-        """A request to the model has ended, however, and the provider counted this."""
+        """Takes the provider's usage of a request that has ended, successfully or not."""
         ...
 
 
 class ModelSummarizer:
-    """Sends a session's live request with our instructions at its end, so that the provider's cache is hit, and checks
-    what comes back. The ledger is code's own."""
+    """Sends the request of the session's next turn with instructions at its end, so that the provider's cache is
+    used, and checks the answer. The ledger is made by code."""
 
     def __init__(
         self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress, waits: Waits
@@ -84,8 +89,9 @@ class ModelSummarizer:
         return self._reading.request.model
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        """Raises `AnswerBroken`, while the pieces are read, for an answer that is no summary."""
-        ledger = (await compose_aside(request, counter, reader)).ledger
+        """Begins a summary. While `pieces` is read, raises `AnswerBroken` if the answer is not a summary, and the
+        provider's errors."""
+        ledger = (await compose_in_thread(request, counter, reader)).ledger
         room = text_room(request, ledger, counter)
         return SummaryStream(ledger=ledger, pieces=self._write(request, room, counter))
 
@@ -108,8 +114,9 @@ class ModelSummarizer:
         raise ContextTooLong(f"{self.name} cannot read this conversation, it is too long even without its beginning")
 
     def _requests(self, instructions: int, room: int) -> Iterator[ModelRequest]:
-        """The request, then with less and less to read; those that leave a summary of `room` tokens none are not sent.
-        Where the provider compacts itself it is asked for that first: not every model can."""
+        """Yields the request, then requests with fewer and fewer messages. A request that leaves less than `room`
+        tokens for the summary is skipped. If the provider can compact by itself, a request for that comes first; not
+        every model supports it."""
         asked = replace(self._reading.request, tools_refused=True)
         asked = replace(asked, max_tokens=max(1, self._longest(asked.messages, instructions)))
         if asked.compacts:
@@ -127,7 +134,8 @@ class ModelSummarizer:
                 yield replace(asked, messages=messages, max_tokens=longest, tools_refused=refused)
 
     def _longest(self, messages: Sequence[Message], instructions: int) -> int:
-        """The most tokens of an answer beside these messages: providers refuse what does not fit together."""
+        """Returns the most tokens that an answer to these messages may have. Providers refuse a request whose prompt
+        and longest answer together exceed the window."""
         reading = self._reading
         if reading.window is None:
             return reading.request.max_tokens
@@ -154,7 +162,7 @@ class ModelSummarizer:
         check_draft(draft, written, room, counter)
 
     async def _paid(self, asked: ModelRequest) -> AsyncGenerator[Fragment]:
-        """The answer; what it cost is told when it ends, also in the middle."""
+        """Yields the answer. Its usage is passed on when it ends, also if it breaks off."""
         usage = None
         try:
             async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:

@@ -1,4 +1,4 @@
-"""Who writes a session's summaries: the offline summariser, or a model and which."""
+"""The choice of a summarizer: offline code, or a model."""
 
 from msgspec.structs import replace
 
@@ -14,7 +14,8 @@ from ullage.transcript.keep import kept, leading
 
 
 def writes_by_model(conversation: Conversation) -> bool:
-    """Whether a model is to write. True also for one that is configured wrongly, so that the user learns of it."""
+    """Returns whether a model is to write the summary. Also True if a model is configured wrongly, so that the user
+    sees the error."""
     writer = conversation.workspace.settings.summary.writer
     if writer != "auto":
         return writer == "model"
@@ -27,9 +28,9 @@ def writes_by_model(conversation: Conversation) -> bool:
 
 
 def model_writer(conversation: Conversation, skip: int, progress: Progress) -> Summarizer:
-    """The model as a summariser of the conversation as it now stands, without `skip` of its oldest pairs. A provider
-    that seals its own compactions makes one first. Raises `NoModelConfigured`, and `InvalidRequest` if the user's own
-    instructions cannot be read."""
+    """Returns a summarizer that asks the model about the present context, without `skip` of its oldest pairs. If the
+    provider seals its own compactions, such a compaction is tried first. Raises `NoModelConfigured`, `SdkMissing`,
+    or `InvalidRequest` if the user's own instructions cannot be read."""
     workspace, name = conversation.workspace, conversation.model
     summary, models = workspace.settings.summary, workspace.settings.models
     of_model = models[name].summary_prompt if name in models else ""
@@ -39,8 +40,8 @@ def model_writer(conversation: Conversation, skip: int, progress: Progress) -> S
     if not (reading.request.compacts and provider.capabilities(reading.request.model).seals):
         return ModelSummarizer(provider, reading, own, progress, waits)
     request = replace(reading.request, compacts=False)
-    otherwise = ModelSummarizer(provider, replace(reading, request=request), own, progress, waits)
-    return SealingSummarizer(provider, reading.request, otherwise, progress, waits)
+    fallback = ModelSummarizer(provider, replace(reading, request=request), own, progress, waits)
+    return SealingSummarizer(provider, reading.request, fallback, progress, waits)
 
 
 def _model(conversation: Conversation) -> str:
@@ -75,13 +76,14 @@ def _reading(conversation: Conversation, skip: int) -> Reading:
 
 
 def _compacts(conversation: Conversation, skip: int) -> bool:
-    """Whether the provider itself is to compact."""
+    """Returns whether the provider itself is asked to compact."""
     least = _provider(conversation).capabilities(_model(conversation)).compacts_from
     return least is not None and conversation.used >= least and not skip
 
 
 def _offers_tools(conversation: Conversation, skip: int) -> bool:
-    """Whether refusing the tools would cost the cache. Another model, or other messages, would not hit it anyway."""
+    """Returns whether a changed `tool_choice` would invalidate a cache that the request uses. A request to another
+    model, or with other messages, uses no cache."""
     capabilities = _provider(conversation).capabilities(_model(conversation))
     return capabilities.caches_tool_choice and not conversation.workspace.settings.summary.model and not skip
 

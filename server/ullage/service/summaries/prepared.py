@@ -1,5 +1,5 @@
-"""Summaries that a model writes in the background, from `summary.prepareAt` on, so that a compaction need not wait:
-when one is begun, until when it holds, and how a compaction takes it."""
+"""Preparations: summaries that a model writes in the background, from `summary.prepareAt` on, so that a compaction
+need not wait. This module says when a preparation begins, how long it is valid, and how a compaction takes it."""
 
 import asyncio
 import logging
@@ -19,20 +19,21 @@ from ullage.service.plan.ladder import SUMMARIES, Attempt
 from ullage.service.plan.plan import automatic_limits, plan_within
 from ullage.service.summaries.by_model import Progress
 from ullage.service.summaries.choose import writes_by_model
-from ullage.service.summaries.offline import compose_aside
+from ullage.service.summaries.offline import compose_in_thread
 from ullage.service.summaries.write import SilentProgress, summary_request, write_anew
 from ullage.summary.by_model.check import text_room
 from ullage.summary.request import SummaryRequest
 from ullage.transcript.cut_points import cut_points
 
 _log = logging.getLogger(__name__)
-# The messages that came since may take this share of a compaction's target; beyond it the summary is too old.
+# The messages that came after the preparation may take this share of a compaction's target. If they take more, the
+# preparation is too old.
 _TAIL_SHARE = 0.6
 
 
 def write_ahead(conversation: Conversation) -> None:
-    """Begins a summary of the view if one will soon be needed. Returns at once. One at a time per conversation; another
-    is begun once an edit has overtaken it, whether it succeeded or failed."""
+    """Begins a summary of the view if one will soon be needed, and returns at once. A conversation has one
+    preparation at a time. The next one is begun after the next edit, whether this one succeeds or fails."""
     budget = conversation.budget
     if budget is None or not _is_time(conversation, budget) or not writes_by_model(conversation):
         return
@@ -46,7 +47,8 @@ def write_ahead(conversation: Conversation) -> None:
 
 
 def tail_for(conversation: Conversation, limits: CompactionLimits) -> CompactionLimits:
-    """Limits under which all that the prepared summary does not know stays verbatim, if the target allows it."""
+    """Returns limits that keep all messages that the preparation does not cover verbatim in the tail, if the target
+    allows it. Otherwise returns the limits unchanged."""
     found = _holding(conversation)
     if found is None:
         return limits
@@ -66,8 +68,8 @@ async def write_summary(
     progress: Progress,
     attempt: Attempt = SUMMARIES[0],
 ) -> Summary:
-    """The summary of what a plan archives: the prepared one if it holds, else a new one as an attempt of the ladder
-    says. Raises `ProviderError`, `InvalidRequest`."""
+    """Returns the summary for a plan: the preparation if it is valid for the plan, else a new summary written as
+    `attempt` says. Raises `ProviderError` or `InvalidRequest`."""
     if attempt == SUMMARIES[0] and not request.focus and conversation.work.preparation is not None:
         prepared = await _take(conversation, planned, request)
         if prepared is not None:
@@ -77,7 +79,8 @@ async def write_summary(
 
 
 def _holding(conversation: Conversation) -> Preparation | None:
-    """The preparation, if the messages it summarises are still the beginning of the view: no edit came after it."""
+    """Returns the preparation if no edit was made since it began, so that its messages are still the beginning of
+    the view. Otherwise returns None."""
     found = conversation.work.preparation
     return found if found is not None and found.edits_seen == conversation.edits_seen else None
 
@@ -99,8 +102,8 @@ async def _write(conversation: Conversation, budget: ContextBudget) -> Summary:
 
 
 def _ended(conversation: Conversation, task: "asyncio.Task[Summary]") -> None:
-    """A preparation that failed costs nobody anything: the compaction will ask again. One that found nothing to
-    summarise is forgotten, since the next message may change that."""
+    """Logs the error of a failed preparation; the compaction will ask again. If there was nothing to summarize, the
+    preparation is dropped, because the next message may change that."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
         _log.info("preparing a summary failed: %s", error)
@@ -110,8 +113,9 @@ def _ended(conversation: Conversation, task: "asyncio.Task[Summary]") -> None:
 
 
 async def _take(conversation: Conversation, planned: Planned, request: SummaryRequest) -> Summary | None:
-    """The prepared summary for a plan, waited for while it is being written; None if there is none or it does not hold
-    for what the plan archives. Its ledger is made anew for that."""
+    """Returns the prepared summary for a plan, with a new ledger. Waits if the summary is still being written.
+    Returns None if there is no preparation, if it failed, or if it does not cover the messages that the plan
+    archives or does not fit the plan's room."""
     found = _holding(conversation)
     if found is None or not found.ids.issuperset(item.message.id for item in planned.plan.head):
         conversation.work.drop_preparation()
@@ -120,7 +124,7 @@ async def _take(conversation: Conversation, planned: Planned, request: SummaryRe
     if found.task.cancelled() or found.task.exception() is not None:
         return None
     summary, counter = found.task.result(), conversation.projection.counter
-    ledger = (await compose_aside(request, counter, conversation.workspace.reader)).ledger
+    ledger = (await compose_in_thread(request, counter, conversation.workspace.reader)).ledger
     if counter.count(summary.text) > text_room(request, ledger, counter):
         return None
     return replace(summary, ledger=ledger)

@@ -1,4 +1,4 @@
-"""The summariser for a provider that compacts itself and seals what it made."""
+"""The summarizer for a provider that compacts by itself and encrypts the result."""
 
 from contextlib import aclosing
 
@@ -17,16 +17,16 @@ from ullage.tokens.counter import TokenCounter
 
 
 class SealingSummarizer:
-    """Has the provider compact what is archived. Nobody else can read that, so the offline summary stands beside it:
-    for the person, and for any other model that the session goes on with. A provider that cannot, or whose compaction
-    is too large, is asked for a summary `otherwise`."""
+    """Has the provider compact the archived messages. Only the provider can read the result, so an offline summary
+    is stored together with it, for the user and for other models. If the provider cannot compact, or its compaction
+    is too large, the summarizer `fallback` writes instead."""
 
     def __init__(
-        self, provider: Provider, request: ModelRequest, otherwise: ModelSummarizer, progress: Progress, waits: Waits
+        self, provider: Provider, request: ModelRequest, fallback: ModelSummarizer, progress: Progress, waits: Waits
     ) -> None:
         self._provider = provider
         self._request = request
-        self._otherwise = otherwise
+        self._fallback = fallback
         self._progress = progress
         self._waits = waits
 
@@ -35,20 +35,20 @@ class SealingSummarizer:
         return self._request.model
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        """Raises what the provider raises, but for a refusal to compact."""
+        """Begins a summary. Raises the provider's errors, except a refusal to compact."""
         try:
             sealed = await self._seal(request)
         except (AnswerBroken, InvalidRequest):
-            return await self._otherwise.summarize(request, counter, reader)
+            return await self._fallback.summarize(request, counter, reader)
         if sealed.tokens > request.max_tokens:
-            return await self._otherwise.summarize(request, counter, reader)
+            return await self._fallback.summarize(request, counter, reader)
         return replace(await OfflineSummarizer().summarize(request, counter, reader), sealed=sealed)
 
     async def _seal(self, request: SummaryRequest) -> SealedCompaction:
         data, tokens = "", 0
         archived = {message.id for message in request.messages}
         view = self._request.messages
-        # An earlier compaction among them is the provider's own, and goes back to it.
+        # An earlier sealed compaction among these messages is the provider's own and is sent back to the provider.
         end = max(index for index, message in enumerate(view) if message.id in archived) + 1
         asked = replace(self._request, messages=view[:end])
         async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:

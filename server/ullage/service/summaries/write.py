@@ -1,4 +1,4 @@
-"""Writing a summary of what a plan archives: what the summariser is asked, and what it answers."""
+"""Writing a new summary: the request to the summarizer, and collecting its answer."""
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from ullage.transcript.keep import without_oldest
 
 
 class SummaryProgress:
-    """Publishes the waits for the provider, and records what the summary costs."""
+    """Publishes waits for the provider, and records the cost of the summary. Ignores the chunks."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
@@ -38,7 +38,7 @@ class SummaryProgress:
 
 
 class SilentProgress(SummaryProgress):
-    """Records what a summary costs, and publishes nothing: nobody waits for it."""
+    """Records the cost of a summary and publishes nothing, because no user waits for the summary."""
 
     def waiting(self, notice: Update, /) -> None:
         """Does nothing."""
@@ -47,7 +47,7 @@ class SilentProgress(SummaryProgress):
 async def write_anew(
     conversation: Conversation, request: SummaryRequest, progress: Progress, attempt: Attempt = SUMMARIES[0]
 ) -> Summary:
-    """A new summary, written as an attempt of the ladder says. Raises `ProviderError`, `InvalidRequest`."""
+    """Has a new summary written as `attempt` says, and returns it. Raises `ProviderError` or `InvalidRequest`."""
     workspace = conversation.workspace
     if not attempt.offline and writes_by_model(conversation):
         summarizer = model_writer(conversation, attempt.skip, progress)
@@ -63,8 +63,8 @@ async def write_anew(
 
 
 def summary_request(conversation: Conversation, planned: Planned, focus: str = "") -> SummaryRequest:
-    """What the summariser is asked: to summarise the messages of the head as they were before any edit emptied parts of
-    them, without private passages."""
+    """Returns the request for the summary of a plan's head. The messages are those of the log, before edits cleared
+    or shortened parts of them, without private text."""
     plan = planned.plan
     ratio = conversation.projection.tracker.calibration.ratio
     request = SummaryRequest(
@@ -80,7 +80,8 @@ def summary_request(conversation: Conversation, planned: Planned, focus: str = "
 
 
 def _without_oldest(request: SummaryRequest, skip: int) -> SummaryRequest:
-    """Less to read for a writer whose window the request overflowed: whole groups, so that pairs stay together."""
+    """Returns the request without `skip` of the oldest message groups. Whole groups are left out, so that a tool
+    call and its result stay together."""
     if not skip:
         return request
     left = {message.id for message in without_oldest(request.messages, request.kept, skip)}

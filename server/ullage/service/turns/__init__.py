@@ -1,1 +1,1 @@
-"""Prompt turns."""
+"""Prompt turns: answers of the model and its tool calls."""

@@ -1,7 +1,7 @@
-"""Context editing that a provider does itself: what it is asked, and what it did as an edit of ours.
+"""Context editing by the provider: its settings in a request, and its result as an edit of ours.
 
-The provider clears what it is sent, and keeps nothing. So the edit is made here, too: the user sees it in the
-transcript like any other, the next request already goes without what was cleared, and an undo brings it back.
+The provider clears a copy of the messages and keeps nothing. So the same edit is recorded here: the user sees it in the
+history, the next request is sent without the cleared content, and an undo brings the content back.
 """
 
 from msgspec.structs import replace
@@ -16,7 +16,8 @@ from ullage.transcript.keep import kept
 
 
 def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelRequest:
-    """The request, with the settings of clearing for a provider that manages the context itself."""
+    """Returns the request with settings for clearing, if the provider manages the context itself. Otherwise returns
+    it unchanged."""
     budget, settings = conversation.budget, conversation.settings
     if budget is None or not conversation.guards.provider_clears or not conversation.is_managed:
         return request
@@ -31,8 +32,8 @@ def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelReq
 
 
 def note_cleared(conversation: Conversation, count: int) -> None:
-    """Clears here what the provider cleared for the answer that has just come. To be called before its usage is
-    taken in, which speaks of a prompt without that."""
+    """Records the clearing of `count` tool results that the provider did for the answer that has just come. Must be
+    called before the answer's usage is recorded, because that usage counts a prompt without the cleared content."""
     if not count:
         return
     settings, before = conversation.settings, conversation.used

@@ -1,8 +1,8 @@
-"""Prompt turns: the user asks, the model answers and calls tools, until it has nothing more to call.
+"""Prompt turns: the model answers the user's prompt and calls tools, until it calls no more tools.
 
-One turn per conversation at a time; further prompts wait in order. Before every request, also between tool calls, the
-context is brought under its limit; while an answer is being written nothing is compacted. What a model has said stays
-in the transcript however its turn ends.
+A conversation has one turn at a time; further prompts wait in order. Before every request, also between tool calls, the
+context is brought under its limit. While an answer is written nothing is compacted. Everything that the model has said
+stays in the transcript, however the turn ends.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_t
 from ullage.transcript.answer import PartialAnswer
 
 _log = logging.getLogger(__name__)
-# An agent that calls tools this often in one turn is going round in circles; ACP has a stop reason for it.
+# An agent that has made this many requests in one turn is repeating itself. ACP has a stop reason for this case.
 _MAX_REQUESTS = 100
-# Seconds to wait for the provider's own count of a first prompt. The user waits for an answer; without a count the
-# local one has to do.
+# Seconds to wait for the provider's count of a first prompt. The user waits for an answer, so after this time the local
+# count is used.
 _COUNT_PATIENCE = 3.0
 _ENDS = {StopReason.MAX_TOKENS: TurnEnd.MAX_TOKENS, StopReason.REFUSAL: TurnEnd.REFUSAL}
 
 
 async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEnd:
-    """Asks the model, and returns when the turn is over. Raises `NoModelConfigured` before anything is appended, and
-    `ProviderError` if the model failed; what was said until then stays."""
+    """Appends the user's prompt, runs the turn and returns how it ended. Raises `NoModelConfigured` or `SdkMissing`
+    before anything is appended, and `ProviderError` if the model failed. The messages up to the failure stay."""
     turn = Turn(conversation=conversation, provider=conversation.provider)
     async with conversation.work.turn() as wanted:
         if not wanted or not conversation.is_open:
@@ -48,7 +48,7 @@ async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEn
             return await asyncio.shield(run)
         except asyncio.CancelledError:
             if run.cancelled():
-                # The user stopped the turn; the request to prompt is answered all the same.
+                # The user has stopped the turn. The request to prompt still gets an answer.
                 return TurnEnd.CANCELLED
             if not run.cancelling():
                 run.cancel()
@@ -73,8 +73,8 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
 
 
 def _introduce(turn: Turn) -> None:
-    """Notes what the provider does itself, and declares our tools beside those of the client, unless the session has
-    them already. A recording knows nothing of either."""
+    """Stores in the guards what the provider does by itself, and adds our tools to the session's unless it has them.
+    A recording gets no tools."""
     conversation, guards = turn.conversation, turn.conversation.guards
     capabilities = turn.provider.capabilities(conversation.model)
     guards.replays = capabilities.replays
@@ -89,7 +89,8 @@ def _introduce(turn: Turn) -> None:
 
 
 async def _answer(turn: Turn) -> PartialAnswer:
-    """The next answer, appended. A request that the provider calls too long is made smaller and sent once more."""
+    """Appends the model's next answer and returns it. If the provider finds the request too long, the context is
+    truncated and the request sent once more."""
     try:
         return await _ask(turn)
     except ContextTooLong:
@@ -106,7 +107,7 @@ async def _ask(turn: Turn) -> PartialAnswer:
     waits = Waits(clock=ports.clock, chance=ports.chance, publish=conversation.emit)
     message_id = ports.ids.new("m")
     answer = PartialAnswer()
-    # The answer is being written until it is appended: nothing may shrink the context that its usage speaks of.
+    # The answer's usage counts the present context, so nothing may change the context before the answer is appended.
     with conversation.work.during(Job.ANSWERING):
         try:
             async with aclosing(stream_with_retries(turn.provider, request, waits)) as fragments:
@@ -123,7 +124,7 @@ async def _ask(turn: Turn) -> PartialAnswer:
 
 
 async def _request(turn: Turn) -> ModelRequest:
-    """What is asked next, brought under the limit first."""
+    """Returns the next request, after the context was brought under its limit."""
     conversation = turn.conversation
     await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
@@ -138,8 +139,8 @@ async def _request(turn: Turn) -> ModelRequest:
 
 
 async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
-    """Takes in how many tokens the provider says a first prompt has. If the provider cannot say, nothing changes: what
-    is wrong with it, its answer will show."""
+    """Sets the size of the context to the provider's count of a first prompt. If the count fails, nothing changes;
+    the request itself will show the error."""
     if not turn.provider.capabilities(request.model).counts_tokens:
         return
     position = turn.conversation.transcript.position
@@ -155,7 +156,7 @@ async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
 
 
 async def _keep(conversation: Conversation, message_id: str, answer: PartialAnswer) -> None:
-    """Appends what the model said. Calls of an answer that was cut off will not be made, and are answered so."""
+    """Appends what the model said. If the answer broke off, its tool calls are answered as cancelled."""
     if not answer.content:
         return
     note_cleared(conversation, answer.cleared_tool_uses)

@@ -1,4 +1,5 @@
-"""The tool calls of an answer: announced, permitted, made, and their results appended, whatever becomes of them."""
+"""The tool calls of an answer: each is published, permitted by the user and run. The results are appended in any
+case."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,22 +15,23 @@ from ullage.service.ports.models import Provider, ToolOutcome
 from ullage.service.sessions import append
 from ullage.transcript.answer import PartialAnswer
 
-# If nobody can be asked, tools that change nothing may be used.
+# Kinds of tools that may run if no user can be asked, because they change nothing.
 _HARMLESS = (ToolKind.READ, ToolKind.SEARCH)
 _CANCELLED = "[Cancelled before the tool returned.]"
-_REFUSED = "[The person did not permit this tool call.]"
+_REFUSED = "[The user did not permit this tool call.]"
 _UNREADABLE = "The tool call's input could not be read: "
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """Where a prompt turn runs, and who answers."""
+    """One prompt turn: its conversation and the provider that answers."""
 
     conversation: Conversation
     provider: Provider
 
 
 async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
-    """Runs the calls one after another and appends their results as one message, cancelled ones included."""
+    """Runs the calls one after another and appends their results as one message. If the turn is cancelled, the
+    remaining calls get a result that says so."""
     uses = tuple(answer.tool_uses)
     results: list[ToolResultBlock] = []
     try:
@@ -43,12 +45,12 @@ async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
 
 
 def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
-    """What stands for the results of calls that are not made: no request may leave a call without one."""
+    """Returns results for calls that are not run. Providers refuse a request in which a call has no result."""
     return [_result(use, ToolOutcome(text=_CANCELLED, is_error=True)) for use in uses]
 
 
 def results_message(conversation: Conversation, results: Sequence[ToolResultBlock]) -> Message:
-    """The results as the message that follows the answer."""
+    """Returns the message that holds the results, to follow the answer."""
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     return Message(id=ids.new("m"), role=Role.USER, content=tuple(results), timestamp=clock.now())
 
@@ -87,8 +89,8 @@ async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: Partia
 
 
 async def _is_permitted(conversation: Conversation, use: ToolUseBlock, call: ToolCall) -> bool:
-    """The user's answer, now or earlier in the session. A user who stops the turn instead ends it as `session/cancel`
-    does: raises `CancelledError`."""
+    """Returns whether the user permits the call, now or by an earlier answer in this session. Raises
+    `CancelledError` if the user stops the turn instead of answering."""
     permissions, always = conversation.workspace.permissions, conversation.guards.permitted
     if permissions is None:
         return call.kind in _HARMLESS

@@ -1,1 +1,1 @@
-"""Summaries written by a model: what it is asked, how its text is read and checked."""
+"""Summaries written by a model: the instructions, and reading and checking the answer."""

@@ -1,4 +1,4 @@
-"""What a model's summary must be to stand for what it replaces. What it is not is an `AnswerBroken` that says why."""
+"""Checks of a model's summary before it replaces messages. A failed check raises `AnswerBroken` with the reason."""
 
 from ullage.model.answer import Finished, Fragment, StopReason, ToolUseEnd, ToolUseStart
 from ullage.model.artifacts import ArtifactLedger
@@ -11,11 +11,12 @@ from ullage.summary.request import SummaryRequest
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 from ullage.tokens.counter import TokenCounter
 
-# Without these nobody could go on with the work.
+# Without these sections a model could not go on with the work.
 REQUIRED = (Section.TASK, Section.STATE, Section.NEXT)
-# A text of so many times the usual characters per token is too long for certain; its end need not be waited for.
+# A text this many times longer than the usual characters per token is certainly too long, and its end need not be
+# awaited.
 _CERTAINLY = 2
-# The line above a summary, in any tokenizer.
+# The marker's head line has fewer tokens than this in every tokenizer we pack.
 _HEAD_TOKENS = 48
 _WRONG_ENDS = {
     StopReason.MAX_TOKENS: "the summary was cut off at the model's output limit",
@@ -25,12 +26,13 @@ _WRONG_ENDS = {
 
 
 def text_room(request: SummaryRequest, ledger: ArtifactLedger, counter: TokenCounter) -> int:
-    """Tokens that the ledger leaves a summary's text."""
+    """Returns the tokens that the ledger leaves for the summary's text."""
     return request.max_tokens - counter.count(render_ledger(ledger)) - _HEAD_TOKENS
 
 
 def check_fragment(fragment: Fragment) -> None:
-    """Raises `AnswerBroken` for a fragment that no summary has: a tool call, an end other than by itself."""
+    """Raises `AnswerBroken` if a fragment cannot be part of a summary: a tool call, or the end of an answer that was
+    cut off or refused."""
     if isinstance(fragment, ToolUseStart | ToolUseEnd):
         raise AnswerBroken(_WRONG_ENDS[StopReason.TOOL_USE])
     if isinstance(fragment, Finished) and fragment.stop_reason in _WRONG_ENDS:
@@ -38,14 +40,14 @@ def check_fragment(fragment: Fragment) -> None:
 
 
 def check_length(written: int, room: int) -> None:
-    """Raises `AnswerBroken` as soon as so many characters cannot be a summary of `room` tokens."""
+    """Raises `AnswerBroken` if `written` characters are certainly more than `room` tokens."""
     if written > room * CHARACTERS_PER_TOKEN * _CERTAINLY:
         raise AnswerBroken(f"the summary is too long: over {short(room)} tokens")
 
 
 def check_draft(draft: Draft, written: int, room: int, counter: TokenCounter) -> None:
-    """Raises `AnswerBroken` for an ended draft, of `written` characters, that is empty, lacks what it must have or
-    counts more than `room` tokens."""
+    """Raises `AnswerBroken` if an ended draft of `written` characters is empty, lacks a required section, or counts
+    more than `room` tokens."""
     if not written:
         raise AnswerBroken("the summary is empty")
     missing = [HEADINGS[section] for section in REQUIRED if section not in draft.filled]

@@ -1,8 +1,9 @@
-"""A model's summary as it is written: pieces of text come in, what may be told goes out.
+"""A model's summary while it is written: chunks of text come in, redacted text comes out.
 
-Half a secret is not known for one, so nothing is told before it is whole: an entry (all that stands up to the next
-entry or heading) waits until the one behind it is whole, too, and until the two read the same cleaned together as
-cleaned alone. Our headings stay; all other text that poses as our frame becomes a quote (`imitations`).
+The beginning of a secret can't be recognized as one, so text is given out only when it is complete. An entry is a line
+that begins with a list mark, up to the next entry or heading. An entry waits until the entry after it is complete, too,
+and until both redacted together read the same as each redacted alone. Our headings stay. Any other text that imitates a
+marker is quoted (`imitations`).
 """
 
 import re
@@ -13,15 +14,16 @@ from ullage.summary.choosing.items import HEADINGS, Section
 
 _ENTRY = re.compile(r"(?:[-*]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"#{1,4}\s*(?P<name>[A-Za-z ]{4,30}?)\s*:?\s*#*\s*")
-# What a model is asked for. Details are what code quotes, message by message.
+# The sections that a model writes. Code quotes the details itself.
 WRITTEN = tuple(section for section in Section if section is not Section.DETAILS)
 _BY_NAME = {HEADINGS[section].removeprefix("## ").lower(): section for section in WRITTEN}
 
 
 class Draft:
-    """Takes a model's text in pieces, cut anywhere. What `add` and `end` give, put together, is `text`.
+    """Takes a model's text in chunks that may be cut anywhere. The strings that `add` and `end` yield concatenate to
+    `text`.
 
-    What comes before the first heading is left out, as are empty lines.
+    Text before the first heading is dropped, and so are empty lines.
     """
 
     def __init__(self) -> None:
@@ -30,29 +32,29 @@ class Draft:
         self._held = ""
         self._section: Section | None = None
         self._filled: set[Section] = set()
-        self._told: list[str] = []
+        self._given: list[str] = []
 
     @property
     def text(self) -> str:
-        """All that was told."""
-        return "".join(self._told)
+        """All text that was given out."""
+        return "".join(self._given)
 
     @property
     def filled(self) -> Set[Section]:
-        """The sections that something stands in."""
+        """The sections that have at least one entry."""
         return self._filled
 
     def add(self, piece: str) -> Iterator[str]:
-        """Takes in the next piece; gives what can be told now."""
+        """Takes the next chunk. Yields the text that is complete now."""
         *lines, self._line = (self._line + piece).split("\n")
         for line in lines:
             yield from self._take(line.rstrip())
 
     def end(self) -> Iterator[str]:
-        """Gives what is left."""
+        """Yields the remaining text."""
         yield from self._take(self._line.rstrip())
         yield from self._end_entry()
-        yield from self._tell_held()
+        yield from self._give_held()
 
     def _take(self, line: str) -> Iterator[str]:
         section = self._section_of(line)
@@ -64,7 +66,8 @@ class Draft:
             self._entry += line + "\n"
 
     def _section_of(self, line: str) -> Section | None:
-        """The section a line begins. Each comes once and in order; anything else is text that looks like one."""
+        """Returns the section that a line begins, or None. Each section may come once and in order; any other line
+        that looks like a heading is text."""
         match = _HEADING.fullmatch(line)
         found = _BY_NAME.get(match["name"].lower()) if match else None
         return found if found is not None and (self._section is None or found > self._section) else None
@@ -73,27 +76,27 @@ class Draft:
         yield from self._end_entry()
         heading = HEADINGS[section] + "\n"
         if redact(self._held + heading) != redact(self._held) + heading:
-            # A heading in the middle of a secret is none.
+            # Together with the text before it, this heading is part of a secret.
             self._entry = line + "\n"
             return
-        yield from self._tell_held()
+        yield from self._give_held()
         self._section = section
-        yield self._tell(f"\n{heading}" if self._told else heading)
+        yield self._give(f"\n{heading}" if self._given else heading)
 
     def _end_entry(self) -> Iterator[str]:
         entry, self._entry = self._entry, ""
         if not entry:
             return
         if self._held and clean(self._held + entry) == clean(self._held) + clean(entry):
-            yield from self._tell_held()
+            yield from self._give_held()
         self._held += entry
 
-    def _tell_held(self) -> Iterator[str]:
+    def _give_held(self) -> Iterator[str]:
         held, self._held = self._held, ""
         if held and self._section is not None:
             self._filled.add(self._section)
-            yield self._tell(clean(held))
+            yield self._give(clean(held))
 
-    def _tell(self, text: str) -> str:
-        self._told.append(text)
+    def _give(self, text: str) -> str:
+        self._given.append(text)
         return text

@@ -1,4 +1,4 @@
-"""What a model is told that shall summarise the conversation it has just read."""
+"""The instructions for a model that is to summarize the conversation it has just read."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ from ullage.summary.by_model.check import REQUIRED
 from ullage.summary.choosing.items import HEADINGS, Section
 from ullage.summary.request import SummaryRequest
 
-# Words a token gives in English, less what models write beyond what they are asked for.
+# English words per token, reduced because models write more than they are asked for.
 _WORDS_PER_TOKEN = 0.55
 _LEAST_WORDS = 60
 _WHAT = {
-    Section.TASK: "what the person wants in the end, in their own words where they matter",
-    Section.INSTRUCTIONS: "what the project or the person told once and for all, from instruction files or by hand",
+    Section.TASK: "what the user wants in the end, in their own words where they matter",
+    Section.INSTRUCTIONS: "what the project or the user laid down once and for all, from instruction files or by hand",
     Section.CONSTRAINTS: "what must or must not be done: rules, preferences, prohibitions, decisions that are final",
-    Section.REQUESTS: "each thing the person asked for, in order, and whether it is done, open or withdrawn",
+    Section.REQUESTS: "each thing the user asked for, in order, and whether it is done, open or withdrawn",
     Section.FINDINGS: "what was found out and what was decided, with the reason; exact names, paths, figures, versions",
     Section.ERRORS: "what failed, the exact message, and what mended it or why it is still open",
     Section.OPEN: "questions without an answer, failures without a remedy, promises not yet kept",
@@ -30,7 +30,7 @@ _CARRY_ON = (
 
 
 def write_instructions(request: SummaryRequest, room: int, own: Sequence[str] = ()) -> str:
-    """The last user message of a request for a summary of at most `room` tokens; `own` are the person's own
+    """Returns the last user message of a request for a summary of at most `room` tokens. `own` are the user's own
     instructions, most general first."""
     words = max(_LEAST_WORDS, int(room * _WORDS_PER_TOKEN))
     sections = "\n".join(f"{HEADINGS[section]}: {what}" for section, what in _WHAT.items())
@@ -45,7 +45,7 @@ def write_instructions(request: SummaryRequest, room: int, own: Sequence[str] = 
         "beside your summary and need not be repeated. Never write down a password, key or token.",
         _CARRY_ON if request.previous else "",
         f"Write at most {words:,} words, and nothing before the first heading or after the last entry.",
-        f"The person asks to keep above all: {request.focus}" if request.focus else "",
+        f"The user asks to keep above all: {request.focus}" if request.focus else "",
         *own,
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip())

@@ -1,1 +1,1 @@
-"""Chooses what a summary says."""
+"""Chooses the text of an offline summary."""

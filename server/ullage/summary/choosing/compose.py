@@ -1,4 +1,4 @@
-"""The whole result of an offline compaction: a summary and the ledger that fits beside it."""
+"""The result of an offline compaction: a summary, and the ledger that fits together with it."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 
@@ -25,16 +25,16 @@ from ullage.summary.request import SummaryRequest
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 
-# Of these only the newest counts; the earlier summary's stand while there is nothing newer.
+# Sections of which only the newest counts. Those of the earlier summary are used if there are none newer.
 _CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
-# Names beyond these weigh too little to be looked for; a hint with more of them is no longer read.
+# Names after the heaviest 120 weigh too little to be searched for. A hint with more than six names is not read.
 _MOST_NAMES = 120
 _NAMES_PER_HINT = 6
 NOTHING_FITS = "The details are in the archive."
 
 
 class _Sources(Struct, frozen=True, kw_only=True):
-    """All that a summary is chosen from."""
+    """Everything that a summary is chosen from."""
 
     digest: Digest
     mentions: dict[str, Mention]
@@ -47,7 +47,7 @@ class _Sources(Struct, frozen=True, kw_only=True):
 
 
 class Composition(Struct, frozen=True, kw_only=True):
-    """A summary in pieces (their concatenation is the text) and its ledger."""
+    """A summary, in pieces that concatenate to the text, and its ledger."""
 
     pieces: tuple[str, ...]
     ledger: ArtifactLedger
@@ -65,11 +65,12 @@ def compose(
     check: Check = go_on,
     tuning: Tuning = TUNING,
 ) -> Composition:
-    """Summary and ledger for `request`, at most `request.max_tokens` by `count(render_marker(...))`.
+    """Returns a summary and a ledger for `request` that count at most `request.max_tokens` tokens, by
+    `counter.count(render_marker(...))`.
 
-    The smallest result is one line and an empty ledger; a budget below that is overrun by it. What `reader` has read
-    before is not read again. `check` is asked at every step, of some milliseconds but in histories of millions of
-    tokens; what it raises ends the work.
+    The smallest result is one line and an empty ledger. If even that exceeds the budget, it is returned all the same.
+    `reader` remembers texts that it has read before. `check` is called at every step, each of a few milliseconds except
+    in conversations of millions of tokens. An exception of `check` ends the work.
     """
     focus = frozenset(word for word in request.focus.lower().split() if len(word) > 2)
     sources = _read(request, reader or Reader(), check, tuning)
@@ -83,8 +84,8 @@ def compose(
 
 def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning) -> _Sources:
     digest = read_messages(request.messages, request.indices, reader, request.kept, check)
-    behind = range(digest.end_index, digest.end_index + len(request.tail))
-    tail = read_messages(request.tail, behind, reader, check=check)
+    after = range(digest.end_index, digest.end_index + len(request.tail))
+    tail = read_messages(request.tail, after, reader, check=check)
     mentions = count_mentions(digest.excerpts, tail.excerpts, check)
     weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
@@ -104,7 +105,7 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
 
 
 def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
-    """The anchors of what stays in the context as it was said."""
+    """Returns the anchors of the text that stays in the context verbatim."""
     requests = (*(request for request in digest.requests if request.kept), *tail.requests)
     shown = (*digest.kept, *tail.excerpts)
     names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
@@ -112,8 +113,8 @@ def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, tuning: Tuning) -> None:
-    """Chooses what goes on the page: what was asked and where the work stands in given shares, what matches the
-    focus, what earlier summaries knew, then all else by worth, and hints at what found no room."""
+    """Fills the page in this order: the task and the state of the work in fixed shares, text that matches the focus,
+    items of earlier summaries, all other items by their worth, and hints at the names that found no room."""
     digest = sources.digest
     earlier = [item for item in sources.carried if item.section not in _CURRENT]
     findings, details = list(findings_of(digest, check, tuning)), list(details_of(digest, check, tuning))
@@ -125,7 +126,7 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     page.fill(earlier, int(page.room * tuning.carried_share))
     page.fill(errors, int(page.room * tuning.section_share))
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
-    # Once more after settling, which finds that gaps and frames took less than was set aside for them.
+    # Twice: settling finds that gaps and frames took fewer tokens than were reserved for them.
     for _ in range(2):
         page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share))
         page.settle()
@@ -146,14 +147,15 @@ def _write_task(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> 
 
 
 def _opening(task: Sequence[Item], share: int) -> list[Item]:
-    """The task, cut to what its share of tokens can hold."""
-    # A quarter less than is usual, so that it fits.
+    """Returns the task, shortened to its share of tokens."""
+    # A quarter less than the usual number of characters, so that the task surely fits.
     limit = share * CHARACTERS_PER_TOKEN * 3 // 4
     return [replace(item, text=clip(item.text, max(limit, 40))) for item in task]
 
 
 def _fitted(page: Page, ledger: ArtifactLedger, request: SummaryRequest, counter: TokenCounter) -> Composition:
-    """The page as text. Tokens of a whole may differ from the sum over its parts: what is over goes."""
+    """Returns the page as text. The tokens of the whole may differ from the sum of its parts, so the last items are
+    removed until the text fits."""
     while True:
         sections = page.sections()
         pieces = (*(f"{section}\n\n" for section in sections[:-1]), *sections[-1:]) or (NOTHING_FITS,)
@@ -168,7 +170,7 @@ def _fitted(page: Page, ledger: ArtifactLedger, request: SummaryRequest, counter
 
 
 def _cost(request: SummaryRequest, composition: Composition, counter: TokenCounter) -> int:
-    """Tokens of the marker as the model will be sent it."""
+    """Returns the tokens of the marker as the model will be sent it."""
     block = CompactionBlock(
         compaction_number=request.previous.compaction_number + 1 if request.previous else 1,
         timestamp=0,
@@ -180,11 +182,12 @@ def _cost(request: SummaryRequest, composition: Composition, counter: TokenCount
     return counter.count(render_marker(block))
 
 
-def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], told: Set[str]) -> Iterator[Item]:
-    """One hint per archived message: names last seen there that the summary does not hold (`told`)."""
-    untold = sorted((name for name in mentions if name not in told), key=lambda name: (-weights[name], name))
+def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], covered: Set[str]) -> Iterator[Item]:
+    """Yields one hint per archived message: names that were last written there and that the page does not hold.
+    `covered` are the names on the page."""
+    missing = sorted((name for name in mentions if name not in covered), key=lambda name: (-weights[name], name))
     by_message: dict[int, list[str]] = {}
-    for name in untold[:_MOST_NAMES]:
+    for name in missing[:_MOST_NAMES]:
         by_message.setdefault(mentions[name].last_index, []).append(name)
     for index, names in by_message.items():
         shown = tuple(names[:_NAMES_PER_HINT])

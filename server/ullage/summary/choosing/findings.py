@@ -1,4 +1,4 @@
-"""What the conversation came to: conclusions in prose, errors with what cured them, and details worth keeping."""
+"""Findings of the conversation: conclusions in prose, errors with their fixes, and details worth keeping."""
 
 import re
 from collections.abc import Iterator, Sequence, Set
@@ -18,26 +18,26 @@ _CONCLUDES = re.compile(
     r"|important|note|key|only|missing|wrong|correct|error|now)\b",
     re.IGNORECASE,
 )
-# Code pasted among prose: a patch, an assignment or call that fills its line.
+# Code pasted into prose: a patch, or an assignment or call that fills its line.
 _CODE = re.compile(
     r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} )|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |[,({;]$|^[\w.]+\(.*\)$"
 )
 
 
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """What the agent said. A sentence that concludes something is worth more than its names."""
+    """Yields the agent's sentences. A sentence that states a conclusion is worth more than its names alone."""
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
         yield _item(excerpt, Section.FINDINGS, _value(excerpt.text, tuning))
 
 
 def details_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """What was written into files and commands, and what they showed."""
+    """Yields text that was written into files and commands, and text that tools returned."""
     for excerpt in _last_of_each(digest, {Source.CALL, Source.RESULT}, check):
         yield _item(excerpt, Section.DETAILS, tuning.shown_value)
 
 
 def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterator[Excerpt]:
-    """Excerpts from the newest back; of equal texts only the newest."""
+    """Yields excerpts from the newest to the oldest. Of equal texts only the newest is yielded."""
     seen: set[str] = set()
     for excerpt in checked(reversed(digest.excerpts), check, MANY):
         if excerpt.source in sources and excerpt.text not in seen:
@@ -46,7 +46,8 @@ def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterato
 
 
 def errors_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """Each command that failed, the last first, and what was done until it passed; a test that never did is open."""
+    """Yields each command that failed, the last first, with the changes made until it passed. A failed test that
+    never passed is listed as open."""
     runs = digest.runs
     changes = _changes(digest, check)
     passed: dict[str, Run] = {}
@@ -84,7 +85,7 @@ def _changes(digest: Digest, check: Check) -> list[tuple[int, str]]:
 
 
 def _value(text: str, tuning: Tuning) -> float:
-    """What a text is worth besides its names. Announcements and pasted code are worth no more than those."""
+    """Returns the worth of a text in addition to its names: 0 for announcements and for pasted code."""
     if CHATTER.match(text) or _CODE.search(text):
         return 0.0
     return tuning.said_value if _CONCLUDES.search(text) else tuning.shown_value

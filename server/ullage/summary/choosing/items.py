@@ -1,4 +1,4 @@
-"""The items a summary is made of, and how they are written under their headings."""
+"""The items that a summary consists of, and their text under fixed headings."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Section(IntEnum):
-    """The fixed sections, in the order they are written."""
+    """The fixed sections, in the order of the summary."""
 
     TASK = 0
     INSTRUCTIONS = 1
@@ -43,9 +43,9 @@ HEADINGS = {
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """One entry. `index` is the message it comes from (-1: of none), `order` its place among
-    the pieces of that message, `value` what it is worth beside its anchors, `group` the file or command a detail was
-    seen in."""
+    """One entry of a summary. `index` is the message it comes from, -1 if none. `order` is its place among the
+    pieces of that message. `value` is its worth in addition to its anchors. `group` is the file or command in which
+    a detail was seen."""
 
     section: Section
     text: str
@@ -56,24 +56,24 @@ class Item(Struct, frozen=True, kw_only=True):
     value: float = 0.0
 
 
-# Stands between details that were not neighbours.
+# Marks a gap between two details that did not follow one another.
 GAP_LINE = "…"
 FENCE = "  ```"
 
 
 def write_item(item: Item) -> str:
-    """The item as a list entry; a detail as lines among its group's."""
+    """Returns an item as a list entry, or a detail as lines within its group."""
     return _indented(f"{item.text}\n{GAP_LINE}") if item.group else _entry(item.index, item.text)
 
 
 def write_group(item: Item) -> str:
-    """The entry that a group's details stand under, with the frame around them."""
+    """Returns the entry of a group of details, with the frame around the details."""
     return f"{_group_line(item)}\n{FENCE}\n{FENCE}"
 
 
 def write_section(section: Section, items: Sequence[Item]) -> str:
-    """One section with its heading, in the order of the conversation. What was said in one message is one entry;
-    details are gathered under their groups."""
+    """Returns one section with its heading, in the order of the conversation. Findings of one message are one entry.
+    Details are collected under their groups."""
     ordered = sorted(items, key=lambda item: (item.index, item.order))
     lines = [HEADINGS[section]]
     if section is Section.DETAILS:
@@ -108,7 +108,7 @@ def _indented(text: str) -> str:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Pieces of one message as running text."""
+    """Returns the pieces of one message as running text."""
     return " ".join(text if text[-1:] in ".!?:;," else f"{text};" for text in texts).removesuffix(";")
 
 

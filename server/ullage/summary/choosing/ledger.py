@@ -26,7 +26,7 @@ from ullage.summary.reading.excerpts import clip
 from ullage.summary.reading.reader import Reader
 from ullage.tokens.counter import TokenCounter
 
-# More than these no budget has room for; they bound what is merged and ranked.
+# No budget has room for more than these. The limits bound the merging and the ranking.
 MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
 _STRENGTH = {action: rank for rank, action in enumerate(FileAction)}
@@ -35,7 +35,7 @@ _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
 
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
-    """The ledger of a stretch of conversation; `indices` are the messages' places in the transcript."""
+    """Returns the ledger of some messages. `indices` are their places in the transcript."""
     digest = read_messages(messages, indices, Reader())
     mentions = count_mentions(digest.excerpts)
     return collect_from(digest, mentions, weigh(mentions))
@@ -44,7 +44,7 @@ def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedg
 def collect_from(
     digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
 ) -> ArtifactLedger:
-    """As `collect`, for a digest that was read and weighed already."""
+    """Returns the ledger of a digest whose anchors are already weighed."""
     return _ranked(
         _files(digest, check),
         _commands(digest),
@@ -53,7 +53,7 @@ def collect_from(
 
 
 def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
-    """Both together: what the newer one says of the same thing wins, counts add up."""
+    """Returns both ledgers as one. If both name the same artifact, the newer entry wins and the counts are added."""
     return _ranked(
         (*old.files, *new.files),
         (*old.commands, *new.commands),
@@ -62,13 +62,14 @@ def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
 
 
 def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> ArtifactLedger:
-    """The most important part of `ledger` whose rendering counts at most `budget_tokens`."""
+    """Returns the most important artifacts of `ledger` whose text counts at most `budget_tokens`."""
     order = _interleaved(ledger)
 
     def cost(chosen: int) -> int:
         return counter.count(render_ledger(_only(order[:chosen])))
 
-    # More artifacts take more room but for their common folder, which the search may meet anywhere.
+    # More artifacts need more tokens, except that a folder common to all is written once. So the count is not strictly
+    # growing, and the binary search may end slightly too high.
     chosen = bisect_right(range(min(len(order), budget_tokens)), budget_tokens, key=lambda last: cost(last + 1))
     while chosen and cost(chosen) > budget_tokens:
         chosen -= max(1, chosen // 16)
@@ -76,7 +77,8 @@ def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> Ar
 
 
 def _interleaved(ledger: ArtifactLedger) -> list[Artifact]:
-    """Best first: two files to each command, and identifiers last, since the summary quotes them, too."""
+    """Returns all artifacts, best first: two files for each command, and identifiers last, because the summary
+    quotes identifiers, too."""
     files = zip_longest(ledger.files[::2], ledger.files[1::2])
     rows = zip_longest(files, ledger.commands, fillvalue=None)
     flat = (entry for pair, command in rows for entry in (*(pair or ()), command))
@@ -94,7 +96,7 @@ def _only(artifacts: Sequence[Artifact]) -> ArtifactLedger:
 def _ranked(
     files: Iterable[FileArtifact], commands: Iterable[CommandArtifact], identifiers: Iterable[IdentifierArtifact]
 ) -> ArtifactLedger:
-    """Each list without repetitions (later entries win), most important first."""
+    """Returns a ledger without repetitions, most important artifacts first. Later entries win."""
     names = _fold(identifiers, lambda item: item.name, _join_identifiers)
     newest = max((item.last_index for item in names), default=0) or 1
     return ArtifactLedger(
@@ -111,7 +113,7 @@ def _best(entries: Iterable[_A], rank: Callable[[_A], float], most: int) -> tupl
 
 
 def _file_rank(file: FileArtifact) -> float:
-    # One change outweighs any reading; within either, the latest first.
+    # A changed file comes before all files that were only read. Within each kind the latest comes first.
     return file.last_index + (0.0 if file.action is FileAction.READ else 1e9)
 
 
@@ -178,7 +180,7 @@ def _identifiers(
 
 
 def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
-    """For each name the words it stood in last, prose before code."""
+    """Returns, for each name, the text around its last occurrence, in prose if possible and else in code."""
     contexts: dict[str, str] = {}
     missing = set(names)
     order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))

@@ -1,4 +1,4 @@
-"""A summary being filled: items are added while they fit, the most valuable per token first."""
+"""A page: the part of a summary chosen so far. Items are added while they fit, the most valuable per token first."""
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,16 +8,15 @@ from ullage.summary.choosing.items import HEADINGS, Item, Section, write_group, 
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
 from ullage.tokens.counter import TokenCounter
 
-# So many candidates in a row that do not fit: the page is full.
+# If this many candidates in a row do not fit, the page counts as full.
 _PATIENCE = 60
-# What every entry takes besides its text: its mark, its index, its line break. Characters, and the same in tokens.
+# What every entry needs in addition to its text: list mark, index and line break. In characters, and then in tokens.
 _FRAME = 12
 _ENTRY = _FRAME // CHARACTERS_PER_TOKEN
 
 
 class Page:
-    """Items chosen so far and the tokens they take. `room` is what may be used in all, `covered` anchors stand
-    beside the page."""
+    """The items chosen so far, and the tokens `used` of `room`. `weights` are the anchors' weights."""
 
     def __init__(
         self,
@@ -41,28 +40,28 @@ class Page:
 
     @property
     def items(self) -> Sequence[Item]:
-        """What was chosen, in the order of choice."""
+        """The chosen items, in the order of choice."""
         return self._items
 
     @property
     def covered(self) -> set[str]:
-        """Anchors that stand on the page."""
+        """The anchors that need no further mention: those on the page and those passed to `cover`."""
         return self._covered
 
     def cover(self, names: Iterable[str]) -> None:
-        """Anchors that stand beside the page."""
+        """Adds anchors that the context shows anyway, so that items get no worth from them."""
         self._covered.update(names)
 
     def place(self, items: Iterable[Item], share: int) -> None:
-        """Adds items in the given order within `share` tokens; stops at the first that does not fit."""
+        """Adds items in the given order, within `share` tokens. Stops at the first item that does not fit."""
         limit = min(self.room, self.used + share)
         for item in items:
             if not self._add(item, limit):
                 break
 
     def fill(self, items: Sequence[Item], share: int) -> None:
-        """Adds the items worth most per token within `share` tokens. An item's worth falls as its anchors come to
-        stand on the page, so it is ranked again when its turn comes."""
+        """Adds the items with the most worth per character, within `share` tokens. An item loses worth when another
+        item brings its anchors onto the page, so each item is ranked again before it is added."""
         limit = min(self.room, self.used + share)
         heap = [(-self._density(item), position) for position, item in enumerate(checked(items, self._check, MANY))]
         heapq.heapify(heap)
@@ -77,22 +76,23 @@ class Page:
                 misses = 0 if self._add(items[position], limit) else misses + 1
 
     def settle(self) -> None:
-        """Counts the page as it is written: gaps and frames take less than was set aside for them."""
+        """Sets `used` to the count of the page as it is written. Gaps and frames take fewer tokens than were
+        reserved for them."""
         self.used = self._counter.count("\n\n".join(self.sections()))
 
     def remove_last(self) -> None:
-        """Takes back the item added last."""
+        """Removes the item that was added last."""
         self._items.pop()
 
     def sections(self) -> list[str]:
-        """The written sections in order."""
+        """Returns the text of each section, in order."""
         by_section: dict[Section, list[Item]] = {}
         for item in self._items:
             by_section.setdefault(item.section, []).append(item)
         return [write_section(section, by_section[section]) for section in sorted(by_section)]
 
     def _density(self, item: Item) -> float:
-        """Worth per character: names that stand on the page already count nothing."""
+        """Returns an item's worth per character. Anchors that are already covered count nothing."""
         if item.text in self._texts:
             return 0.0
         weights, covered, unknown = self._weights, self._covered, self._tuning.carried_weight

@@ -1,4 +1,4 @@
-"""An earlier summary taken apart again, so that its facts are carried on rather than summarised once more."""
+"""Reading an earlier summary back into items, so that its facts are carried on and not summarized a second time."""
 
 import re
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from ullage.summary.tuning import TUNING, Tuning
 _BY_HEADING = {heading: section for section, heading in HEADINGS.items()}
 _ENTRY = re.compile(r"- (?:#(\d+) )?(.*)")
 _GROUP = re.compile(r"- (.+) \(#(\d+)\)$")
-# Both are about the archive as it then stood.
+# Both sections describe the archive at the time of that summary.
 _OUTDATED = {Section.NEXT, Section.LOOKUP}
 
 
 def read_previous(block: CompactionBlock | None, tuning: Tuning = TUNING) -> list[Item]:
-    """The items of an earlier marker's summary. What stands under headings we do not write (a model's or a
-    person's own) is taken as findings."""
+    """Returns the items of an earlier marker's summary; empty if there is none. Text under headings other than ours
+    (written by a model or a user) becomes findings."""
     if block is None:
         return []
     items = [item for heading, body in _sections(block.summary) for item in _items(heading, body)]
@@ -30,8 +30,8 @@ def read_previous(block: CompactionBlock | None, tuning: Tuning = TUNING) -> lis
 
 
 def _value(item: Item, newest: int, tuning: Tuning) -> float:
-    """The section's value, and more for an item that was carried for long: it has proved itself most often and can be
-    learnt again least."""
+    """Returns the value of an item's section, and more for an older item: an older item has been kept more often and
+    can be learned again least."""
     seniority = tuning.seniority * (1 - max(item.index, 0) / newest)
     match item.section:
         case Section.CONSTRAINTS | Section.INSTRUCTIONS:
@@ -69,7 +69,7 @@ def _items(heading: str, body: list[str]) -> Iterator[Item]:
 
 
 def _entries(body: list[str]) -> Iterator[tuple[str, int]]:
-    """List entries with their continuation lines, and the message index each names (-1: none)."""
+    """Yields list entries with their continuation lines, and the message index that each names, -1 if none."""
     text, index = "", -1
     for line in body:
         match = _ENTRY.match(line)
@@ -84,7 +84,7 @@ def _entries(body: list[str]) -> Iterator[tuple[str, int]]:
 
 
 def _details(body: list[str]) -> Iterator[Item]:
-    """Details again in pieces: at the gaps, and where a stretch of neighbours is long."""
+    """Yields details, divided at gaps and where a run of neighbouring lines is long."""
     group, index, stretch = "", -1, list[str]()
     for line in [*body, ""]:
         match = _GROUP.match(line)

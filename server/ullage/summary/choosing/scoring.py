@@ -1,4 +1,4 @@
-"""What old messages are worth verbatim, between the summary and the tail."""
+"""The worth of keeping an old message verbatim, instead of summarizing it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,8 +15,9 @@ _READ_AT_MOST = 8_000
 
 
 class Judge:
-    """Judges messages before a `tail`: a person's own words, and results whose names the agent's messages of the tail
-    still use. What holds a secret may not stay: nobody asked for it to, and a summary would leave the secret out."""
+    """Scores messages before a `tail`. Worth keeping are the user's own words, and results with names that the
+    agent's messages in the tail still use. A message with a secret must not stay, because a summary would leave the
+    secret out."""
 
     def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
         self._reader = reader
@@ -26,8 +27,8 @@ class Judge:
         self._used = frozenset(name for message in said for name in _names(reader, message))
 
     def worth(self, group: range) -> float:
-        """From 0 (a summary says it as well) to 2. A user's prompt counts 1, since it cannot be had again; names that
-        the tail still uses count up to 1, half of that for the first."""
+        """Returns a score from 0 (a summary says as much) to 2. A user's prompt counts 1, because it cannot be had
+        again. Names that the tail still uses count up to 1; the first name counts a half."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
         names = (name for place in group for name in _names(self._reader, self._messages[place]))
@@ -35,7 +36,7 @@ class Judge:
         return prompts + shared / (shared + 1)
 
     def may_stay(self, group: range) -> bool:
-        """Whether no secret is in it."""
+        """Returns whether the group holds no secret."""
         self._check()
         return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
 

@@ -1,4 +1,4 @@
-"""What was asked: the task, standing instructions, what the user forbade or insisted on, and every request."""
+"""The user's side of the conversation: the task, standing instructions, constraints, and every request."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,16 +21,16 @@ _CONSTRAINS = re.compile(
     r"|can['’]t|should(?:n't)?|no more than|at (?:least|most)|instead of|make sure|keep|NOT|IMPORTANT)\b"
 )
 _FORBIDS = re.compile(r"\b(?:[Nn]ever|NEVER|[Mm]ust|MUST|[Dd]o not|DO NOT|[Dd]on['’]t|[Oo]nly|[Aa]lways|IMPORTANT)\b")
-# Shorter ones are headings.
+# Characters. Shorter sentences are headings.
 _SHORTEST_SENTENCE = 20
 _FEWEST_WORDS = 4
 _INSTRUCTIONS_LIMIT = 24_000
-# Constraints of a request this short are seen where it stands.
+# Characters. The constraints of a request this short are seen when the request is read.
 _SHORT_REQUEST = 300
 
 
 def task_of(digest: Digest) -> Iterator[Item]:
-    """The first request; only its beginning when its message stays in the context."""
+    """Yields the first request. If its message stays in the context, only the first sentence is quoted."""
     if digest.requests:
         first = digest.requests[0]
         opening = clip(next((line for line in first.text.splitlines() if _is_sentence(line)), first.text), 160)
@@ -39,13 +39,14 @@ def task_of(digest: Digest) -> Iterator[Item]:
 
 
 def _is_sentence(line: str) -> bool:
-    """Whether a line says something, rather than being a heading or a tag."""
+    """Returns whether a line is a sentence, and not a heading or a tag."""
     words = line.split()
     return len(words) >= _FEWEST_WORDS and words[-1][-1] not in ":>"
 
 
 def constraints_of(digest: Digest) -> Iterator[Item]:
-    """Sentences in which the user forbids, requires or limits something, where they are easily overread."""
+    """Yields sentences of long requests in which the user forbids, requires or limits something, because a reader
+    easily misses them."""
     for request in digest.requests:
         if not request.kept and len(request.text) > _SHORT_REQUEST:
             for piece in prose(request.text):
@@ -55,7 +56,7 @@ def constraints_of(digest: Digest) -> Iterator[Item]:
 
 
 def requests_of(digest: Digest) -> Iterator[Item]:
-    """Every later request, verbatim."""
+    """Yields every request after the first, verbatim."""
     for request in digest.requests[1:]:
         if not request.kept:
             yield _item(Section.REQUESTS, request.text, request.index)
@@ -67,7 +68,8 @@ def instructions_of(
     kept: frozenset[str],
     calls: Sequence[ToolCall],
 ) -> Iterator[Item]:
-    """Their sentences, as inserted into archived messages or as read last from their files."""
+    """Yields the sentences of instruction files: those that an agent inserted into archived messages, and those of
+    the file's last reading."""
     for message, index in zip(messages, indices, strict=True):
         if message.role is Role.USER and message.id not in kept:
             for block in message.content:

@@ -1,4 +1,4 @@
-"""How much each anchor matters: how likely the agent is to write it again without being shown it first."""
+"""The weight of each anchor: the likelihood that the agent writes it again before anything shows it."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,25 +14,26 @@ _SPOKEN = {Source.AGENT, Source.THINKING}
 
 
 class Mention(Struct):
-    """How often an anchor was said by the agent and written in its calls, the index of the message it last stood in,
-    and how many thousand tokens came after that. Mutable: it is counted up."""
+    """What is counted of one anchor. `said`: how often the agent wrote it in prose or thinking. `called`: how often
+    in tool calls. `times`: how often it occurs at all. `last_index`: the last message it occurs in. `since`:
+    thousands of tokens after that occurrence. Mutable, because it is counted up."""
 
     said: int = 0
     called: int = 0
     times: int = 0
     last_index: int = 0
-    behind: float = 0.0
+    since: float = 0.0
 
     @property
     def written(self) -> bool:
-        """Whether the agent itself ever wrote it."""
+        """Whether the agent itself ever wrote the anchor."""
         return bool(self.said or self.called)
 
 
 def count_mentions(
     excerpts: Sequence[Excerpt], after: Sequence[Excerpt] = (), check: Check = go_on
 ) -> dict[str, Mention]:
-    """Every anchor of the excerpts. Those `after` them add no names, only distance."""
+    """Counts every anchor of the excerpts. The excerpts `after` them add no anchors, only distance."""
     mentions: dict[str, Mention] = {}
     characters = sum(len(excerpt.text) for excerpt in after)
     for excerpt in checked(reversed(excerpts), check, MANY):
@@ -41,7 +42,7 @@ def count_mentions(
             mention = mentions.get(name)
             if mention is None:
                 since = characters / CHARACTERS_PER_TOKEN / 1000
-                mention = mentions[name] = Mention(last_index=excerpt.index, behind=since)
+                mention = mentions[name] = Mention(last_index=excerpt.index, since=since)
             mention.said += excerpt.source in _SPOKEN
             mention.called += excerpt.source is _CALLED
             mention.times += 1
@@ -49,29 +50,29 @@ def count_mentions(
 
 
 def weigh(mentions: Mapping[str, Mention], check: Check = go_on, tuning: Tuning = TUNING) -> dict[str, float]:
-    """A weight per anchor, 0 to 1."""
+    """Returns the weight of each anchor, from 0 to 1."""
     return {name: weight_of(mention, tuning) for name, mention in checked(mentions.items(), check, MANY)}
 
 
 def weight_of(mention: Mention, tuning: Tuning = TUNING) -> float:
-    """The likelihood that the agent writes the anchor again before anything shows it, by a logistic model."""
+    """Returns the likelihood that the agent writes the anchor again before anything shows it, by a logistic model."""
     written, said, called, distance = features_of(mention)
     counted = tuning.said * said + tuning.called * called + tuning.distance * distance
     return 1 / (1 + math.exp(-(tuning.base + tuning.written * written + counted)))
 
 
 def features_of(mention: Mention) -> tuple[float, float, float, float]:
-    """The features of that model: whether the agent wrote the anchor, how often it said it, how often it wrote it in a
-    call, and the thousands of tokens since. All but the first are log2(1 + x)."""
+    """Returns the model's features: whether the agent wrote the anchor, how often in prose, how often in calls, and
+    the thousands of tokens since. All but the first are log2(1 + x)."""
     return (
         float(mention.written),
         math.log2(1 + mention.said),
         math.log2(1 + mention.called),
-        math.log2(1 + mention.behind),
+        math.log2(1 + mention.since),
     )
 
 
 def mentions_focus(text: str, focus: Iterable[str]) -> bool:
-    """Whether a text holds one of the focus words (lower case)."""
+    """Returns whether a text contains one of the focus words, which must be in lower case."""
     lowered = text.lower()
     return any(word in lowered for word in focus)

@@ -1,4 +1,4 @@
-"""Where the work stands: the newest plan, the last test run and commit, the files changed last, what is next."""
+"""The state of the work: the newest plan, the last test run and commit, the files changed last, the next step."""
 
 import re
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from ullage.summary.reading.excerpts import clip, lines
 
 _DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
 _ENTRY_LIMIT = 240
-# A list in Markdown; in what is written into files only with its mark, since "[x]" stands in code, too.
+# A checklist in Markdown. In text written into files the list mark is required, because "[x]" occurs in code, too.
 _SAID_ENTRY = re.compile(r"^(?:[-*] )?\[([ xX])\] (\S.*)$", re.MULTILINE)
 _WRITTEN_ENTRY = re.compile(r"^[-*] \[([ xX])\] (\S.*)$", re.MULTILINE)
 _FEWEST_ENTRIES = 2
-# As many files as other products read again after a compaction.
+# Other products read as many files again after a compaction.
 RECENT_FILES = 5
 _TOUCHED_LINES, _TOUCHED_LIMIT = 3, 200
 
 
 def plan_of(digest: Digest) -> list[Item]:
-    """The newest list of things to do, from a to-do tool or a checklist in Markdown."""
+    """Returns the newest list of things to do, from a to-do tool or from a checklist in Markdown."""
     index, entries = _checklist(digest)
     for call in reversed(digest.calls):
         if call.index < index:
@@ -37,7 +37,7 @@ def plan_of(digest: Digest) -> list[Item]:
 
 
 def state_of(digest: Digest) -> Iterator[Item]:
-    """The last test run and the last commit."""
+    """Yields the last test run and the last commit."""
     tests = commits = None
     for run in digest.runs:
         if run.is_test:
@@ -51,7 +51,7 @@ def state_of(digest: Digest) -> Iterator[Item]:
 
 
 def recent_of(digest: Digest) -> Iterator[Item]:
-    """The files that were changed last, each with the lines that were written into it last."""
+    """Yields the files that were changed last, each with the lines that were written into it last."""
     seen: set[str] = set()
     for call, touches in zip(reversed(digest.calls), reversed(digest.touches), strict=True):
         for path, action in touches:
@@ -63,7 +63,7 @@ def recent_of(digest: Digest) -> Iterator[Item]:
 
 
 def next_of(digest: Digest) -> Iterator[Item]:
-    """What the agent said last."""
+    """Yields what the agent said last."""
     said = [piece for piece in digest.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
     for piece in said[-3:]:
         if piece.index == said[-1].index:
@@ -77,7 +77,7 @@ def _touched(path: str, call: ToolCall) -> str:
 
 
 def _checklist(digest: Digest) -> tuple[int, list[tuple[str, str]]]:
-    """The newest message's checklist, and that message's index (-1: there is none)."""
+    """Returns the newest message's checklist and that message's index, or -1 and no entries."""
     index, found = -1, list[tuple[str, str]]()
     for excerpt in reversed(digest.excerpts):
         if excerpt.index != index:
@@ -92,7 +92,7 @@ def _checklist(digest: Digest) -> tuple[int, list[tuple[str, str]]]:
 
 
 def _todos(call: ToolCall) -> list[tuple[str, str]]:
-    """Status and text of each entry of a to-do tool's list."""
+    """Returns status and text of each entry of a to-do tool's list."""
     entries = as_objects(value_of(call.input, PLAN_KEYS))
     texts = [(as_text(entry.get("status")) or "pending", _todo_text(entry)) for entry in entries]
     return [(_DONE.get(status, status), clip(clean(text), _ENTRY_LIMIT)) for status, text in texts if text]

@@ -1,13 +1,13 @@
 """Anchors: the names in a text that cannot be guessed again once they are lost.
 
-Paths, URLs, qualified and compound identifiers, command-line flags, hashes and ticket ids. Plain words are not
-anchors. Texts are expected to be bounded (see `excerpts`); every pattern is linear in its input.
+They are paths, URLs, qualified and compound identifiers, command-line flags, hashes and ticket ids. Plain words are not
+anchors. Texts should be bounded (see `excerpts`). Every pattern takes time linear in its input.
 """
 
 import re
 from functools import lru_cache
 
-# What ends a part of a name cannot stand in it, so no part gives back what it took.
+# The character that ends a part cannot occur within the part, so the quantifiers are possessive and never backtrack.
 _CANDIDATE = re.compile(
     r"https?://[^\s\"'<>`)\]}]{4,200}"
     r"|--[a-z][a-z0-9-]{2,40}"
@@ -19,12 +19,12 @@ _INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,5}$")
 _TICKET = re.compile(r"[A-Za-z]{2,}-[A-Za-z]*\d\w*")
-# Ends of sentences and brackets that cling to a name.
+# Punctuation at the end of a name that belongs to the sentence.
 _CLINGING = ".,:;-/"
 
 
 def find_anchors(text: str) -> tuple[str, ...]:
-    """The anchors of `text` in the order they stand, each once."""
+    """Returns the anchors of `text` in order, each once."""
     found: dict[str, None] = {}
     for candidate in dict.fromkeys(_CANDIDATE.findall(text)):
         name = candidate.rstrip(_CLINGING)
@@ -35,7 +35,7 @@ def find_anchors(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def is_anchor(name: str) -> bool:
-    """Whether a single candidate is worth remembering. Remembered itself: a text's words are few."""
+    """Returns whether a candidate is an anchor. Results are cached, because a text repeats its words."""
     if len(name) < 4 or name.isdigit():
         return False
     if "/" in name:
@@ -53,10 +53,10 @@ def is_anchor(name: str) -> bool:
 
 
 def is_path(name: str) -> bool:
-    """Whether an anchor names a file or folder rather than a thing in code."""
+    """Returns whether an anchor names a file or folder, and not an identifier in code."""
     return "://" not in name and ("/" in name or _EXTENSION.search(name) is not None)
 
 
 def _is_path(name: str) -> bool:
-    # "and/or" and "1/2" are words; a root, a dot or depth makes a path.
+    # "and/or" and "1/2" are words. A root, a dot or a second slash makes a path.
     return name[0] in "/~." or name.count("/") > 1 or _EXTENSION.search(name) is not None or "_" in name

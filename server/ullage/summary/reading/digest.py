@@ -1,4 +1,5 @@
-"""A stretch of conversation, read once: who said what, in pieces short enough to quote, and the tool calls."""
+"""A digest of messages: who said what, in excerpts short enough to quote, and the tool calls. Messages are read
+once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -27,18 +28,18 @@ from ullage.summary.reading.excerpts import GAP
 from ullage.summary.reading.reader import CALL_LIMIT, Piece, Reader
 
 _REQUEST_LIMIT = 24_000
-# Shorter inputs are switches and single words.
+# Characters. Shorter inputs are switches and single words.
 _SHORTEST = 16
-# Inputs that say how rather than what; paths are the group's name already.
+# Inputs that describe how a tool runs. Paths are left out because they are the name of the group.
 _HOW_KEYS = ("description", "restart", "session_id")
-# What an edit takes out of a file no longer stands there.
+# Text that an edit removes from a file is no longer in the file.
 _NOT_QUOTED = (*PATH_KEYS, *COMMAND_KEYS, *PLAN_KEYS, *OLD_TEXT_KEYS, *_HOW_KEYS)
-# Between the pieces of two texts of one message: they are no neighbours.
+# Added to `order` between two texts of one message, so that their pieces don't count as neighbours.
 _APART = 10
 
 
 class Source(StrEnum):
-    """Who an excerpt comes from."""
+    """The origin of an excerpt."""
 
     AGENT = "agent"
     THINKING = "thinking"
@@ -47,8 +48,8 @@ class Source(StrEnum):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True):
-    """A piece of a message. `order` is its place among the message's pieces, `group` says where it stood
-    (a file, a command), empty for what was said."""
+    """A piece of a message. `order` is its place among the message's pieces. `group` is the file or command it was
+    seen in, empty for what the agent said."""
 
     text: str
     index: int
@@ -59,7 +60,7 @@ class Excerpt(Struct, frozen=True, kw_only=True):
 
 
 class UserRequest(Struct, frozen=True, kw_only=True):
-    """What the user wrote, verbatim but for secrets; `kept` when the message stays in the context anyway."""
+    """What the user wrote, verbatim except for secrets. `kept` is true if the message stays in the context."""
 
     text: str
     index: int
@@ -67,8 +68,8 @@ class UserRequest(Struct, frozen=True, kw_only=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One command: as shown, its outcome, and the line of its output that tells most. `looks` when it only shows
-    something and changes nothing."""
+    """One shell command: its text as shown, its outcome, and the most telling line of its output. `looks` is true if
+    it only shows something and changes nothing."""
 
     command: str
     index: int
@@ -79,8 +80,9 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 class Digest(Struct, frozen=True, kw_only=True):
-    """All of a stretch: indexes are those of the transcript. `kept` are the pieces of messages that stay verbatim,
-    `excerpts` those of the others; `touches` says of each of the `calls` what it does to which files."""
+    """Everything read from some messages. Indexes are places in the transcript. `kept` are the pieces of messages
+    that stay verbatim, `excerpts` those of all others. `touches` says, for each of `calls`, what it does to which
+    files."""
 
     first_index: int
     end_index: int
@@ -99,7 +101,8 @@ def read_messages(
     kept: Sequence[str] = (),
     check: Check = go_on,
 ) -> Digest:
-    """Reads messages in one pass; texts are cleaned of secrets. Raises what `check` raises, asked at every text."""
+    """Reads messages in one pass and returns their digest. Texts are redacted. `kept` are ids of messages that stay
+    verbatim. `check` is called at every text; its exception ends the work."""
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
     spoken = _spoken(checked(messages, check), indices, reader)
@@ -130,7 +133,8 @@ def _requests(
 
 
 def typed_text(message: Message) -> str:
-    """What the person typed: without what editors and agents put in; empty for what only they wrote."""
+    """Returns the text that the user typed, without text that editors and agents inserted. Empty if the user typed
+    nothing."""
     texts = [without_inserted(_bounded(block.text)) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
     return "\n".join([text.strip() for text in texts if text.strip() and is_typed(text)] + linked)
@@ -160,7 +164,8 @@ def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader)
 
 
 def _of_call(call: ToolCall, number: int, reader: Reader, check: Check) -> Iterator[Excerpt]:
-    """The pieces of the call of this number among all, and those of its result. Their order tells calls apart."""
+    """Yields the pieces of a call and of its result. `number` is the call's number among all calls; the pieces'
+    `order` keeps calls apart."""
     group = reader.clean(group_of(call, reader))
     first = order = number * CALL_LIMIT
     for text in checked(_written(call), check):
@@ -182,7 +187,7 @@ def _numbered(
 
 
 def _runs(calls: Iterable[ToolCall], reader: Reader) -> Iterator[Run]:
-    """The shell commands among the calls, in order."""
+    """Yields the shell commands among the calls, in order."""
     for call in calls:
         command = reader.command(call.command)
         if command.shown:
@@ -203,7 +208,7 @@ def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
 
 
 def _written(call: ToolCall) -> Iterator[str]:
-    """The texts an agent wrote as a call's input."""
+    """Yields the texts that the agent wrote as a call's input."""
     if call.command:
         yield without_cd(call.command)[0]
         return
@@ -213,12 +218,12 @@ def _written(call: ToolCall) -> Iterator[str]:
 
 
 def group_of(call: ToolCall, reader: Reader) -> str:
-    """What a call is about, in a few words: its file, or its command's first line."""
+    """Returns a short name for a call's subject: its file, or the first line of its command."""
     if call.command:
         return "$ " + reader.command(call.command).first
     return call.path or f"{call.name} {_subject(call, reader)}".strip()
 
 
 def _subject(call: ToolCall, reader: Reader) -> str:
-    """What a call without a file is about: the address, query or pattern it was given."""
+    """Returns the subject of a call without a file: the address, query or pattern that it was given."""
     return reader.clean(text_of(call.input, SUBJECT_KEYS).split("\n", 1)[0])[:80]

@@ -1,8 +1,9 @@
-"""Bounded pieces of text: everything a summary quotes is cut here, so that no input, however long, costs more."""
+"""Cutting text into bounded pieces. Every text that a summary quotes is cut here, so a long input does not cost
+more."""
 
 import re
 
-# A result's middle is looked at by nobody: what a tool reports stands at its head and at its tail.
+# Characters. The middle of a longer result is not read: tools report the essential at the beginning and at the end.
 RESULT_LIMIT = 32_000
 PROSE_LIMIT = 48_000
 LINE_LIMIT = 360
@@ -12,7 +13,7 @@ _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
 _LINE_NUMBER = re.compile(r"^\s{0,6}\d{1,6}(?:→|\t|:(?!\d)|\s*\|)\s?")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
-# What an agent says to announce its next call, and to cheer itself.
+# Sentences in which an agent announces its next call or praises its progress.
 CHATTER = re.compile(
     r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right|first)\b[.,!:]?\s*){0,3}"
     r"(?:let me|let's|i'll|i will|i need to|starting|i should)\b"
@@ -24,14 +25,14 @@ GAP = " […] "
 
 
 def head_and_tail(text: str, limit: int) -> str:
-    """`text` without its middle when it is longer than `limit` characters."""
+    """Returns `text` without its middle if it is longer than `limit` characters."""
     if len(text) <= limit:
         return text
     return f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
 
 
 def clip(text: str, limit: int) -> str:
-    """One line of at most `limit` characters, its middle left out."""
+    """Returns one line of at most `limit` characters. A longer line loses its middle."""
     if len(text) <= limit:
         return text
     keep = max(limit - len(GAP), 2)
@@ -40,7 +41,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def prose(text: str) -> list[str]:
-    """Lines of prose as pieces of one or a few sentences, Markdown's line marks taken off."""
+    """Returns the lines of a text as pieces of one or a few sentences, without Markdown's list and heading marks."""
     pieces: list[str] = []
     for raw in head_and_tail(text, PROSE_LIMIT).splitlines():
         line = _single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
@@ -50,11 +51,13 @@ def prose(text: str) -> list[str]:
 
 
 def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
-    """Lines of code or output without terminal codes, line numbers, indentation and empty lines; long ones clipped."""
+    """Returns lines of code or output without terminal codes, line numbers and indentation. Empty lines are left
+    out, long lines are clipped."""
     found: list[str] = []
     for raw in head_and_tail(text, limit).splitlines():
         line = raw[:2000]
-        # Nearly every line is printable but for its tabs, and few have numbers: asking costs less than matching.
+        # Nearly every line is printable except for its tabs, and few lines have numbers. Testing costs less than
+        # matching.
         if not line.isprintable():
             line = _TERMINAL.sub("", line)
         if line.lstrip()[:1].isdigit():
@@ -70,12 +73,14 @@ def _single_spaced(line: str) -> str:
 
 
 def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 60) -> list[str]:
-    """Neighbouring lines joined to pieces of about `width` characters, so that a name keeps its surroundings."""
+    """Returns neighbouring lines joined to pieces of about `width` characters, so that a name keeps its
+    surroundings."""
     return list(_pack(lines(text, limit), width, "\n"))
 
 
 def _pack(parts: list[str], limit: int, joint: str) -> list[str]:
-    """Neighbours joined while they stay within `limit`; announcements stand alone, so that they can be left out."""
+    """Yields neighbouring parts joined while they stay within `limit`. An announcement is a piece of its own, so
+    that it can be left out."""
     packed: list[str] = []
     alone = True
     for part in parts:

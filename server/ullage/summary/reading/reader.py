@@ -1,8 +1,8 @@
-"""Reads the texts of a conversation for summaries, and remembers what it made of them.
+"""Reads the texts of conversations for summaries, and remembers the results.
 
-Most of a history is read more than once: by the next try at a budget, by the compaction after a preview or a cancelled
-one, and wherever an agent was shown a file again. What is remembered depends on the text alone, so nothing ever has to
-be taken back.
+Most texts are read more than once: by the next try at a budget, by the compaction after a preview or a cancelled
+compaction, and whenever an agent is shown a file again. A result depends on the text alone, so it never becomes
+outdated.
 """
 
 import re
@@ -24,25 +24,25 @@ T = TypeVar("T")
 
 # Characters of text: the largest windows hold a million tokens.
 ROOM = 4_000_000
-# What an entry takes beside its text, in characters.
+# Memory of an entry in addition to its text, in characters.
 _ENTRY = 200
-# A text of more than this share of the room is not worth what it would push out.
+# A text of more than this share of the room is not remembered, because it would displace too many others.
 _LARGEST = 0.125
-# An agent's inputs are its own words; it is shown more than it writes.
+# Characters. An agent writes less into a call than it is shown in a result.
 CALL_LIMIT = 12_000
 _SHOWN_LIMIT, _FIRST_LIMIT, _DETAIL_LIMIT = 140, 200, 180
-# A commit's message is often a here-document; its first line says what was done.
+# A commit's message is often a here-document. Its first line says what was done.
 _COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
 _LOOKED_AT = 4000
 _SPACES = re.compile(r"\s+")
 
 
 class Remembered(Generic[T]):
-    """`read`, each text read once. Two generations of at most `room` characters each: a full one pushes out the one
-    before it, and what is asked for again moves to the younger.
+    """Calls `read` once per text and remembers the result. There are two generations of at most `room` characters each.
+    A full young generation replaces the old one. An entry used from the old generation is copied to the young one.
 
-    Threads may share it without a lock: nothing is ever taken out of a generation, so the worst that can happen is that
-    a text is read twice.
+    Threads may share an instance without a lock: entries are never removed from a generation, so at worst a text is
+    read twice.
     """
 
     def __init__(self, read: Callable[[str], T], room: int = ROOM) -> None:
@@ -53,7 +53,7 @@ class Remembered(Generic[T]):
         self._old: dict[str, T] = {}
 
     def __call__(self, text: str) -> T:
-        """What `read` says of the text."""
+        """Returns the result of `read` for the text."""
         young, old = self._young, self._old
         if text in young:
             return young[text]
@@ -71,15 +71,15 @@ class Remembered(Generic[T]):
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """Text short enough to quote, clean of secrets, with its anchors."""
+    """Redacted text, short enough to quote, with its anchors."""
 
     text: str
     anchors: tuple[str, ...]
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A command as shown (empty for none), and its `first` line; `looks` when it only shows something and changes
-    nothing."""
+    """A shell command. `shown`: its text in a summary, empty if there is no command. `first`: its first line.
+    `looks`: whether it only shows something and changes nothing. `touches`: the files it reads or changes."""
 
     shown: str
     first: str
@@ -89,7 +89,8 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """One for all sessions, bounded by `room` characters of each kind of text. Any thread may use it."""
+    """Reads texts for all sessions of a process. Remembers up to `room` characters of each kind of text. May be used
+    from any thread."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.clean = Remembered(clean, room)
@@ -102,15 +103,16 @@ class Reader:
         self._ends = {failed: Remembered(partial(_read_end, failed), room) for failed in (None, False, True)}
 
     def called(self, text: str) -> tuple[Piece, ...]:
-        """The pieces of what an agent wrote as a call's input."""
+        """Returns the pieces of a text that an agent wrote as a call's input."""
         return self._called(head_and_tail(text, CALL_LIMIT))
 
     def shown(self, text: str) -> tuple[Piece, ...]:
-        """The pieces of what a tool returned."""
+        """Returns the pieces of a text that a tool returned."""
         return self._shown(head_and_tail(text, RESULT_LIMIT))
 
     def end(self, output: str, failed: bool | None) -> tuple[Outcome, str]:
-        """How a command ended and the line of its output that tells most; `failed` is what its tool reported."""
+        """Returns a command's outcome and the most telling line of its output. `failed` is what the tool reported,
+        None if unknown."""
         return self._ends[failed](telling(output))
 
     def _read_prose(self, text: str) -> tuple[Piece, ...]:
@@ -130,11 +132,11 @@ def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
 
 
 def _read_command(line: str) -> Command:
-    """The command of a whole command line, which may have several lines."""
+    """Reads a command line, which may have several lines."""
     looks = only_looks(line)
     return Command(
         shown=_shown(line),
-        # Half a secret is not known for one.
+        # Redacted before it is clipped, because half a secret can't be recognized as one.
         first=clip(clean(first_line(line)), _FIRST_LIMIT),
         looks=looks,
         is_test=is_test(line) and not looks,

@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from support.workspace import PATIENCE
-from ullage.service.plan.aside import aside
+from ullage.service.plan.plan import in_thread
 from ullage.summary.checks import Check
 
 
@@ -20,7 +20,7 @@ async def test_what_the_work_returns_is_handed_back_and_its_checks_let_it_go_on(
         check()
         return "done"
 
-    assert await aside(work) == "done"
+    assert await in_thread(work) == "done"
 
 
 async def test_what_the_work_raises_is_raised() -> None:
@@ -28,7 +28,7 @@ async def test_what_the_work_raises_is_raised() -> None:
         raise LookupError("lost")
 
     with pytest.raises(LookupError, match="lost"):
-        await aside(work)
+        await in_thread(work)
 
 
 async def test_abandoned_work_is_ended_by_its_next_check() -> None:
@@ -45,7 +45,7 @@ async def test_abandoned_work_is_ended_by_its_next_check() -> None:
             raise
         told.append("went on")
 
-    waiting = asyncio.create_task(aside(work))
+    waiting = asyncio.create_task(in_thread(work))
     assert await asyncio.to_thread(begun.wait, PATIENCE)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

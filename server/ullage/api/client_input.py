@@ -1,15 +1,19 @@
-"""A prompt as it comes in, ACP content blocks, as blocks of a message."""
+"""Reads what clients write: a prompt (ACP content blocks), and a section of settings (the fields of `Settings`)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_object, as_text
+from ullage.model.settings import Settings
 
 
 def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
-    """The blocks. Raises `InvalidRequest` for an empty prompt and for content that no model here can take."""
+    """Returns the prompt's blocks. Raises `InvalidRequest` if the prompt is empty or has content that no model
+    takes."""
     if not prompt:
         raise InvalidRequest("session/prompt needs at least one content block in `prompt`")
     blocks = tuple(_read_block(at, block) for at, block in enumerate(prompt))
@@ -37,3 +41,26 @@ def _read_block(at: int, block: dict[str, Any]) -> Block:
                 f"prompt[{at}]: a content block of type {kind!r} cannot be used; text, image, resource_link and "
                 "resource can"
             )
+
+
+def read_settings(section: Any) -> Settings:
+    """Reads a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong field and the remedy."""
+    try:
+        return msgspec.convert(_without_empty_lists(section), Settings)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"Ullage keeps its settings as they were: {_explain(str(error))}") from None
+
+
+def _explain(fault: str) -> str:
+    what, _, path = fault.partition(" - at ")
+    path = path.strip("`") or "$"
+    return f"{path} cannot be used ({what[:1].lower()}{what[1:]}). Correct it or remove it to get the default."
+
+
+def _without_empty_lists(value: Any) -> Any:
+    """Returns the value without empty lists, because Lua writes an empty table as `[]`. For every setting an empty
+    list or object is the default."""
+    if not isinstance(value, dict):
+        return value
+    items = cast("dict[str, Any]", value).items()
+    return {key: _without_empty_lists(item) for key, item in items if item != []}

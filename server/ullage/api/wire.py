@@ -1,0 +1,61 @@
+"""The shapes of what goes over the wire: methods, requests to the client, and the one notification of our own.
+
+`methods.py` holds the table of methods. The doors add their prefix to each `name` and serve it.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from ullage.model.permission import RequestPermissionParams, RequestPermissionResult
+from ullage.model.updates import Update
+from ullage.service.conversation.workspace import Workspace
+
+P = TypeVar("P")
+R = TypeVar("R")
+UPDATE = "session/update"
+
+
+class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
+    """One method: `name` without prefix (`session/append`), and the types of its params and result.
+
+    The handler gets decoded params. It returns a value of the result type or raises an `UllageError`. It may be
+    cancelled as any coroutine. A `notification` has no id and gets no answer.
+    """
+
+    name: str
+    params: type[P]
+    result: type[R]
+    handler: Callable[[Workspace, P], Awaitable[R]]
+    doc: str = ""
+    notification: bool = False
+
+
+AnyMethod = Method[Any, Any]
+
+
+class ClientMethod(Struct, frozen=True, kw_only=True):
+    """A request that the server sends to a client: `name` without the door's prefix, and the types of its params and of
+    the client's result."""
+
+    name: str
+    params: type[Struct]
+    result: type[Struct]
+    doc: str
+
+
+REQUEST_PERMISSION = ClientMethod(
+    name="session/request_permission",
+    params=RequestPermissionParams,
+    result=RequestPermissionResult,
+    doc="Asks the user whether a tool call may be made.",
+)
+CLIENT_METHODS = (REQUEST_PERMISSION,)
+
+
+class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The params of `session/update`, which is ACP's `SessionNotification`."""
+
+    session_id: str
+    update: Update
