@@ -625,7 +625,7 @@ export interface PromptResult {
 
 /**
  * Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if
- * there is none. `remedy` then tells the user what to do.
+ * there is none. `remedy` then says what the user can do.
  */
 export interface Prompting {
   readonly provider: string | null;

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from ullage.acp.client import Client, read_client
 
-# ACP's version. A client that asks for another version gets this one and decides whether to go on.
+# ACP's version. A client that asks for another version gets this one and decides whether to continue.
 PROTOCOL_VERSION = 1
 
 

@@ -47,7 +47,7 @@ class UsageResult(Struct, frozen=True, kw_only=True):
 
 class Prompting(Struct, frozen=True, kw_only=True):
     """Whether the session's prompts would be answered. `provider` is the name of the provider that would answer,
-    null if there is none. `remedy` then tells the user what to do."""
+    null if there is none. `remedy` then says what the user can do."""
 
     provider: str | None
     remedy: str = ""

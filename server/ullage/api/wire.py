@@ -1,4 +1,4 @@
-"""The shapes of what goes over the wire: methods, requests to the client, and the one notification of our own.
+"""The shapes of the messages on the wire: methods, requests to the client, and the one notification of our own.
 
 `methods.py` holds the table of methods. The doors add their prefix to each `name` and serve it.
 """

@@ -6,12 +6,12 @@ from typing import TypeVar
 T = TypeVar("T")
 # This many items that take microseconds each make up one step.
 MANY = 256
-# Returns if the work shall go on, else raises. Called very often, so it must cost next to nothing.
+# Returns if the work shall continue, else raises. Called very often, so it must cost next to nothing.
 Check = Callable[[], None]
 
 
 def go_on() -> None:
-    """Lets the work go on: the check for work that is never abandoned."""
+    """Lets the work continue: the check for work that is never abandoned."""
 
 
 def checked(items: Iterable[T], check: Check, every: int = 1) -> Iterator[T]:

@@ -1,7 +1,7 @@
 """Every number that decides what an offline summary holds, each with its source.
 
 The weights aim at what `./scripts/bench quality` measures: names that the agent writes again before anything shows
-them. `./scripts/bench quality --ablate` prints what each number buys there. See README.md beside this file.
+them. `./scripts/bench quality --ablate` prints what each number buys there. See README.md next to this file.
 """
 
 from msgspec import Struct

@@ -432,7 +432,7 @@
 ---@class (exact) ullage.PromptResult
 ---@field stopReason ullage.TurnEnd
 
---- Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if there is none. `remedy` then tells the user what to do.
+--- Whether the session's prompts would be answered. `provider` is the name of the provider that would answer, null if there is none. `remedy` then says what the user can do.
 ---@class (exact) ullage.Prompting
 ---@field provider? string|vim.NIL
 ---@field remedy string

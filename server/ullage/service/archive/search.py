@@ -1,7 +1,7 @@
 """Search in the archive: all messages of all sessions, whether or not they are in a context.
 
 The index is updated in small steps in a thread, so sessions stay responsive while a large store is indexed for the
-first time. Cancelling a search stops it after the running step. The next search goes on from there.
+first time. Cancelling a search stops it after the running step. The next search continues from there.
 """
 
 import asyncio

@@ -33,7 +33,7 @@ class Waits(Struct, frozen=True, kw_only=True):
 
 async def stream_with_retries(provider: Provider, request: ModelRequest, waits: Waits) -> AsyncGenerator[Fragment]:
     """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has
-    come, the request is sent again. Afterwards the error is raised, because half an answer cannot be taken back."""
+    come, the request is sent again. Afterwards the error is raised, because half an answer cannot be withdrawn."""
     waited, wait = 0.0, _FIRST_WAIT
     for tries_left in reversed(range(_TRIES)):
         begun = False

@@ -2,7 +2,7 @@
 
 Each program gets one JSON object on standard input. `preCompact` may veto the compaction: by exit status 2 with the
 reason on standard error, or by `{"veto": reason}` on standard output. It may add to the focus by `{"instructions":
-text}`. It may also print nothing. If a hook fails or takes too long, a notice says so and the compaction goes on.
+text}`. It may also print nothing. If a hook fails or takes too long, a notice says so and the compaction continues.
 `postCompact` gets the result.
 """
 

@@ -139,7 +139,7 @@ def compaction_vetoed(reason: str) -> Notice:
 
 
 def hook_failed(hook: str, reason: str) -> Notice:
-    """Returns the notice that a hook failed. The compaction goes on without the hook."""
+    """Returns the notice that a hook failed. The compaction continues without the hook."""
     return _notice("hook_failed", Severity.WARNING, words.hook_failed(hook, reason))
 
 

@@ -112,7 +112,7 @@ async def plan_in_thread(
 
 def finish(conversation: Conversation, planned: Planned, summary: Summary) -> CompactionEdit:
     """Returns the edit made from a plan and a summary. Secrets and private text are removed from the summary,
-    whoever wrote it."""
+    no matter what wrote it."""
     text = conversation.workspace.reader.redact(summary.text)
     safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
@@ -140,7 +140,7 @@ def _staying(conversation: Conversation) -> frozenset[str]:
 
 async def in_thread(work: Callable[[Check], T]) -> T:
     """Runs `work` in a thread and returns its result, so that the event loop stays free. If the awaiting task is
-    cancelled, the check that `work` was given raises at its next call. Otherwise the thread would go on and take the
+    cancelled, the check that `work` was given raises at its next call. Otherwise the thread would continue and take the
     processor from the event loop."""
     given_up = Event()
 

@@ -11,7 +11,7 @@ from ullage.summary.request import SummaryRequest
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN
 from ullage.tokens.counter import TokenCounter
 
-# Without these sections a model could not go on with the work.
+# Without these sections a model could not continue the work.
 REQUIRED = (Section.TASK, Section.STATE, Section.NEXT)
 # A text this many times longer than the usual characters per token is certainly too long, and its end need not be
 # awaited.

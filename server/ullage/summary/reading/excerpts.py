@@ -13,7 +13,7 @@ _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
 _LINE_NUMBER = re.compile(r"^\s{0,6}\d{1,6}(?:→|\t|:(?!\d)|\s*\|)\s?")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
-# Sentences in which an agent announces its next call or praises its progress.
+# Sentences in which an agent names its next call or praises its progress.
 CHATTER = re.compile(
     r"(?:(?:now|next|good|great|perfect|okay|ok|excellent|right|first)\b[.,!:]?\s*){0,3}"
     r"(?:let me|let's|i'll|i will|i need to|starting|i should)\b"
