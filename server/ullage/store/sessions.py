@@ -60,10 +60,9 @@ def append_records(connection: sqlite3.Connection, session_id: str, records: Seq
 
 
 def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionFacts, Tail]:
-    """Returns the session's facts and the last record of its log, with one query: every session has a record of its
-    own, a fork at least the one that says so. Raises `SessionNotFound`."""
+    """Returns the session's facts and the last record of its log, mostly with one query. Raises `SessionNotFound`."""
     row = connection.execute(
-        "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s JOIN records last "
+        "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s LEFT JOIN records last "
         "ON last.session_id = s.session_id WHERE s.session_id = ? AND NOT s.deleted "
         "ORDER BY last.position DESC LIMIT 1",
         (session_id,),
@@ -71,7 +70,9 @@ def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionF
     if row is None:
         raise not_found(session_id)
     title, cwd, model, position, messages = row
-    return SessionFacts(title=title, cwd=cwd, model=model), Tail(position=position, messages=messages)
+    # A log that a crash has torn may have lost the session's own records.
+    tail = find_tail(connection, session_id) if position is None else Tail(position=position, messages=messages)
+    return SessionFacts(title=title, cwd=cwd, model=model), tail
 
 
 def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:
