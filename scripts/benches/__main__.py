@@ -13,7 +13,7 @@ from rich.table import Table
 from benches.report import Report
 
 # Each bench and its module. Most modules have the name of their bench.
-_NAMED = ("accuracy", "speed", "quality", "load", "protocol", "proxy", "editors", "live")
+_NAMED = ("accuracy", "speed", "quality", "load", "append", "protocol", "proxy", "editors", "live")
 BENCHES = {name: name for name in _NAMED} | {
     "search": "archive_search",
     "edits": "cheap_edits",
@@ -26,12 +26,16 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--ablate", action="store_true", help="quality: print what each number of Tuning buys")
     parser.add_argument("--cuts", type=int, help="quality --ablate: at how many places each session is cut")
+    parser.add_argument("--against", type=Path, help="append: another checkout's `server` folder to measure")
     parser.add_argument("paths", nargs="*", type=Path, help="transcripts or folders of them")
     given = parser.parse_args()
     if (given.ablate and given.name != "quality") or (given.cuts and not given.ablate):
         parser.error("--ablate goes with quality, --cuts with --ablate")
+    if given.against and given.name != "append":
+        parser.error("--against goes with append")
     module = "quality_ablation" if given.ablate else BENCHES[given.name]
-    more = {"cuts": given.cuts} if given.cuts else {}
+    options = {"cuts": given.cuts, "against": given.against}
+    more = {name: value for name, value in options.items() if value}
     report: Report = import_module(f"benches.{module}").run(given.paths, **more)
     if given.json:
         print(msgspec.json.encode(report).decode())

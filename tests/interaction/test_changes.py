@@ -1,11 +1,14 @@
 """Every change of a conversation is published once and starts automatic management. The guards survive an undo."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from support.build import user
 from support.fill import fill
-from support.workspace import SMALL_MODEL, TestClient, build_test_client
-from ullage.model.events import MessageAppended, MessagePinned
+from support.memory_store import MemoryStore
+from support.workspace import LARGE_MODEL, SMALL_MODEL, TestClient, build_test_client
+from ullage.model.events import MessageAppended, MessagePinned, Record
 from ullage.model.message import ToolDefinition
 from ullage.model.settings import HookSettings, Settings
 from ullage.service.ports.models import ModelLimits
@@ -110,7 +113,7 @@ async def test_a_conversation_that_is_held_sees_an_undo() -> None:
     assert held.transcript.active == before
 
 
-async def test_an_append_computes_budget_settings_and_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_budget_settings_and_model_are_computed_once_a_change_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     client = build_test_client()
     session_id = await started(client)
     looked: list[str] = []
@@ -122,4 +125,52 @@ async def test_an_append_computes_budget_settings_and_model_once(monkeypatch: py
 
     monkeypatch.setattr(client.workspace, "limits", counted)
     await client.say(session_id, "Hello")
-    assert looked == [SMALL_MODEL]
+    assert looked == []
+    await client.call("session/append", sessionId=session_id, messages=[], model=LARGE_MODEL)
+    assert looked == [LARGE_MODEL]
+    await client.say(session_id, "Hello again")
+    assert looked == [LARGE_MODEL]
+
+
+class CountedStore(MemoryStore):
+    """Names the calls that read or write a log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+
+    def append(self, session_id: str, records: Sequence[Record]) -> None:
+        self.calls.append("append")
+        super().append(session_id, records)
+
+    def find_message(self, session_id: str, message_id: str) -> Record | None:
+        self.calls.append("find_message")
+        return super().find_message(session_id, message_id)
+
+    def save_calibration(self, model: str, calibration: bytes) -> None:
+        self.calls.append("save_calibration")
+        super().save_calibration(model, calibration)
+
+
+async def test_only_an_id_that_the_client_chose_is_looked_up() -> None:
+    store = CountedStore()
+    client = build_test_client(store)
+    session_id = await started(client)
+    store.calls.clear()
+    await client.say(session_id, "Hello")
+    assert store.calls == ["append"]
+    message = {"role": "user", "content": "Hello again", "id": "mine"}
+    await client.call("session/append", sessionId=session_id, messages=[message])
+    assert store.calls == ["append", "find_message", "append"]
+
+
+async def test_what_was_learned_about_counts_is_saved_once() -> None:
+    store = CountedStore()
+    client = build_test_client(store)
+    session_id = await started(client)
+    usage = {"input_tokens": 900, "output_tokens": 3}
+    await client.say(session_id, "Hello", "Hello.", usage=usage)
+    saved = store.calls.count("save_calibration")
+    # A second report of one answer replaces the first and teaches nothing.
+    await client.call("session/append", sessionId=session_id, messages=[], usage=usage)
+    assert store.calls.count("save_calibration") == saved == 1

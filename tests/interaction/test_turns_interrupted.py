@@ -16,10 +16,12 @@ from support.workspace import (
     build_test_client,
     play,
 )
-from ullage.model.blocks import ToolUseBlock
+from ullage.model.answer import TurnEnd
+from ullage.model.blocks import TextBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, SessionBusy, SessionNotFound
 from ullage.model.message import ToolDefinition
 from ullage.service.ports.models import ToolOutcome
+from ullage.service.turns.run import prompt
 
 WRITES_ON = "say: One\nwait: 60\nsay: two"
 
@@ -216,3 +218,18 @@ async def test_the_first_prompt_is_known_by_the_providers_count_before_anything_
     assert [update["_meta"]["ullage"]["source"] for update in before][-1] == "reported"
     assert before[-1]["_meta"]["ullage"]["totals"] == {}
     assert updates[-1]["used"] == 1010
+
+
+@pytest.mark.parametrize("steps", range(30))
+async def test_closing_ends_a_turn_however_far_it_has_come(steps: int) -> None:
+    client = build_test_client(live=play("tool: slow {}", Slow()))
+    session_id = await start(client)
+    turn = asyncio.create_task(prompt(client.workspace.open(session_id), [TextBlock(text="Use the tool.")]))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+
+    async with asyncio.timeout(PATIENCE):
+        await client.workspace.end(session_id)
+        assert await turn is TurnEnd.CANCELLED
+
+    assert not client.workspace.conversations

@@ -150,6 +150,18 @@ async def test_the_model_is_sent_the_summary_that_the_user_edited() -> None:
     assert any(words in str(message["content"]) for message in asked["request"]["messages"])
 
 
+async def test_a_preview_is_still_known_after_an_undo_but_outdated_by_it() -> None:
+    client = build_test_client()
+    session_id = await fill(client)
+    await client.call("context/compact", sessionId=session_id)
+    preview = await client.call("context/compact", sessionId=session_id, dryRun=True)
+    await client.call("context/undo", sessionId=session_id)
+    previews = client.workspace.open(session_id).guards.previews
+    assert list(previews) == [preview["previewId"]]
+    with pytest.raises(PreviewExpired, match="was edited since this compaction was planned"):
+        await client.call("context/commit", sessionId=session_id, previewId=preview["previewId"])
+
+
 async def test_a_preview_outlives_appended_messages() -> None:
     client = build_test_client()
     session_id = await fill(client)

@@ -29,12 +29,12 @@ SUMMARIES = (says("wait: 60", say(GOOD)),) * 4
 STEPS = 30
 
 EXPECTED = {
-    Job.TURN: "wait run run refuse refuse run run cancel",
-    Job.ANSWERING: "wait run run refuse refuse wait wait cancel",
-    Job.COMPACTING: "run run run refuse refuse wait wait cancel",
-    Job.SHRINKING: "run wait run wait run refuse run cancel",
-    Job.PREPARING: "run run run run run run cancel cancel",
-    Job.APPENDING: "run run wait run run run run run",
+    Job.TURN: "wait run run refuse refuse run run cancel run",
+    Job.ANSWERING: "wait run run refuse refuse wait wait cancel wait",
+    Job.COMPACTING: "run run run refuse refuse wait wait cancel wait",
+    Job.SHRINKING: "run wait run wait run refuse run cancel wait",
+    Job.PREPARING: "run run run run run run cancel cancel run",
+    Job.APPENDING: "run run wait run run run run run run",
 }
 CELLS = [(job, ask, rule) for job, row in EXPECTED.items() for ask, rule in zip(Ask, row.split(), strict=True)]
 
@@ -112,9 +112,6 @@ class Scene:
 
     async def close(self) -> None:
         self.counted.set()
-        # A turn that has just begun must first reach its tool call, because an earlier cancellation may be lost.
-        for _ in range(STEPS):
-            await asyncio.sleep(0)
         await self.client.workspace.end(self.conversation.id)
         await asyncio.wait_for(asyncio.gather(*self.calls, return_exceptions=True), PATIENCE)
 
@@ -174,6 +171,10 @@ def ask(scene: Scene, job: Job, asked: Ask) -> Callable[[], bool]:  # noqa: C901
             return lambda: work.preparation is not None and work.preparation is not known_preparation
         case Ask.CLOSE:
             return finished(scene.call("session/close"))
+        case Ask.ANSWER:
+            waiting = asyncio.create_task(work.wait(Ask.ANSWER))
+            scene.calls.append(waiting)
+            return waiting.done
 
 
 def finished(call: "asyncio.Task[Any]") -> Callable[[], bool]:
@@ -216,4 +217,17 @@ async def outcome(scene: Scene, job: Job, asked: Ask) -> str:
 async def test_a_request_while_a_job_runs(job: Job, asked: Ask, rule: str) -> None:
     made = await scene(job)
     assert await outcome(made, job, asked) == rule
+    await made.close()
+
+
+async def test_a_turn_sends_its_request_after_a_compaction_by_hand() -> None:
+    made = await scene(Job.COMPACTING)
+    turn = made.prompt("And then?")
+    for _ in range(STEPS):
+        await asyncio.sleep(0)
+    assert made.conversation.transcript.view[-1].text == "And then?"
+    assert made.work.is_running(Job.TURN)
+    assert not made.work.is_running(Job.ANSWERING)
+    made.client.workspace.cancel(made.conversation.id)
+    assert await asyncio.wait_for(turn, PATIENCE) == {"stopReason": "cancelled"}
     await made.close()

@@ -66,3 +66,11 @@ def test_reported_means_that_nothing_came_after_the_report(script: list[tuple[st
         apply(tracker, index, step)
         if tracker.reading.source is UsageSource.REPORTED:
             assert tracker.reading.pending_messages == 0
+
+
+@given(steps)
+def test_a_reading_is_the_same_however_often_it_was_asked_for(script: list[tuple[str, object]]) -> None:
+    tracker = ContextTracker()
+    for index, step in enumerate(script):
+        apply(tracker, index, step)
+        assert tracker.reading == ContextTracker.restore(tracker.state).reading

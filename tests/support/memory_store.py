@@ -29,6 +29,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._logs: dict[str, _Log] = {}
         self._calibrations: dict[str, bytes] = {}
+        self._writes = 0
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
         if not records:
@@ -41,10 +42,12 @@ class MemoryStore:
             raise InvalidRequest(f"session {fork.parent_id} has no position {fork.position} to fork at")
         check_positions(session_id, fork.position + 1 if fork else 0, records)
         self._logs[session_id] = _Log(records=list(records), fork=fork)
+        self._writes += 1
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
         check_positions(session_id, len(self.read(session_id)), records)
         self._logs[session_id].records.extend(records)
+        self._writes += 1
 
     def open(self, session_id: str) -> StoredSession:
         position, snapshot = self._require(session_id).snapshot or (-1, None)
@@ -118,6 +121,7 @@ class MemoryStore:
 
     def delete(self, session_id: str) -> None:
         self._require(session_id).deleted = True
+        self._writes += 1
         while unneeded := [name for name, log in self._logs.items() if log.deleted and not self._has_forks(name)]:
             for name in unneeded:
                 del self._logs[name]
@@ -136,7 +140,8 @@ class MemoryStore:
         return 0
 
     def version(self) -> int:
-        return 0
+        # Two workspaces on this store are two processes; which of them has written is not known.
+        return self._writes
 
     def load_calibration(self, model: str) -> bytes | None:
         return self._calibrations.get(model)

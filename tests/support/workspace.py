@@ -64,6 +64,7 @@ class FixedClock:
 
     def __init__(self) -> None:
         self._now = START
+        self.waited: list[float] = []
 
     def now(self) -> int:
         return self._now
@@ -71,6 +72,19 @@ class FixedClock:
     def advance(self, seconds: int) -> None:
         """Moves the clock by so many seconds."""
         self._now += seconds * 1_000
+
+    async def wait(self, seconds: float) -> None:
+        """Moves the time on at once."""
+        self.waited.append(seconds)
+        self._now += round(seconds * 1_000)
+        await asyncio.sleep(0)
+
+
+class NoChance:
+    """Always the same number."""
+
+    def share(self) -> float:
+        return 0.5
 
 
 class CountingIds:
@@ -335,6 +349,7 @@ def build_test_workspace(
         store=store if store is not None else MemoryStore(),
         catalog=find_limits,
         clock=clock,
+        chance=NoChance(),
         ids=ids,
         summarizer=summarizer or OfflineSummarizer(),
         providers=live.providers,

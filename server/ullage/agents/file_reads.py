@@ -115,7 +115,7 @@ def file_keys(paths: Iterable[str]) -> dict[str, str]:
 
 def _normalized(path: str) -> str:
     """The path with slashes, without `.` and `..`, with a lower-case drive letter. The rest keeps its case, because a
-    folder of Windows may tell cases apart."""
+    folder of Windows may distinguish cases."""
     path = _from_uri(path)
     if _DRIVE.match(path) or ("\\" in path and not path.startswith("/")):
         path = path.replace("\\", "/")

@@ -233,7 +233,8 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
         sessions.declare_tools(conversation, params.tools)
     messages = tuple(given.to_message(workspace.ports) for given in params.messages)
     usage = convert_usage(params.usage) if params.usage is not None else None
-    message_ids = await sessions.append(conversation, messages, usage)
+    made = {message.id for given, message in zip(params.messages, messages, strict=True) if not given.id}
+    message_ids = await sessions.append(conversation, messages, usage, made)
     return AppendResult(message_ids=message_ids, usage=usage_result(conversation))
 
 

@@ -1,7 +1,9 @@
 """Builds a workspace from the concrete store, catalog, clock and summarizer."""
 
+import asyncio
+import os
+import random
 import time
-import uuid
 from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -33,12 +35,22 @@ class SystemClock:
     def now(self) -> int:
         return time.time_ns() // 1_000_000
 
+    async def wait(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class SystemChance:
+    """The machine's random numbers."""
+
+    def share(self) -> float:
+        return random.random()
+
 
 class RandomIds:
     """Makes ids that are unique among all processes, and ordered by time (milliseconds) within one."""
 
     def new(self, prefix: str) -> str:
-        return f"{prefix}_{time.time_ns() // 1_000_000:011x}{uuid.uuid4().hex[:10]}"
+        return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
 
 
 def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: Settings | None = None) -> Workspace:
@@ -83,6 +95,7 @@ def workspace_on(
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
         clock=SystemClock(),
+        chance=SystemChance(),
         ids=RandomIds(),
         summarizer=summarizer or OfflineSummarizer(),
         providers=ProviderRegistry(),

@@ -1,6 +1,6 @@
 """Prices of models, where they are known: list prices of the providers' own APIs."""
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,8 @@ PRICES = Path(__file__).with_name("data") / "prices.json"
 _SOLE = "gemini/"
 
 
+# Asked with every report of usage, of a few models; a client may name any number of them.
+@lru_cache(maxsize=256)
 def price_of(model: str) -> Price | None:
     """Returns the list price of a model by any of its names. It is never guessed: returns None for a fine-tuned
     model, for a router's variant, and for a model that is not listed."""

@@ -66,9 +66,12 @@ def load_session(workspace: Workspace, session_id: str) -> Conversation:
     return conversation
 
 
-async def append(conversation: Conversation, messages: Sequence[Message], usage: Usage | None) -> tuple[str, ...]:
+async def append(
+    conversation: Conversation, messages: Sequence[Message], usage: Usage | None, made: Set[str] = frozenset()
+) -> tuple[str, ...]:
     """Appends messages, and the provider's usage of the request that produced the last assistant message. Returns the
-    messages' ids.
+    messages' ids. `made` holds the ids that `Ids` has just made; the log has no message with such an id, so none is
+    looked up.
 
     The usage belongs to the last assistant message among `messages`, or else to the last one of the session. A message
     that is already in the log with the same content is skipped, so a client that missed the result may send again.
@@ -76,7 +79,7 @@ async def append(conversation: Conversation, messages: Sequence[Message], usage:
     one session run in the order of the calls, also while a large message is counted in a thread.
     """
     async with conversation.work.appending():
-        new = [message for message in messages if _is_new(conversation, message)]
+        new = [message for message in messages if message.id in made or _is_new(conversation, message)]
         events = await _counted(conversation, [MessageAppended(message=message) for message in new])
         if not conversation.transcript.title:
             events += _titled(messages)

@@ -81,13 +81,29 @@ def insert_session(connection: sqlite3.Connection, session_id: str, records: Seq
 
 def append_records(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
     """Adds records to the log, and their facts to the session's row."""
-    facts = require_session(connection, session_id)
-    insert_records(connection, session_id, find_tail(connection, session_id), records)
+    facts, tail = _find_end(connection, session_id)
+    insert_records(connection, session_id, tail, records)
     folded = fold_facts(facts, (record.event for record in records))
     if folded != facts:
         connection.execute(
             "UPDATE sessions SET title = ?, cwd = ?, model = ? WHERE session_id = ?", (*_columns(folded), session_id)
         )
+
+
+def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionFacts, Tail]:
+    """Returns the session's facts and the last record of its log, mostly with one query. Raises `SessionNotFound`."""
+    row = connection.execute(
+        "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s LEFT JOIN records last "
+        "ON last.session_id = s.session_id WHERE s.session_id = ? AND NOT s.deleted "
+        "ORDER BY last.position DESC LIMIT 1",
+        (session_id,),
+    ).fetchone()
+    if row is None:
+        raise not_found(session_id)
+    title, cwd, model, position, messages = row
+    # A log that a crash has torn may have lost the session's own records.
+    tail = find_tail(connection, session_id) if position is None else Tail(position=position, messages=messages)
+    return SessionFacts(title=title, cwd=cwd, model=model), tail
 
 
 def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:

@@ -154,8 +154,8 @@ class SqliteStore:
 
     def version(self) -> int:
         """Implements `SessionStore.version`."""
-        with self._reading() as connection:
-            (version,) = connection.execute("PRAGMA data_version").fetchone()
+        with reporting(self._path):
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return version
 
     def load_calibration(self, model: str) -> bytes | None:

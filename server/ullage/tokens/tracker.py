@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from ullage.model.message import Role
 from ullage.model.usage import Breakdown, Usage, UsageSource
@@ -33,9 +33,16 @@ def apportion(counted: Breakdown, ratio: float, used: int) -> Breakdown:
     If the parts exceed `used`, they share it in proportion.
     """
     fitting = min(ratio, used / counted.total) if counted.total else 0.0
-    parts = {name: int(tokens * fitting) for name, tokens in asdict(counted).items()}
-    parts["overhead"] += used - sum(parts.values())
-    return Breakdown(**parts)
+    parts = Breakdown(
+        system_prompt=int(counted.system_prompt * fitting),
+        tools=int(counted.tools * fitting),
+        memory=int(counted.memory * fitting),
+        messages=int(counted.messages * fitting),
+        tool_results=int(counted.tool_results * fitting),
+        summary=int(counted.summary * fitting),
+        overhead=int(counted.overhead * fitting),
+    )
+    return replace(parts, overhead=parts.overhead + used - parts.total)
 
 
 # The number of messages that a late report may still belong to. Older messages are only part of the sums.
@@ -102,6 +109,8 @@ class ContextTracker:
         self._anchor: Anchor | None = None
         self._smallest: tuple[int, int] | None = None
         self._totals = Usage()
+        # The figures are asked for several times between two changes; every change drops them.
+        self._reading: Reading | None = None
 
     @classmethod
     def restore(cls, state: TrackerState) -> "ContextTracker":
@@ -132,6 +141,7 @@ class ContextTracker:
 
     def append(self, message_id: str, role: Role, parts: Breakdown) -> None:
         """Adds a message at the end of the view, with its local count."""
+        self._reading = None
         before = self._counted
         self._parts += parts
         self._messages += 1
@@ -147,6 +157,7 @@ class ContextTracker:
 
     def declare_tools(self, tokens: int) -> None:
         """Sets the local count of the tools offered from here on."""
+        self._reading = None
         self._tools = tokens
 
     def report(self, usage: Usage, message_id: str, at: int) -> None:
@@ -155,6 +166,7 @@ class ContextTracker:
         A second report of one answer replaces the first. A report of an answer from before the last edit or before the
         last report only counts in the totals.
         """
+        self._reading = None
         if self._anchor and self._anchor.answer.message_id == message_id:
             self._totals = self._totals - self._anchor.usage + usage
             self._anchor = replace(self._anchor, usage=usage, at=at)
@@ -176,12 +188,14 @@ class ContextTracker:
     def take_count(self, prompt: int, at: int) -> None:
         """Takes the provider's own count of the whole view as a prompt. It is as good as a report, although nothing
         was sent."""
+        self._reading = None
         end = Counted(message_id="", turn=self._turn, before=self._counted, after=self._counted, number=self._messages)
         self._anchor = Anchor(usage=Usage(input_tokens=prompt), answer=end, at=at)
         self._smallest = prompt, self._counted
 
     def edited(self, counts: Iterable[tuple[str, Role, Breakdown]]) -> None:
         """Takes the whole view after an edit. The last report does not cover it any more."""
+        self._reading = None
         self._anchor = None
         self._recent.clear()
         self._messages = 0
@@ -197,6 +211,7 @@ class ContextTracker:
     def recalibrate(self, calibration: Calibration, prior: Calibration) -> None:
         """Continues with another model. Earlier reports are in another tokenizer's tokens; the hidden part is
         assumed to be as large as it was."""
+        self._reading = None
         hidden = self.overhead
         self._calibration, self._own = calibration, prior
         self._anchor = None
@@ -206,6 +221,7 @@ class ContextTracker:
 
     def trust(self, calibration: Calibration) -> None:
         """Continues with a calibration that has already learned from the reports taken so far."""
+        self._reading = None
         self._calibration = _with_reminders(calibration, self._own)
 
     @property
@@ -230,6 +246,11 @@ class ContextTracker:
     @property
     def reading(self) -> Reading:
         """How full the context is now."""
+        if self._reading is None:
+            self._reading = self._read()
+        return self._reading
+
+    def _read(self) -> Reading:
         anchor = self._anchor
         if anchor is None:
             uncertain = used = self.overhead + self.scale(self._counted)

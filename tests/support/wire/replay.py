@@ -10,7 +10,7 @@ from support.wire.clients import DIALECTS, connected
 from support.wire.recording import GO_ON, RecordedTools, Recording
 from support.wire.replies import Reply, say
 from support.wire.server import Received, WireServer
-from support.workspace import CountingIds, FixedClock, OneProvider, TestClient
+from support.workspace import CountingIds, FixedClock, NoChance, OneProvider, TestClient
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
@@ -107,6 +107,7 @@ async def replay(recording: Recording, kind: str, folder: Path, window: int) -> 
                 store=store,
                 catalog=ContextLimits.for_model,
                 clock=clock,
+                chance=NoChance(),
                 ids=ids,
                 summarizer=OfflineSummarizer(),
                 providers=OneProvider(provider),

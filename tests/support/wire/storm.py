@@ -14,7 +14,7 @@ from support.wire.replay import MODELS
 from support.wire.replies import Call, Fault, Reply, Say, Stop, Think
 from support.wire.server import Received, WireServer
 from support.workspace import NoProviders, NoTools, OneProvider
-from ullage.app.compose import RandomIds, SystemClock
+from ullage.app.compose import RandomIds, SystemChance, SystemClock
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
@@ -124,6 +124,7 @@ async def weather(kind: str, folder: Path, count: int, seed: int) -> Weathered:
             store=store,
             catalog=ContextLimits.for_model,
             clock=SystemClock(),
+            chance=SystemChance(),
             ids=RandomIds(),
             summarizer=OfflineSummarizer(),
             providers=NoProviders(),

@@ -277,3 +277,13 @@ def test_a_purged_session_leaves_no_row(sqlite_store: SqliteStore) -> None:
     with closing(sqlite3.connect(sqlite_store.path)) as connection:
         for table in ("sessions", "records", "snapshots", "message_text"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+
+
+def test_the_version_changes_when_another_opening_writes(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with open_store(path) as one, open_store(path) as other:
+        one.create("s", conversation("one"))
+        before = one.version()
+        assert one.version() == before
+        other.append("s", records(message("m1"), start=2))
+        assert one.version() != before

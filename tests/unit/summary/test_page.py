@@ -9,7 +9,8 @@ from ullage.summary.choosing.page import Page
 
 COUNTER = LengthCounter()
 NAMES = tuple(f"name_{number}" for number in range(12))
-WEIGHTS = {name: float(number) for number, name in enumerate(NAMES)}
+# Every name has a weight: a page leaves out a name without one.
+WEIGHTS = {name: float(number) for number, name in enumerate(NAMES, 1)}
 
 
 def entry(names: tuple[str, ...], index: int, section: Section) -> Item:

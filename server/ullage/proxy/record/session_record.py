@@ -100,7 +100,7 @@ class SessionRecord:
         ids, now = self.workspace.ports.ids, self.workspace.ports.clock.now()
         made = [replace(message, id=ids.new("m"), timestamp=now) for message in messages]
         if made:
-            await append(self.conversation, made, None)
+            await append(self.conversation, made, None, {message.id for message in made})
 
     def report(self, used: int) -> None:
         """Records how many tokens the agent reports in its context.

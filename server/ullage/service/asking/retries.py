@@ -1,15 +1,16 @@
 """Retries of a busy provider: waits as long as the provider says, else longer each time, up to a limit."""
 
-import asyncio
-import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+
+from msgspec import Struct
 
 from ullage.model.answer import Fragment, ModelRequest
 from ullage.model.errors import ProviderUnavailable
 from ullage.model.updates import Update
 from ullage.service.conversation.publish import waiting_for_provider
 from ullage.service.ports.models import Provider
+from ullage.service.ports.world import Chance, Clock
 
 _TRIES = 5
 # Seconds: the first wait, the factor by which each wait grows, and the most that all waits of one request may take.
@@ -21,9 +22,16 @@ _LONGEST = 60.0
 _JITTER = 0.25
 
 
-async def stream_with_retries(
-    provider: Provider, request: ModelRequest, publish: Callable[[Update], None]
-) -> AsyncGenerator[Fragment]:
+class Waits(Struct, frozen=True, kw_only=True):
+    """How the waits between two tries are made: `clock` waits, `chance` makes a wait a little longer, and `publish`
+    publishes the notice of each wait."""
+
+    clock: Clock
+    chance: Chance
+    publish: Callable[[Update], object]
+
+
+async def stream_with_retries(provider: Provider, request: ModelRequest, waits: Waits) -> AsyncGenerator[Fragment]:
     """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has
     come, the request is sent again. Afterwards the error is raised, because half an answer cannot be withdrawn."""
     waited, wait = 0.0, _FIRST_WAIT
@@ -37,9 +45,9 @@ async def stream_with_retries(
             return
         except ProviderUnavailable as error:
             asked = error.retry_after
-            pause = wait * (1 + random.uniform(0, _JITTER)) if asked is None else asked
+            pause = wait * (1 + _JITTER * waits.chance.share()) if asked is None else asked
             if begun or not tries_left or waited + pause > _LONGEST:
                 raise
-            publish(waiting_for_provider(provider.name, str(error), pause))
-            await asyncio.sleep(pause)
+            waits.publish(waiting_for_provider(provider.name, str(error), pause))
+            await waits.clock.wait(pause)
             waited, wait = waited + pause, wait * _GROWTH

@@ -8,14 +8,21 @@ guards and the work hold state that does not follow from the log, and survive wh
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ullage.model.errors import ConcurrentAppend, PreviewExpired
-from ullage.model.events import ContextEdited, EditReverted, Event, ModelChanged, Record
+from ullage.model.events import (
+    AgentAttached,
+    ContextEdited,
+    EditReverted,
+    Event,
+    ModelChanged,
+    Record,
+    SessionConfigured,
+)
 from ullage.model.settings import ContextSettings, Settings, overridden
-from ullage.model.updates import Update
+from ullage.model.updates import Update, UsageMeta
 from ullage.policy.breaker import Breaker
 from ullage.policy.budget import ContextBudget, make_budget
 from ullage.service.conversation.environment import Environment
@@ -28,6 +35,8 @@ from ullage.transcript.fold import Transcript
 
 # Another process may append to the session between our read and our write. Each try first reads the new records.
 _APPEND_TRIES = 8
+# Events that may change a conversation's model, settings or budget.
+_RULING = {AgentAttached, ModelChanged, SessionConfigured}
 
 
 class Guards:
@@ -63,7 +72,8 @@ class _Rules(Struct, frozen=True, kw_only=True):
 
 
 class Conversation:
-    """An open session. `edits_seen` grows with every edit made or reverted, in this process or in another.
+    """An open session. `edits_seen` grows with every edit made or reverted, in this process or in another. `figures` is
+    what `usage_meta` has worked out since the last change; None if it has not been called.
 
     `Workspace.open` returns a conversation that is up to date with the store. `record` and `catch_up` keep the
     conversation up to date.
@@ -84,9 +94,11 @@ class Conversation:
         self.work = Work(session_id)
         self.is_open = True
         self.edits_seen = 0
+        self.figures: UsageMeta | None = None
         self._changed = changed
         self._pending: list[Event] | None = None
         self._rules: _Rules | None = None
+        self._version: int | None = None
 
     @property
     def transcript(self) -> Transcript:
@@ -141,7 +153,7 @@ class Conversation:
             try:
                 self._append(events)
             except ConcurrentAppend:
-                self.catch_up()
+                self._read_on()
                 if edits and self.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
             else:
@@ -151,6 +163,13 @@ class Conversation:
     def catch_up(self) -> None:
         """Folds the records that other processes have appended, and publishes them as `Changed`. Raises
         `SessionNotFound`."""
+        # The version is read before the log: if another process writes in between, the next call reads again.
+        version = self.workspace.ports.store.version()
+        if version != self._version:
+            self._read_on()
+            self._version = version
+
+    def _read_on(self) -> None:
         records = self.workspace.ports.store.read(self.id, self.transcript.position + 1)
         if records:
             self._take_in(records)
@@ -161,6 +180,7 @@ class Conversation:
         """Takes the provider's own token count of the next prompt as the size of the context, until a usage is
         reported."""
         self.projection.tracker.take_count(tokens, self.workspace.ports.clock.now())
+        self.figures = None
         self._publish(())
 
     def adapt(self) -> None:
@@ -169,6 +189,7 @@ class Conversation:
         counter = self.workspace.counter(self.model)
         if counter is not self.projection.counter:
             self.projection.use_counter(counter, self.workspace.calibration(self.model))
+        self.figures = None
         self._publish(())
 
     @contextmanager
@@ -201,8 +222,7 @@ class Conversation:
 
     def keep_calibration(self) -> None:
         """Saves the model's calibration, for other sessions with the same model."""
-        learned = msgspec.json.encode(self.projection.tracker.calibration)
-        self.workspace.ports.store.save_calibration(self.model, learned)
+        self.workspace.keep_calibration(self.model, self.projection.tracker.calibration)
 
     def emit(self, update: Update) -> None:
         """Publishes an update of this session to the listeners."""
@@ -211,6 +231,7 @@ class Conversation:
     def _in_force(self) -> _Rules:
         if self._rules is None or self._rules.under is not self.workspace.settings:
             self._rules = _rules_of(self.workspace, self.transcript)
+            self.figures = None
         return self._rules
 
     def _append(self, events: Sequence[Event]) -> None:
@@ -224,15 +245,19 @@ class Conversation:
         self._publish(events)
 
     def _take_in(self, records: Sequence[Record]) -> None:
-        self._rules = None
-        if any(isinstance(record.event, EditReverted) for record in records):
+        self.figures = None
+        kinds = {type(record.event) for record in records}
+        if kinds & _RULING:
+            self._rules = None
+        if EditReverted in kinds:
             # A reverted edit brings its archived messages back into the view, so the whole log is folded again.
             self.projection = self.workspace.load(self.id)
             self.edits_seen += 1
             return
         self.projection.apply(records)
-        self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
-        if any(isinstance(record.event, ModelChanged) for record in records):
+        if ContextEdited in kinds:
+            self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
+        if ModelChanged in kinds:
             model = self.transcript.model
             self.projection.use_counter(self.workspace.counter(model), self.workspace.calibration(model))
 

@@ -33,6 +33,7 @@ class Environment:
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
         self._limits: dict[str, ModelLimits] = {}
+        self._kept: dict[str, Calibration] = {}
 
     def new_stamp(self, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
         """Returns a new edit's id, the present time and the trigger."""
@@ -55,6 +56,12 @@ class Environment:
         return (
             msgspec.json.decode(kept, type=Calibration) if kept else Calibration.prior(self.counter(model).error_share)
         )
+
+    def keep_calibration(self, model: str, learned: Calibration) -> None:
+        """Saves what was learned about a model's counts, unless it is what was saved last."""
+        if self._kept.get(model) != learned:
+            self.ports.store.save_calibration(model, msgspec.json.encode(learned))
+            self._kept[model] = learned
 
     def records(self, position: int, events: Iterable[Event]) -> list[Record]:
         """Returns the events as records with the present time. The first record gets `position`."""

@@ -6,6 +6,7 @@ from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, Ses
 from ullage.model.price import CURRENCY, Bill
 from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
 from ullage.policy.alarm import level
+from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Changed, Conversation
 
 # Decimals of a dollar in a cost. Smaller digits are rounding errors of the sum.
@@ -15,8 +16,15 @@ _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
-    """Returns all figures about the size of the context."""
-    budget, projection, transcript = conversation.budget, conversation.projection, conversation.transcript
+    """Returns all figures about the size of the context. They are computed once between two changes."""
+    budget = conversation.budget
+    if conversation.figures is None:
+        conversation.figures = _compute(conversation, budget)
+    return conversation.figures
+
+
+def _compute(conversation: Conversation, budget: ContextBudget | None) -> UsageMeta:
+    projection, transcript = conversation.projection, conversation.transcript
     reading, active = projection.tracker.reading, transcript.active
     return UsageMeta(
         source=reading.source,

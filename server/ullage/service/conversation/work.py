@@ -12,10 +12,10 @@ says what happens to the ask while the job runs:
 
 Several jobs may run at once: a turn is also answering, a shrinking session may also be compacting. WAIT is applied
 before REFUSE, and REFUSE before CANCEL. Four rules explain the cells. While a model answers, the context that it
-answers to must not change, so edits wait or are refused. Two compactions of one context would be paid for twice, so the
-second is refused. A request that reads the context, to send it or to compact it, waits for an automatic run, because
-that run makes the context fit. Appends are never refused: an edit covers a range of the log that later messages do not
-touch.
+answers to must not change, so edits wait or are refused, and a turn sends its request after a compaction that has
+begun. Two compactions of one context would be paid for twice, so the second is refused. A request that reads the
+context, to send it or to compact it, waits for an automatic run, because that run makes the context fit. Appends are
+never refused: an edit covers a range of the log that later messages do not touch.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class Ask(Enum):
 
     PROMPT: a prompt turn. READ: the context as a model would be sent it. APPEND: new messages. COMPACT: a compaction by
     hand, or its preview. EDIT: a commit, an undo or a restore. SHRINK, PREPARE: a run or a preparation of automatic
-    management. CLOSE: the end of the conversation.
+    management. CLOSE: the end of the conversation. ANSWER: a turn's next request to the model.
     """
 
     PROMPT = 0
@@ -64,6 +64,7 @@ class Ask(Enum):
     SHRINK = 5
     PREPARE = 6
     CLOSE = 7
+    ANSWER = 8
 
 
 class Rule(Enum):
@@ -78,13 +79,13 @@ class Rule(Enum):
 _RUN, _WAIT, _REFUSE, _CANCEL = Rule.RUN, Rule.WAIT, Rule.REFUSE, Rule.CANCEL
 # fmt: off
 TABLE: dict[Job, tuple[Rule, ...]] = {
-    #               PROMPT READ   APPEND COMPACT  EDIT     SHRINK   PREPARE  CLOSE
-    Job.TURN:       (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _RUN,    _RUN,    _CANCEL),
-    Job.ANSWERING:  (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL),
-    Job.COMPACTING: (_RUN,  _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL),
-    Job.SHRINKING:  (_RUN,  _WAIT, _RUN,  _WAIT,   _RUN,    _REFUSE, _RUN,    _CANCEL),
-    Job.PREPARING:  (_RUN,  _RUN,  _RUN,  _RUN,    _RUN,    _RUN,    _CANCEL, _CANCEL),
-    Job.APPENDING:  (_RUN,  _RUN,  _WAIT, _RUN,    _RUN,    _RUN,    _RUN,    _RUN),
+    #               PROMPT READ   APPEND COMPACT  EDIT     SHRINK   PREPARE  CLOSE    ANSWER
+    Job.TURN:       (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _RUN,    _RUN,    _CANCEL, _RUN),
+    Job.ANSWERING:  (_WAIT, _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL, _WAIT),
+    Job.COMPACTING: (_RUN,  _RUN,  _RUN,  _REFUSE, _REFUSE, _WAIT,   _WAIT,   _CANCEL, _WAIT),
+    Job.SHRINKING:  (_RUN,  _WAIT, _RUN,  _WAIT,   _RUN,    _REFUSE, _RUN,    _CANCEL, _WAIT),
+    Job.PREPARING:  (_RUN,  _RUN,  _RUN,  _RUN,    _RUN,    _RUN,    _CANCEL, _CANCEL, _RUN),
+    Job.APPENDING:  (_RUN,  _RUN,  _WAIT, _RUN,    _RUN,    _RUN,    _RUN,    _RUN,    _RUN),
 }
 # fmt: on
 
@@ -117,6 +118,7 @@ class Work:
         self._prompts, self._appends = asyncio.Lock(), asyncio.Lock()
         self._places: list[_Place] = []
         self._again: dict[Ask, Callable[[], object]] = {}
+        self._waiting: list[asyncio.Future[None]] = []
 
     def is_running(self, job: Job) -> bool:
         """Returns whether a job of this kind runs."""
@@ -132,8 +134,11 @@ class Work:
     async def wait(self, ask: Ask) -> None:
         """Waits for the running jobs that the ask must wait for. Raises `SessionBusy` if a job that runs then
         refuses the ask."""
-        while tasks := [task for job in self._jobs(ask, Rule.WAIT) if (task := self._running[job])]:
-            await asyncio.wait(tasks)
+        while any(self._jobs(ask, Rule.WAIT)):
+            # The end of the job, not of its task: the task of a compaction by hand may continue with other work.
+            ended = asyncio.get_running_loop().create_future()
+            self._waiting.append(ended)
+            await ended
         self.require(ask)
 
     def may(self, ask: Ask, again: Callable[[], object]) -> bool:
@@ -189,8 +194,11 @@ class Work:
         """Lets one append run at a time, so that a short message cannot overtake a long one that is still being
         counted."""
         async with self._appends:
-            with self.during(Job.APPENDING):
+            self._running[Job.APPENDING] = asyncio.current_task()
+            try:
                 yield
+            finally:
+                self._end(Job.APPENDING)
 
     def cancel(self) -> None:
         """Cancels every job that CLOSE would cancel. A preparation that is already complete is kept."""
@@ -229,6 +237,10 @@ class Work:
 
     def _end(self, job: Job) -> None:
         self._running.pop(job, None)
+        for ended in self._waiting:
+            if not ended.done():
+                ended.set_result(None)
+        self._waiting.clear()
         for ask in tuple(self._again):
             if not any(self._jobs(ask, Rule.WAIT)):
                 self._again.pop(ask)()

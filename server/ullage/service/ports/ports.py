@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
 from ullage.service.ports.store import SessionStore
-from ullage.service.ports.world import Clock, CommandRunner, Ids, ProjectFiles
+from ullage.service.ports.world import Chance, Clock, CommandRunner, Ids, ProjectFiles
 
 
 class Ports(Struct, frozen=True, kw_only=True):
@@ -13,6 +13,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     store: SessionStore
     catalog: Catalog
     clock: Clock
+    chance: Chance
     ids: Ids
     summarizer: Summarizer
     providers: Providers

@@ -15,6 +15,18 @@ class Clock(Protocol):
         """Returns the present time in Unix milliseconds."""
         ...
 
+    async def wait(self, seconds: float) -> None:
+        """Returns when so many seconds have passed."""
+        ...
+
+
+class Chance(Protocol):
+    """Random numbers."""
+
+    def share(self) -> float:
+        """A number from 0 to 1, 1 excluded."""
+        ...
+
 
 class Ids(Protocol):
     """Makes ids."""

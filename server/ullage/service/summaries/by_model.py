@@ -12,7 +12,7 @@ from ullage.model.errors import AnswerBroken, ContextTooLong, InvalidRequest
 from ullage.model.message import Message
 from ullage.model.updates import Update
 from ullage.model.usage import Usage
-from ullage.service.asking.retries import stream_with_retries
+from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.offline import compose_in_thread
 from ullage.summary.by_model.draft import Draft, check_draft, check_fragment, check_length, text_room
@@ -74,11 +74,14 @@ class ModelSummarizer:
     """Sends the request of the session's next turn with instructions at its end, so that the provider's cache is
     used, and checks the answer. The ledger is made by code."""
 
-    def __init__(self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress) -> None:
+    def __init__(
+        self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress, waits: Waits
+    ) -> None:
         self._provider = provider
         self._reading = reading
         self._own = own
         self._progress = progress
+        self._waits = waits
 
     @property
     def name(self) -> str:
@@ -161,7 +164,7 @@ class ModelSummarizer:
         """Yields the answer. Its usage is passed on when it ends, also if it breaks off."""
         usage = None
         try:
-            async with aclosing(stream_with_retries(self._provider, asked, self._progress.waiting)) as fragments:
+            async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:
                 async for fragment in fragments:
                     if isinstance(fragment, UsageDelta):
                         usage = fragment.usage

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from ullage.model.answer import ModelRequest
 from ullage.model.errors import NoModelConfigured, UllageError
 from ullage.service.asking.request import DEFAULT_MAX_TOKENS, live_request, margin
+from ullage.service.asking.retries import Waits
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.ports.models import Provider, Summarizer
 from ullage.service.summaries.by_model import ModelSummarizer, Progress, Reading
@@ -35,11 +36,12 @@ def model_writer(conversation: Conversation, skip: int, progress: Progress) -> S
     of_model = models[name].summary_prompt if name in models else ""
     own = (of_model, *workspace.ports.prompts(conversation.transcript.cwd, summary.prompt_file))
     provider, reading = _provider(conversation), _reading(conversation, skip)
+    waits = Waits(clock=workspace.ports.clock, chance=workspace.ports.chance, publish=progress.waiting)
     if not (reading.request.compacts and provider.capabilities(reading.request.model).seals):
-        return ModelSummarizer(provider, reading, own, progress)
+        return ModelSummarizer(provider, reading, own, progress, waits)
     request = replace(reading.request, compacts=False)
-    fallback = ModelSummarizer(provider, replace(reading, request=request), own, progress)
-    return SealingSummarizer(provider, reading.request, fallback, progress)
+    fallback = ModelSummarizer(provider, replace(reading, request=request), own, progress, waits)
+    return SealingSummarizer(provider, reading.request, fallback, progress, waits)
 
 
 def _model(conversation: Conversation) -> str:

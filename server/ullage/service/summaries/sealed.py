@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ullage.model.answer import CompactionSealed, ModelRequest, UsageDelta
 from ullage.model.blocks import SealedCompaction
 from ullage.model.errors import AnswerBroken, InvalidRequest
-from ullage.service.asking.retries import stream_with_retries
+from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.ports.models import Provider, SummaryStream
 from ullage.service.summaries.by_model import ModelSummarizer, Progress
 from ullage.service.summaries.offline import OfflineSummarizer
@@ -22,12 +22,13 @@ class SealingSummarizer:
     is too large, the summarizer `fallback` writes instead."""
 
     def __init__(
-        self, provider: Provider, request: ModelRequest, fallback: ModelSummarizer, progress: Progress
+        self, provider: Provider, request: ModelRequest, fallback: ModelSummarizer, progress: Progress, waits: Waits
     ) -> None:
         self._provider = provider
         self._request = request
         self._fallback = fallback
         self._progress = progress
+        self._waits = waits
 
     @property
     def name(self) -> str:
@@ -50,7 +51,7 @@ class SealingSummarizer:
         # An earlier sealed compaction among these messages is the provider's own and is sent back to the provider.
         end = max(index for index, message in enumerate(view) if message.id in archived) + 1
         asked = replace(self._request, messages=view[:end])
-        async with aclosing(stream_with_retries(self._provider, asked, self._progress.waiting)) as fragments:
+        async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:
             async for fragment in fragments:
                 if isinstance(fragment, CompactionSealed):
                     data = fragment.data

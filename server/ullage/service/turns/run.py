@@ -18,10 +18,10 @@ from ullage.model.updates import AgentMessageChunk, AgentThoughtChunk, TextConte
 from ullage.model.usage import Usage
 from ullage.service.archive.recall import message_lines
 from ullage.service.asking.request import live_request
-from ullage.service.asking.retries import stream_with_retries
+from ullage.service.asking.retries import Waits, stream_with_retries
 from ullage.service.compact.automatic import fit_limit
 from ullage.service.conversation.conversation import Conversation
-from ullage.service.conversation.work import Job
+from ullage.service.conversation.work import Ask, Job
 from ullage.service.sessions import append, declare_tools
 from ullage.service.turns.provider_edits import note_cleared, with_clearing
 from ullage.service.turns.tool_calls import Turn, results_message, unmade, use_tools
@@ -41,7 +41,7 @@ async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEn
     before anything is appended, and `ProviderError` if the model failed. The messages up to the failure stay."""
     turn = Turn(conversation=conversation, provider=conversation.provider)
     async with conversation.work.turn() as wanted:
-        if not wanted:
+        if not wanted or not conversation.is_open:
             return TurnEnd.CANCELLED
         run = conversation.work.start(Job.TURN, _run(turn, content))
         try:
@@ -61,7 +61,7 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     message = Message(id=ids.new("m"), role=Role.USER, content=tuple(content), timestamp=clock.now())
     _introduce(turn)
-    await append(conversation, [message], None)
+    await append(conversation, [message], None, {message.id})
     shown = "\n".join(message_lines(message))
     conversation.emit(UserMessageChunk(content=TextContent(text=shown), message_id=message.id))
     for _ in range(_MAX_REQUESTS):
@@ -95,7 +95,7 @@ async def _answer(turn: Turn) -> PartialAnswer:
         return await _ask(turn)
     except ContextTooLong:
         conversation = turn.conversation
-        await conversation.settled()
+        await conversation.work.wait(Ask.ANSWER)
         budget, half = conversation.budget, conversation.used // 2
         fit_limit(conversation, half if budget is None else min(budget.target, half))
         return await _ask(turn)
@@ -103,12 +103,14 @@ async def _answer(turn: Turn) -> PartialAnswer:
 
 async def _ask(turn: Turn) -> PartialAnswer:
     conversation, request = turn.conversation, await _request(turn)
-    message_id = conversation.workspace.ports.ids.new("m")
+    ports = conversation.workspace.ports
+    waits = Waits(clock=ports.clock, chance=ports.chance, publish=conversation.emit)
+    message_id = ports.ids.new("m")
     answer = PartialAnswer()
     # The answer's usage counts the present context, so nothing may change the context before the answer is appended.
     with conversation.work.during(Job.ANSWERING):
         try:
-            async with aclosing(stream_with_retries(turn.provider, request, conversation.emit)) as fragments:
+            async with aclosing(stream_with_retries(turn.provider, request, waits)) as fragments:
                 async for fragment in fragments:
                     answer.add(fragment)
                     _publish_fragment(conversation, message_id, fragment)
@@ -124,12 +126,12 @@ async def _ask(turn: Turn) -> PartialAnswer:
 async def _request(turn: Turn) -> ModelRequest:
     """Returns the next request, after the context was brought under its limit."""
     conversation = turn.conversation
-    await conversation.settled()
+    await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
         return live_request(conversation)
     if conversation.projection.tracker.totals == Usage():
         await _count_first_prompt(turn, live_request(conversation))
-        await conversation.settled()
+        await conversation.work.wait(Ask.ANSWER)
     budget = conversation.budget
     if budget is not None and conversation.used > budget.usable:
         fit_limit(conversation, budget.usable)
@@ -143,7 +145,9 @@ async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
         return
     position = turn.conversation.transcript.position
     try:
-        tokens = await asyncio.wait_for(turn.provider.count_tokens(request), _COUNT_PATIENCE)
+        # Not `wait_for`: in Python 3.11 it loses a cancellation that comes in the step in which the count is there.
+        async with asyncio.timeout(_COUNT_PATIENCE):
+            tokens = await turn.provider.count_tokens(request)
     except (ProviderError, TimeoutError) as error:
         _log.info("%s could not count the prompt: %s", turn.provider.name, error or "it took too long")
         return
@@ -160,7 +164,7 @@ async def _keep(conversation: Conversation, message_id: str, answer: PartialAnsw
     messages = [Message(id=message_id, role=Role.ASSISTANT, content=answer.content, timestamp=now)]
     if answer.stop_reason is None and any(answer.tool_uses):
         messages.append(results_message(conversation, unmade(tuple(answer.tool_uses))))
-    await append(conversation, messages, answer.usage)
+    await append(conversation, messages, answer.usage, {message.id for message in messages})
 
 
 def _publish_fragment(conversation: Conversation, message_id: str, fragment: Fragment) -> None:

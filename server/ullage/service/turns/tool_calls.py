@@ -40,7 +40,8 @@ async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
             results.append(result)
     finally:
         results += unmade(uses[len(results) :])
-        await append(turn.conversation, [results_message(turn.conversation, results)], None)
+        message = results_message(turn.conversation, results)
+        await append(turn.conversation, [message], None, {message.id})
 
 
 def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
