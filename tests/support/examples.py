@@ -182,6 +182,8 @@ async def _stretch(examples: Examples, client: TestClient) -> None:
 async def _handle_sessions(examples: Examples, client: TestClient, session_id: str) -> None:
     await examples.call(client, "session/load", sessionId=session_id)
     fork = await examples.call(client, "session/fork", sessionId=session_id, title="Another way to fix it")
+    # A fork's context is managed like any other. What the run records must be in the list, however long it takes.
+    await client.workspace.open(fork["sessionId"]).settled()
     imported = await examples.call(client, "session/import", text=_TRANSCRIPT, cwd=PROJECT)
     await examples.call(client, "session/list", cwd=PROJECT)
     imported_id = imported["session"]["sessionId"]
