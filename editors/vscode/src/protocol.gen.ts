@@ -92,8 +92,8 @@ export interface BroughtBack {
 /**
  * How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt
  * counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum
- * to the window. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens
- * by which the context exceeds usable.
+ * to the window, unless system prompt and tools exceed it; then `conversation` is 0. `available` is the part of the
+ * conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
  */
 export interface BudgetShares {
   readonly systemPrompt: number;
@@ -431,8 +431,8 @@ export interface ImportParams {
 }
 
 /**
- * The new session. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines that were
- * expected and carry no message.
+ * The new session. `unread` lists the lines of the file that no reader understands. `passedOver` counts the lines of
+ * known kinds that hold no message.
  */
 export interface ImportResult {
   readonly session: SessionResult;

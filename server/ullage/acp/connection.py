@@ -47,6 +47,7 @@ class _Lines:
 
 
 def wire_error(error: UllageError) -> ErrorObject:
-    """Returns the error as both doors send it. A missing or wrong key gets ACP's own code."""
+    """Returns the wire form of an error, the same at the Language Server's and ACP's door, with one exception: an
+    authentication error gets the error code that ACP defines for it."""
     sent = error_object(error)
     return replace(sent, code=AUTHENTICATION_REQUIRED) if isinstance(error, _NEEDS_KEY) else sent

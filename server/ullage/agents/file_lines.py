@@ -1,4 +1,4 @@
-"""Splits a file's text into lines as tools show them, with or without a line number before each."""
+"""Splits a file's text, as a tool result shows it, into lines. A tool may print a line number before each line."""
 
 import re
 from collections.abc import Iterator

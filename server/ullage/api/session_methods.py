@@ -140,8 +140,8 @@ class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class ImportResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The new session. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines
-    that were expected and carry no message."""
+    """The new session. `unread` lists the lines of the file that no reader understands. `passedOver` counts the
+    lines of known kinds that hold no message."""
 
     session: SessionResult
     format: str

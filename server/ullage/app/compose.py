@@ -47,7 +47,7 @@ class SystemChance:
 
 
 class RandomIds:
-    """Makes ids that are unique among all processes, and ordered by time (milliseconds) within one."""
+    """Makes unique ids. Ids made by one process sort by the time at which they were made, in milliseconds."""
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"

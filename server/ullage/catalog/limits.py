@@ -1,4 +1,5 @@
-"""A model's limits: listed facts, found by any of the model's names, its family's limits, and the user's overrides.
+"""A model's limits. They come from the user's overrides, else from the list of known models, which is searched by each
+of the model's names, else from the limits of its family.
 
 A model that is not listed but belongs to a known family gets the smallest window among the family's members. Members
 with larger windows are listed, or the user sets the window. Sources: the providers' model pages.
@@ -137,7 +138,8 @@ def _listed_limits(model: str, name: str, facts: Facts, source: LimitsSource) ->
 
 
 def _with_million(limits: ContextLimits) -> ContextLimits:
-    """Claude Code writes `name[1m]` for a model with the window of a million tokens switched on."""
+    """Returns the limits with a window of a million tokens. Claude Code's suffix `[1m]` in a model's name asks for
+    them."""
     return replace(limits, input=1_000_000, total=1_000_000)
 
 

@@ -55,7 +55,8 @@ def _with_environment(argv: Sequence[str]) -> Sequence[str]:
 def _run(args: Namespace) -> int:
     """Runs the command's module, which is imported on use.
 
-    The Language Server must start without importing the code that draws, and `--help` without either.
+    `ullage lsp` must start without importing the code that draws, and `ullage --help` without importing the code that
+    draws or the server.
     """
     return import_module(f"ullage.cli.commands.{args.module}").run(args)
 

@@ -160,8 +160,9 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
 
 
 def _leans(message: Message) -> bool:
-    """Returns whether a message is of little use without others. That holds for a marker, which the new one
-    replaces, and for a read with a notice that its lines are shown later, because the later message may be archived."""
+    """Returns whether a message makes no sense without other messages, so that keeping it verbatim is useless. This
+    holds for the marker of an earlier compaction, which the new marker replaces, and for a file read whose lines a
+    notice has replaced, because the message with those lines may be archived."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     shown = [join_texts(block.content) for block in results]
     return message.compaction is not None or any(AGAIN in text for text in (message.text, *shown))

@@ -81,7 +81,8 @@ def _telling(lines: Sequence[str], room: int, wanted: Collection[str]) -> set[in
 
 
 def _fill(lines: Sequence[str], order: Sequence[int], room: int, taken: Collection[int]) -> set[int]:
-    """Returns the indices of lines taken in this order until the room is used up."""
+    """Returns the indices of the first lines of `order` that together have at most `room` characters. Indices in
+    `taken` are skipped and cost nothing."""
     filled: set[int] = set()
     for at in order:
         if at in taken:

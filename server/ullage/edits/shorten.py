@@ -115,8 +115,8 @@ def _text(block: Block) -> str | None:
 
 
 def _replacement(block: Block, chars: int) -> tuple[str | None, dict[str, Any] | None]:
-    """Returns the text or the input that a block keeps when it is cut to about `chars` characters. A block without a
-    middle, such as an image, is removed whole."""
+    """Returns the text or the input that a block keeps when it is cut to about `chars` characters. A placeholder
+    replaces an image, and redacted thinking becomes empty, because neither can be cut in the middle."""
     match block:
         case ToolUseBlock(input=given):
             return None, _cut_input(given, chars)

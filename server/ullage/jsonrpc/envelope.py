@@ -130,10 +130,8 @@ def _mend_surrogates(body: bytes) -> bytes:
 
 
 def _no_message(body: bytes, fault: str) -> RpcError:
-    """Returns the error for a body that is not a message.
-
-    Checks the rest of the body too, which may not even be JSON.
-    """
+    """Returns the error for a body that is not a message: a parse error if any part of the body is not JSON, else
+    `fault` as an invalid request."""
     try:
         _decode(body, _anything)
     except (ValueError, RecursionError):

@@ -142,7 +142,8 @@ class Peer:
         return frozenset(self._open)
 
     def receive(self, body: bytes) -> Event:
-        """Reads a message body and returns what happened. Updates the tables. Never raises."""
+        """Reads a message body and returns what happened. Updates the tables of open and owed requests. Never
+        raises."""
         try:
             return self._sort(read_envelope(body))
         except RpcError as refusal:

@@ -92,7 +92,7 @@ class Announcer:
             self.warn(text, severity)
 
     def warn(self, text: str, severity: Severity = Severity.WARNING) -> None:
-        """Shows a message in any client."""
+        """Shows a message, whether or not the client knows Ullage's own notifications."""
         params = types.ShowMessageParams(type=MESSAGE_TYPES[severity], message=text)
         self._connection.notify(types.WINDOW_SHOW_MESSAGE, params)
 

@@ -14,7 +14,8 @@ from ullage.service.conversation.workspace import Workspace
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):
-    """What a command returns: `value` is the request's result, `message` is shown in a plain client."""
+    """What a command returns. `value` is the request's result. `message` is shown by a client that knows none of
+    Ullage's own methods."""
 
     value: Any = None
     message: str = ""

@@ -98,7 +98,7 @@ class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
     """How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt
     counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum
-    to the window.
+    to the window, unless system prompt and tools exceed it; then `conversation` is 0.
 
     `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the
     context exceeds usable.

@@ -29,7 +29,7 @@ class Breaker(Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether automatic compaction is switched off."""
+        """Whether the breaker has stopped automatic compaction."""
         return self.failures >= _FAILURES or self.refills >= _REFILLS
 
 

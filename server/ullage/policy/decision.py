@@ -73,8 +73,8 @@ def target_for(budget: ContextBudget, fixed: int) -> int:
     """Returns the size to aim for when `fixed` tokens (tools and system prompt) can't be removed.
 
     This is the budget's target. If that target leaves the conversation too little room, it is `fixed` plus half of the
-    rest of usable, but below the compaction threshold if `fixed` alone is. Applying the function to a budget that
-    already has this target changes nothing.
+    rest of usable. It stays below the compaction threshold as long as `fixed` tokens are below that threshold. Applying
+    the function to a budget that already has this target changes nothing.
     """
     if budget.target - fixed >= budget.usable * _LEAST_ROOM:
         return budget.target

@@ -219,7 +219,7 @@ class ProxiedSession:
         self.rounds += sum(message.role is Role.ASSISTANT for message in messages)
 
     def hold_notice(self, text: str) -> None:
-        """Keeps a notice's text until the end of the answer."""
+        """Keeps a notice back while the agent answers. `send_held_notices` sends the notices after the answer."""
         self._notices.append(text)
 
     def take_notices(self) -> Iterator[str]:

@@ -170,7 +170,8 @@ class FolderMemory:
         return data
 
     def _check_room(self, found: Sequence[Found], path: MemoryPath, added: int) -> None:
-        """Raises `InvalidRequest` if `added` bytes, or the names of `path` that are new, are more than fit."""
+        """Raises `InvalidRequest` if `added` bytes exceed the memory's limit of bytes, or if the files and folders
+        that `path` adds exceed its limit of entries."""
         limits = self._limits
         if added > 0 and sum(entry.size for entry in found) + added > limits.total_bytes:
             raise InvalidRequest(

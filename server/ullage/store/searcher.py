@@ -109,7 +109,8 @@ class _Candidate(Struct, kw_only=True):
     found: frozenset[str] = frozenset()
 
     def score(self, query: Query) -> float:
-        """Returns the best chunk's BM25, raised by the share of the query's words that the message holds."""
+        """Returns the BM25 score of the message's best indexed chunk, raised by the share of the query's words that
+        the message holds."""
         return self.best * (1 + _ALL_WORDS * len(self.found) / len(query.stems))
 
 

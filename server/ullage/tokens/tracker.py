@@ -51,8 +51,9 @@ _UNTAUGHT = Calibration()
 
 
 class Counted(Struct, frozen=True, kw_only=True):
-    """A message's place in the sum of local counts: the sum `before` it and the sum `after` it. `number` counts the
-    view's messages, `turn` its prompt turns."""
+    """A message's place in the running sum of local counts: the sum `before` the message and the sum `after` it,
+    which includes the message. `number` is the message's number in the view and `turn` that of its prompt turn, both
+    from 1."""
 
     message_id: str
     turn: int
@@ -226,7 +227,8 @@ class ContextTracker:
 
     @property
     def calibration(self) -> Calibration:
-        """What is known about the model now, with this session's hidden part and without its client's reminders."""
+        """What is known about the model now. It includes the tokens that this session's prompts hold beyond its
+        content, and leaves out the text that this session's client adds to prompts."""
         hidden = self.overhead if self._hides_prompt and self._smallest else self._calibration.hidden
         return replace(self._calibration, hidden=hidden, reminders=Rivals(), reminder=0.0)
 

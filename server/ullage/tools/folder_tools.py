@@ -51,7 +51,8 @@ class _Look(Struct, frozen=True, kw_only=True):
 
 
 def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitable[str]]:
-    """Runs a look at the folder in a thread, because it blocks for as long as the disk takes."""
+    """Returns a function that runs `look` in a thread, because reading a folder blocks for as long as the disk
+    takes."""
 
     async def run(call: Call, given: Any) -> str:
         return await asyncio.to_thread(look, call.cwd, given)
@@ -91,7 +92,8 @@ _LOOKS = (
 
 
 def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
-    """Returns all tools on the folder. `open_text` gives a file's text as the user's editor holds it."""
+    """Returns all tools that read the session's folder. `open_text` gives a file's text as the user's editor holds
+    it."""
     read_file = _Look(
         name="read_file",
         kind=ToolKind.READ,

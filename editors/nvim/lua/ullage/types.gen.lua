@@ -49,7 +49,7 @@
 ---@field path string
 ---@field text? string
 
---- How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum to the window. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
+--- How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum to the window, unless system prompt and tools exceed it; then `conversation` is 0. `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
 ---@class (exact) ullage.BudgetShares
 ---@field systemPrompt integer
 ---@field tools integer
@@ -283,7 +283,7 @@
 ---@field run? integer
 ---@field cwd? string
 
---- The new session. `unread` lists the lines of the file that could not be read. `passedOver` counts the lines that were expected and carry no message.
+--- The new session. `unread` lists the lines of the file that no reader understands. `passedOver` counts the lines of known kinds that hold no message.
 ---@class (exact) ullage.ImportResult
 ---@field session ullage.SessionResult
 ---@field format string

@@ -54,10 +54,11 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Branch(Struct, frozen=True, kw_only=True):
-    """The lines of a conversation.
+    """The lines of the log that belong to one conversation.
 
-    `chain` is the chain of parents, oldest first. `siblings` are further lines of the answers in `chain` and of their
-    results, in the order of the file.
+    `chain` follows the parent references from the last line to the first, and is stored oldest first. The log may write
+    one answer as several lines, each with results of its tool calls; `siblings` are the lines of such answers and
+    results that are not in `chain`, in the order of the file.
     """
 
     chain: tuple[Entry, ...]

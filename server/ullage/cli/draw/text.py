@@ -1,4 +1,4 @@
-"""Text of a known number of terminal cells, and figures and times in words, alike in every drawing."""
+"""Cuts and pads text to a number of terminal cells, and formats token figures and times for every drawing."""
 
 import unicodedata
 

@@ -44,10 +44,11 @@ def chain_for(mode: TruncationMode, strategies: Sequence[StrategySettings]) -> t
 def plan_truncation(
     view: CountedView, strategies: Sequence[StrategySettings], limit: int, keep: Keep, stamp: Stamp
 ) -> tuple[Edit, ...]:
-    """Returns the edits that bring the context to at most `limit` tokens by a chain, or as near to it as whole groups
-    allow.
+    """Returns the edits that bring the context to at most `limit` tokens, made by a chain: the strategies in their
+    order, each used until the limit is met. If whole groups cannot reach the limit, the edits come as near to it as
+    possible.
 
-    Returns no edits if the context fits already or no message may go.
+    Returns no edits if the context fits already or no message may be dropped.
     """
     if view.used <= limit:
         return ()

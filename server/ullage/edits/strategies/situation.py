@@ -45,7 +45,7 @@ class Situation(Struct, frozen=True, kw_only=True):
 
     @property
     def free(self) -> tuple[Candidate, ...]:
-        """The candidates that may go in any order."""
+        """The candidates that may be dropped in any order."""
         return tuple(candidate for candidate in self.candidates if not candidate.relied)
 
     def after(self, gone: Collection[Candidate]) -> "Situation":

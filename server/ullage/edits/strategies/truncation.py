@@ -1,8 +1,9 @@
-"""Truncation: makes an edit from a strategy's choice. Both uses of every strategy end here.
+"""Truncation: makes an edit from a strategy's choice. Both `plan_drop`, which makes an edit for the log, and
+`truncate`, which works on a plain list of messages, use this module.
 
 The strategy decides what it prefers. This module ensures what holds for all strategies: the limit is kept whenever that
-is legal (if the choice is not enough, the remaining messages go oldest first, summaries last), the context gets
-smaller, and one notice marks the first gap, for this truncation and all before it.
+is legal (if the choice is not enough, the remaining messages are dropped oldest first, summaries last), the context
+gets smaller, and one notice marks the first gap, for this truncation and all before it.
 """
 
 from collections.abc import Collection, Sequence

@@ -105,8 +105,9 @@ class SessionRecord:
     def report(self, used: int) -> None:
         """Records how many tokens the agent reports in its context.
 
-        The agent reports one figure for the whole context, so the part of the last answer is counted here. Nothing is
-        recorded if there is no answer.
+        The agent reports one figure for the whole context. The log needs the input and the output of a request, so the
+        last answer's tokens are counted here and the rest of the figure is the input. Nothing is recorded if there is
+        no answer.
         """
         conversation = self.conversation
         answers, projection = _answers(conversation, 1), conversation.projection

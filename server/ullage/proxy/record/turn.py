@@ -37,7 +37,7 @@ def prompt_message(prompt: Any) -> Message:
 
 
 class _Blocks:
-    """Collects the blocks of one message. Pieces of one text are joined once, at its end."""
+    """Collects the blocks of one message. Text that comes in pieces becomes one block when the text ends."""
 
     def __init__(self) -> None:
         self.length = 0

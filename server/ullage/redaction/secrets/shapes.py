@@ -79,7 +79,8 @@ def lowered(text: str) -> str:
 
 
 def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
-    """Yields every index in `text` where one of `words` begins, word by word."""
+    """Yields every index in `text` where one of `words` begins: all indices of the first word, then those of the
+    next."""
     for word in words:
         at = text.find(word)
         while at >= 0:
@@ -130,7 +131,8 @@ class _Shape(Struct, frozen=True):
 
 @cache
 def _by_first() -> dict[str, tuple[_Shape, ...]]:
-    """Returns all kinds of tokens by the prefix to search for, which is a prefix that begins with no other prefix."""
+    """Returns the known token shapes by the plain string to search for. If a prefix begins with another prefix, only
+    the shorter one is searched for, and its entry holds the shapes of both."""
     shapes = [
         _Shape(prefix, re.compile(rf"[{chars}]{{1,{_LONGEST_RUN}}}(?!\w)"), shortest, longest)
         for prefix, chars, shortest, longest in (*ISSUED, *_MORE)

@@ -24,7 +24,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """One page. `total` counts all messages, markers included."""
+    """One page of the view or of the transcript. `total` counts all messages of it, not only of this page, markers
+    included."""
 
     entries: tuple[Entry, ...]
     total: int

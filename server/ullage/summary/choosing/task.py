@@ -68,8 +68,8 @@ def instructions_of(
     kept: frozenset[str],
     calls: Sequence[ToolCall],
 ) -> Iterator[Item]:
-    """Yields the sentences of instruction files: those that an agent inserted into archived messages, and those of
-    the file's last reading."""
+    """Yields the sentences of instruction files: those that an agent inserted into archived messages, and those that
+    it last read from each such file."""
     for message, index in zip(messages, indices, strict=True):
         if message.role is Role.USER and message.id not in kept:
             for block in message.content:
