@@ -20,7 +20,8 @@ from ullage.tokens.model_names import bare_name, without_date, without_provider
 
 
 class FamilyLimits(Struct, frozen=True, kw_only=True):
-    """The limits assumed for a family; `input` and `total` are tokens."""
+    """The limits assumed for a family of models, in tokens: the longest prompt (`input`) and the window that prompt and
+    answer share (`total`)."""
 
     name: str
     input: int
@@ -33,32 +34,56 @@ def _one_window(name: str, tokens: int) -> FamilyLimits:
 
 # Matched in this order against the bare, lower-case name; the first match counts.
 _FAMILIES = (
+    # Claude 2.1 was the first with 200,000.
+    (r"claude-(instant|v?1|v?2(\.0)?$)", _one_window("claude-2", 100_000)),
     (r"claude|(sonnet|opus|haiku)$", _one_window("claude", 200_000)),
     (r"gpt-oss", _one_window("gpt-oss", 131_072)),
+    (r"gpt-5-pro", FamilyLimits(name="gpt-5-pro", input=128_000, total=400_000)),
     (r"gpt-([6-9]|5(?!.*chat))", FamilyLimits(name="gpt-5", input=272_000, total=400_000)),
-    (r"(chatgpt-4o|gpt-4o|gpt-4\.|gpt-5|gpt-4-turbo|codex|o1-(mini|preview))", _one_window("gpt-4o", 128_000)),
+    (
+        r"(chatgpt-4o|gpt-4o|gpt-4\.|gpt-5|gpt-4-(turbo|1106|0125|vision)|codex|o1-(mini|preview))",
+        _one_window("gpt-4o", 128_000),
+    ),
     (r"gpt-4-32k", _one_window("gpt-4-32k", 32_768)),
     (r"gpt-4", _one_window("gpt-4", 8_192)),
     (r"gpt-3\.5", _one_window("gpt-3.5", 4_096)),
     (r"o[1-9](-|$)", _one_window("o", 200_000)),
+    (r"gemini-.*-tts", _one_window("gemini-tts", 8_192)),
+    (r"gemini-.*computer-use", _one_window("gemini-computer-use", 128_000)),
+    (r"gemini-1\.5-pro", FamilyLimits(name="gemini-1.5-pro", input=2_097_152, total=2_105_344)),
+    (r"gemini-1\.5", FamilyLimits(name="gemini-1.5", input=1_048_576, total=1_056_768)),
     (r"gemini-([2-9]|\d\d)", FamilyLimits(name="gemini", input=1_048_576, total=1_114_112)),
+    (r"gemma-?3(n|.*[-:](1b|270m))", _one_window("gemma-3-small", 32_768)),
     (r"gemma-?[34]", _one_window("gemma", 131_072)),
     (r"(gemini|gemma)", _one_window("gemini-1", 8_192)),
+    (r"deepseek-(llm|math)", _one_window("deepseek-llm", 4_096)),
+    (r"deepseek-coder-\d", _one_window("deepseek-coder", 16_384)),
     (r"deepseek", _one_window("deepseek", 65_536)),
-    (r"(meta-)?llama-?(3[.-][1-9]|4)", _one_window("llama-3.1", 131_072)),
+    # In `llama-3-70b` the second number is the size, not the version.
+    (r"(meta-)?llama-?(3[.-][1-3](?!\d*b)|4(?!\d*b))", _one_window("llama-3.1", 131_072)),
     (r"(meta-)?llama-?3", _one_window("llama-3", 8_192)),
+    (r"(meta-)?llama-?(7|13|30|33|65)b", _one_window("llama-1", 2_048)),
     (r"(meta-)?llama", _one_window("llama", 4_096)),
+    (r"codellama", _one_window("codellama", 16_384)),
+    (r"qwen-max", _one_window("qwen-max", 30_720)),
     (r"(qwen|qwq)", _one_window("qwen", 32_768)),
     (r"(mistral|mixtral|codestral|devstral|magistral|ministral|pixtral)", _one_window("mistral", 32_000)),
+    (r"grok-1(?!\.5)", _one_window("grok-1", 8_192)),
     (r"grok", _one_window("grok", 131_072)),
+    (r"glm-(4v|[1-3])", _one_window("glm-3", 8_192)),
+    (r"glm-(4-32b|z1)", _one_window("glm-4-32b", 32_768)),
+    (r"glm-4\.5v", _one_window("glm-4.5v", 65_536)),
     (r"glm", _one_window("glm", 128_000)),
+    (r"moonshot.*-8k", _one_window("moonshot-8k", 8_192)),
+    (r"moonshot.*-32k", _one_window("moonshot-32k", 32_768)),
     (r"(kimi|moonshot)", _one_window("kimi", 131_072)),
 )
 _COMPILED = tuple((re.compile(pattern), limits) for pattern, limits in _FAMILIES)
 
 
 def family_limits(bare_name: str) -> FamilyLimits | None:
-    """Returns the limits to assume for a model by its bare name, or None if it belongs to no known family."""
+    """Returns the limits to assume for a model that is not listed, by its bare name (lower case, without provider and
+    date). Returns None if it belongs to no known family."""
     return next((limits for pattern, limits in _COMPILED if pattern.match(bare_name)), None)
 
 
@@ -69,11 +94,11 @@ Facts = tuple[int, int, int | None]
 
 
 class LimitsSource(StrEnum):
-    """How limits are known, the most certain first.
+    """How a model's limits are known, the most certain way first.
 
-    `override`: a setting. `exact`: the name is listed. `prefixed`: the name is listed without its provider. `dated`:
-    the name is listed without provider and date. `family`: the model is not listed, and its family's smallest window is
-    assumed. `unknown`: nothing is known.
+    `override`: the user's settings. `exact`: the name is in the list of models. `prefixed`: the name without its
+    provider is in the list. `dated`: the name without provider and date is in the list. `family`: the model is not in
+    the list, and its family's smallest window is assumed. `unknown`: nothing is known.
     """
 
     OVERRIDE = "override"
@@ -87,7 +112,8 @@ class LimitsSource(StrEnum):
 class ContextLimits(Struct, frozen=True, kw_only=True):
     """A model's limits in tokens: the longest prompt (`input`), the window that prompt and answer share (`total`),
     and the longest answer (`max_output`). `listed_as` is the listed name or the family that they come from. A limit
-    that is not known is None; without a window, context management is off."""
+    that is not known is None; without a window, context management is off. `is_set` says that the window comes from the
+    user's settings."""
 
     model: str
     input: int | None = None
@@ -95,11 +121,12 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
     max_output: int | None = None
     source: LimitsSource = LimitsSource.UNKNOWN
     listed_as: str = ""
+    is_set: bool = False
 
     @classmethod
     def for_model(cls, name: str, overrides: Mapping[str, ModelSettings] | None = None) -> "ContextLimits":
-        """Returns the limits of a model by its name as any provider spells it. `overrides` are the `models` of the
-        settings."""
+        """Returns the limits of a model by its name as any provider spells it: from the list of models or its family,
+        replaced by the settings in `overrides`, the `models` of the user's settings. Unknown limits are None."""
         return _overridden(_found(name), _override_for(name, overrides or {}))
 
 
@@ -119,8 +146,12 @@ def _found(model: str) -> ContextLimits:
 
 
 def listed_names(model: str) -> Iterator[tuple[str, LimitsSource]]:
-    """Yields the names to look up, the most specific first. Some routers write versions with dots
-    (`claude-sonnet-4.5`)."""
+    """Yields the names under which a model may be listed, each with the source of limits found under it: first the name
+    as it is, then without provider, then without date, last with `-latest` in place of the date.
+
+    Names may repeat. A name with dots is also yielded with hyphens, because some routers write versions with dots
+    (`claude-sonnet-4.5`).
+    """
     whole = model.strip().lower()
     plain = without_provider(model)
     undated = without_date(plain)
@@ -138,13 +169,13 @@ def _listed_limits(model: str, name: str, facts: Facts, source: LimitsSource) ->
 
 
 def _with_million(limits: ContextLimits) -> ContextLimits:
-    """Returns the limits with a window of a million tokens. Claude Code's suffix `[1m]` in a model's name asks for
-    them."""
+    """Returns the limits with a window of a million tokens, for a model name with Claude Code's suffix `[1m]`."""
     return replace(limits, input=1_000_000, total=1_000_000)
 
 
 def _override_for(model: str, overrides: Mapping[str, ModelSettings]) -> ModelSettings | None:
-    """Returns the override under the model's own name, or under its name without provider and date."""
+    """Returns the user's settings for the model, under the first of its `listed_names` that has any, or None. Capitals
+    make no difference."""
     by_name = {name.lower(): settings for name, settings in overrides.items()}
     return next((by_name[name] for name, _ in listed_names(model) if name in by_name), None)
 
@@ -153,14 +184,14 @@ def _overridden(limits: ContextLimits, settings: ModelSettings | None) -> Contex
     if settings is None or (settings.window is None and settings.max_output is None):
         return limits
     if settings.window is not None:
-        limits = replace(limits, input=settings.window, total=settings.window)
+        limits = replace(limits, input=settings.window, total=settings.window, is_set=True)
     return replace(limits, max_output=settings.max_output or limits.max_output, source=LimitsSource.OVERRIDE)
 
 
 @cache
 def _listed() -> dict[str, Facts]:
-    """Returns the facts by listed name and by the name without provider. Where providers differ, the smaller window
-    counts."""
+    """Returns the limits in the list of models (input, total, output; in tokens) by the name and by the name without
+    provider. If providers differ, the smaller window is used for the name without provider."""
     listed = msgspec.json.decode(MODELS.read_bytes(), type=dict[str, Facts])
     bare: dict[str, Facts] = {}
     for name, facts in listed.items():

@@ -17,8 +17,8 @@ _SOLE = "gemini/"
 # Asked with every report of usage, of a few models; a client may name any number of them.
 @lru_cache(maxsize=256)
 def price_of(model: str) -> Price | None:
-    """Returns the list price of a model by any of its names. It is never guessed: returns None for a fine-tuned
-    model, for a router's variant, and for a model that is not listed."""
+    """Returns the list price of a model by its name as any provider spells it. It is never guessed: returns None for a
+    fine-tuned model, for a router's variant (a name with `:`), and for a model that is not listed."""
     if ":" in model:
         return None
     listed = _listed()

@@ -19,8 +19,8 @@ from ullage.transcript.cut_points import turn_starts
 def clear_thinking(
     view: CountedView, keep: int, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearThinkingEdit | None:
-    """Returns the edit for a view, or None if only the last `keep` turns (at least 1) hold thinking. The messages
-    `untouched` stay as they are."""
+    """Returns the edit for a view, or None if only the last `keep` turns (at least 1) hold thinking. Messages with an
+    id in `untouched` stay as they are."""
     turns = [found for turn in _turns(view.messages) if (found := list(_thinking(turn)))]
     old = [
         [replacement for replacement in turn if replacement.message_id not in untouched]

@@ -27,7 +27,7 @@ _CLEARED = "[cleared]"
 
 
 class Measure(StrEnum):
-    """The quantity that a trigger counts."""
+    """What a trigger for clearing counts: the tokens of the context, or its tool uses."""
 
     INPUT_TOKENS = "input_tokens"
     TOOL_USES = "tool_uses"
@@ -41,8 +41,9 @@ class Trigger(Struct, frozen=True, kw_only=True):
 
 
 class ClearOptions(Struct, frozen=True, kw_only=True):
-    """Which tool uses may be cleared, and when. Without a `trigger` clearing begins at once. `clear_tool_inputs` may
-    name the tools whose inputs are cleared."""
+    """Which tool uses may be cleared, and when. Without a `trigger` clearing begins at once. The last `keep` tool uses
+    and all uses of `exclude_tools` stay. An edit that would save fewer than `clear_at_least` tokens is not made.
+    `clear_tool_inputs` says whether inputs are cleared, too; a set names the tools whose inputs are."""
 
     trigger: Trigger | None = None
     keep: int = 3
@@ -54,8 +55,9 @@ class ClearOptions(Struct, frozen=True, kw_only=True):
 def clear_tool_uses(
     view: CountedView, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearToolUsesEdit | None:
-    """Returns the edit for a view. Returns None if the trigger is not reached, if no result is old and long enough,
-    or if the edit would save fewer than `clear_at_least` tokens. The messages `untouched` stay as they are."""
+    """Returns the edit for a view. Returns None if the trigger is not reached, if no tool result is both old and long
+    enough, or if the edit would save fewer than `clear_at_least` tokens. Messages with an id in `untouched` stay as
+    they are."""
     if options.trigger is not None and not _exceeds(view, options.trigger):
         return None
     results = list(tool_results(view.messages))
@@ -66,9 +68,9 @@ def clear_tool_uses(
 def cleared_elsewhere(
     view: CountedView, count: int, options: ClearOptions, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ClearToolUsesEdit | None:
-    """Returns the edit that repeats here what a provider reports to have done: clearing the oldest `count` tool uses
-    that may be cleared. Returns None if they are cleared already. The messages `untouched` stay as they are,
-    although the provider doesn't know of them."""
+    """Returns the edit that repeats in the view the clearing that a provider reports: its oldest `count` tool uses.
+    Returns None if the edit would save nothing, for example because they are cleared already. Messages with an id in
+    `untouched` stay as they are, although the provider cleared them, too."""
     skipped = MEMORY_TOOLS | options.exclude_tools
     old = [result for result in tool_results(view.messages) if result.tool not in skipped][:count]
     return _clear_old(view, old, options, stamp, untouched)
@@ -105,7 +107,7 @@ def _exceeds(view: CountedView, trigger: Trigger) -> bool:
 
 
 def _size(result: ToolResult) -> int:
-    """Characters of text in a result; a picture counts as long."""
+    """Returns the characters of text in a result; pictures count as 400 characters."""
     return len(result.text) + (_MIN_CHARS if result.pictures else 0)
 
 

@@ -35,8 +35,8 @@ _SUMMARY_SHARE = 0.65
 
 class CompactionLimits(Struct, frozen=True, kw_only=True):
     """Limits of a compaction, in tokens. `target` is the most that the context may hold afterwards. `keep_tail`,
-    `summary` and `keep_old` are the most that the tail, the summary, and old messages kept verbatim may take of it.
-    If a tail of whole turns fills at least the share `whole_turns` of the tail's room, the tail begins at a turn."""
+    `summary` and `keep_old` are the most that the tail, the summary, and old messages kept verbatim may take of it. The
+    tail begins with a prompt turn if it then still fills the share `whole_turns` of its room."""
 
     target: int
     keep_tail: int
@@ -46,15 +46,16 @@ class CompactionLimits(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """Judges which old messages should stay verbatim. A `group` is the index range of messages that belong together."""
+    """Judges which old messages should stay verbatim. A `group` is the range of indices of messages that must stay
+    together."""
 
     def worth(self, group: range) -> float:
-        """Returns the value of keeping the group; 0 if it has none."""
+        """Returns the value of keeping the group verbatim; 0 if it should be archived."""
         ...
 
     def may_stay(self, group: range) -> bool:
-        """Returns whether nothing in the group forbids keeping it. This check is expensive, so it is only made for
-        groups that would stay."""
+        """Returns whether the group may be kept verbatim. This check is expensive, so it is only made for groups that
+        would be kept."""
         ...
 
 
@@ -63,8 +64,8 @@ MakeJudge = Callable[[Sequence[Message], range], Judge]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The summary of the archived messages, its ledger, the name of its writer, and the files that come back with
-    it. `sealed` is the provider's own compaction, if the provider made one; only that provider can read it."""
+    """The summary of the archived messages, its ledger, the name of its summarizer, and the project's files that the
+    marker brings back. `sealed` is the provider's own compaction, None if the provider made none."""
 
     text: str
     ledger: ArtifactLedger
@@ -74,9 +75,13 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class CompactionPlan(Struct, frozen=True, kw_only=True):
-    """What a compaction will do, all but the text of the summary. `start` and `end` are indices of the transcript.
-    `head` holds the messages before the tail; those named in `leading` and `kept` stay in the context. The marker
-    may take `room` tokens, of which `summary_tokens` are for the summary and for the ledger each."""
+    """A compaction except for the text of its summary. `start` and `end` (excluded) are indices of the transcript.
+
+    `head` holds the messages before the tail, without markers. Those with an id in `leading` or `kept` stay in the
+    context; `old_tokens` is the size of those among them that a judge chose. `previous` joins the markers that the new
+    marker replaces. The marker may take `room` tokens; the summary's text and ledger together may take `summary_tokens`
+    of them.
+    """
 
     start: int
     end: int
@@ -86,13 +91,14 @@ class CompactionPlan(Struct, frozen=True, kw_only=True):
     previous: CompactionBlock | None
     used_before: int
     used_without_marker: int
+    old_tokens: int = 0
     summary_tokens: int
     room: int
     messages_archived: int
 
     @property
     def stays(self) -> frozenset[str]:
-        """Ids of the messages of the head that stay verbatim."""
+        """The ids of the messages of the head that stay in the context verbatim."""
         return frozenset({*self.leading, *self.kept})
 
 
@@ -103,8 +109,8 @@ def plan_compaction(
     first_user_id: str | None,
     make_judge: MakeJudge | None = None,
 ) -> CompactionPlan | None:
-    """Returns the plan for a view, or None if archiving messages can't make the context smaller. The judge chooses
-    which old messages stay verbatim in addition to the pinned ones."""
+    """Returns the plan for a view, or None if archiving messages can't make the context smaller or meet the target.
+    `pinned` are ids. `make_judge`, if given, makes the judge that chooses which other old messages stay verbatim."""
     messages = view.messages
     if not messages:
         return None
@@ -115,6 +121,7 @@ def plan_compaction(
     cut = _choose_cut(view, limits, fixed, pins)
     stays = {*first, *pinned_ids}
     going = {i for i in range(cut) if messages[i].id not in stays}
+    old_tokens = 0
     if make_judge is not None and limits.keep_old:
         judge = make_judge(messages, range(cut, len(messages)))
         old = set(_worth_keeping(view, stays, cut, limits.keep_old, judge))
@@ -122,6 +129,7 @@ def plan_compaction(
         # asked for.
         if going - old:
             going, pins = going - old, sorted({*pins, *old})
+            old_tokens = sum(view.tokens[i] for i in old)
     archived = sorted(going)
     if not archived:
         return None
@@ -138,6 +146,7 @@ def plan_compaction(
         previous=joined([block for i in archived if (block := messages[i].compaction)]),
         used_before=view.used,
         used_without_marker=without,
+        old_tokens=old_tokens,
         summary_tokens=min(room, limits.summary),
         room=room,
         messages_archived=sum(not view.items[i].inserted for i in archived),
@@ -145,7 +154,9 @@ def plan_compaction(
 
 
 def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: int, judge: Judge) -> Iterator[int]:
-    """Yields the indices of the groups before the cut that are worth most per token, within `room` tokens."""
+    """Yields the indices of the old messages that are kept verbatim: the groups before index `cut` with the highest
+    value per token, as many as fit into `room` tokens. Groups with a message in `stays` or one that needs others are
+    left out."""
     messages = view.messages
     ranked: list[tuple[float, range, int]] = []
     for group in groups(messages):
@@ -161,16 +172,21 @@ def _worth_keeping(view: CountedView, stays: Collection[str], cut: int, room: in
 
 def _leans(message: Message) -> bool:
     """Returns whether a message makes no sense without other messages, so that keeping it verbatim is useless. This
-    holds for the marker of an earlier compaction, which the new marker replaces, and for a file read whose lines a
-    notice has replaced, because the message with those lines may be archived."""
+    holds for the marker of an earlier compaction, which the new marker replaces, and for a file read in which a notice
+    replaced lines, because the message with those lines may be archived."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     shown = [join_texts(block.content) for block in results]
     return message.compaction is not None or any(AGAIN in text for text in (message.text, *shown))
 
 
 def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: Sequence[int]) -> int:
-    """Returns the index at which the tail begins: as early as the tail's room allows, and at the start of a turn if
-    that doesn't waste the room."""
+    """Returns the index in the view at which the tail begins: the earliest cut point at which the tail fits into its
+    room, or the earliest start of a turn if the tail then still fills the share `limits.whole_turns` of the room.
+
+    `fixed` are the tokens that no cut changes: system prompt, tools and leading messages. `pins` are the indices of
+    pinned messages; they stay on either side of the cut and are not counted as the tail's. The last group of messages
+    is always part of the tail, whatever its size.
+    """
     cuts = legal_cuts(view)
     kept_before = {i: view.tokens[i] for i in pins}
     pinned_tokens = sum(kept_before.values())
@@ -190,15 +206,17 @@ def _choose_cut(view: CountedView, limits: CompactionLimits, fixed: int, pins: S
 
 
 def legal_cuts(view: CountedView) -> list[int]:
-    """Returns the view's cut points, except those between an inserted message (marker or notice) and the message
-    whose index it shares. An edit names indices, so it could not separate the two."""
+    """Returns the view's cut points (indices in the view), except those between an inserted message (marker or notice)
+    and the message whose transcript index it shares. An edit names transcript indices, so it could not separate the
+    two."""
     items = view.items
     joint = {i for i in range(1, len(items)) if items[i - 1].inserted and items[i - 1].index == items[i].index}
     return [cut for cut in cut_points(view.messages) if cut not in joint]
 
 
 def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
-    """Joins the markers that a new marker replaces, oldest first, into one. Returns None if there are none."""
+    """Returns one block with the summaries and ledgers of the markers that a new marker replaces, oldest first. Its
+    other fields are those of the newest. Returns None if there are no markers."""
     if len(blocks) < 2:
         return blocks[0] if blocks else None
     ledgers = [block.ledger for block in blocks]
@@ -216,8 +234,8 @@ def joined(blocks: Sequence[CompactionBlock]) -> CompactionBlock | None:
 def finish_compaction(
     plan: CompactionPlan, view: CountedView, stamp: Stamp, summary: Summary, number: int
 ) -> CompactionEdit:
-    """Returns the edit. `number` counts the session's compactions from 1. The sizes that the edit states are
-    measured on `view`."""
+    """Returns the compaction's edit with its marker. `number` is the compaction's number in the session, from 1. `view`
+    counts the tokens of the marker."""
     block = CompactionBlock(
         compaction_number=number,
         timestamp=stamp.timestamp,
@@ -249,5 +267,6 @@ def _marker(stamp: Stamp, block: CompactionBlock) -> Message:
 
 
 def compaction_id(marker: Message) -> str:
-    """Returns the id of the compaction that made a marker. For an imported marker it is the marker's own id."""
+    """Returns the id of the compaction that made a marker. The marker of an imported compaction may lack Ullage's
+    suffix; then the result is the marker's own id."""
     return marker.id.removesuffix(_MARKER)

@@ -16,7 +16,7 @@ _E = TypeVar("_E", bound=Edit)
 
 
 class Stamp(Struct, frozen=True, kw_only=True):
-    """What an edit gets from outside the core: its id, the time (Unix milliseconds), and what triggered it."""
+    """The parts of an edit that come from outside the core: its id, its time (Unix milliseconds), and its trigger."""
 
     id: str
     timestamp: int
@@ -24,8 +24,8 @@ class Stamp(Struct, frozen=True, kw_only=True):
 
 
 class CountedView(Struct, frozen=True, kw_only=True):
-    """The view's items and the tokens of each. `fixed` tokens are added whatever the messages are: the tools, and a
-    provider's hidden prompt. `measure` counts a message that is not in the view yet."""
+    """The view's items and the tokens of each, in the same order. `fixed` tokens are in every prompt: the tools, and a
+    hidden prompt of the agent or client. `measure` counts a message that is not in the view yet."""
 
     items: Sequence[Item]
     tokens: Sequence[int]
@@ -34,16 +34,16 @@ class CountedView(Struct, frozen=True, kw_only=True):
 
     @property
     def used(self) -> int:
-        """Tokens of the whole context."""
+        """The tokens of the whole context: `fixed` and all items."""
         return self.fixed + sum(self.tokens)
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages without their indices."""
+        """The messages of the view, in order."""
         return tuple(item.message for item in self.items)
 
     def after(self, edit: Edit) -> "CountedView":
-        """Returns the view and its counts after an edit."""
+        """Returns the view after an edit. Only messages that the edit changed or inserted are counted again."""
         known = {id(item.message): tokens for item, tokens in zip(self.items, self.tokens, strict=True)}
         items = apply_edit(list(self.items), edit)
         tokens = [
@@ -52,7 +52,8 @@ class CountedView(Struct, frozen=True, kw_only=True):
         return CountedView(items=items, tokens=tokens, fixed=self.fixed, measure=self.measure)
 
     def saving(self, draft: _E) -> _E | None:
-        """Returns the edit with the number of tokens it saves, or None if it saves none."""
+        """Returns the draft with `tokens_saved` set to the tokens that it saves in this view, or None if it saves
+        none."""
         saved = self.used - self.after(draft).used
         return replace(draft, tokens_saved=saved) if saved > 0 else None
 

@@ -20,7 +20,8 @@ NOTICE = "[Earlier messages were left out here to make room.]"
 
 
 def drop(view: CountedView, message_ids: Iterable[str], stamp: Stamp) -> DropEdit | None:
-    """Returns the edit that leaves these messages out, or None if that doesn't make the context smaller."""
+    """Returns the edit that leaves out the messages with these ids and puts a notice in their place, or None if that
+    doesn't make the context smaller."""
     draft = DropEdit(
         id=stamp.id,
         timestamp=stamp.timestamp,
@@ -32,16 +33,17 @@ def drop(view: CountedView, message_ids: Iterable[str], stamp: Stamp) -> DropEdi
 
 
 def notice(stamp: Stamp) -> Message:
-    """Returns the notice that replaces dropped messages."""
+    """Returns the notice that takes the place of dropped messages, as a user's message."""
     return Message(
         id=f"{stamp.id}-notice", role=Role.USER, content=(TextBlock(text=NOTICE),), timestamp=stamp.timestamp
     )
 
 
 def drop_inside(view: CountedView, limit: int, stays: Collection[str], stamp: Stamp) -> DropEdit | None:
-    """Returns the edit that leaves out the oldest messages of the last group until the context fits `limit`, or all
-    that may go if that is not enough. Returns None if the context fits already or if no message may go. The very
-    last message and the messages `stays` are kept."""
+    """Returns the edit that leaves out the oldest messages of the last group until the context has at most `limit`
+    tokens, or all that may be dropped if that is not enough. Returns None if the context fits already or if no message
+    may be dropped. The very last message, messages with tool uses or results, and those with an id in `stays` are kept.
+    """
     if view.used <= limit:
         return None
     messages = view.messages

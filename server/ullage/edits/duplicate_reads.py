@@ -30,7 +30,8 @@ AGAIN = "shown again later in this conversation]"
 
 
 class _Cut(Struct, frozen=True, kw_only=True):
-    """The result of deduplicating one read: its text with notices, and the ids of the messages that they point to."""
+    """One file read with notices in place of repeated lines: its new text, and the ids of the messages that show the
+    lines."""
 
     read: FileRead
     text: str
@@ -43,7 +44,8 @@ class _Stretch(NamedTuple):
 
 
 def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = ()) -> DuplicateReadsEdit | None:
-    """Returns the edit for a view, or None if no file is shown again. The messages `untouched` are not changed."""
+    """Returns the edit for a view, or None if no file's lines are shown again or the edit would save nothing. Messages
+    with an id in `untouched` are not changed."""
     cuts = _cuts(view.messages, untouched)
     if not cuts:
         return None
@@ -59,21 +61,23 @@ def dedupe_reads(view: CountedView, stamp: Stamp, untouched: Collection[str] = (
 
 
 class _Shown:
-    """The lines of one file that later messages of a view show, and the message that shows each."""
+    """The lines of one file that messages after a given place show, with the id of the message that shows each."""
 
     def __init__(self) -> None:
         self._numbered: dict[Line, str] = {}
         self._pairs: dict[tuple[str, str], str] = {}
 
     def add(self, message_id: str, lines: Sequence[Line]) -> None:
-        """Adds a passage of neighbouring lines."""
+        """Adds consecutive lines of the file that the message `message_id` shows. A line that was added before keeps
+        its message."""
         for line in lines:
             self._numbered.setdefault(line, message_id)
         for before, after in pairwise(lines):
             self._pairs.setdefault((before.text, after.text), message_id)
 
     def find(self, lines: Sequence[Line], at: int) -> str | None:
-        """Returns the id of the message that shows the line at index `at` of a passage, or None if no message does."""
+        """Returns the id of a message that shows the line `lines[at]` with the same number or next to the same
+        neighbour. Returns None if no message does."""
         line = lines[at]
         if line.number is not None and line in self._numbered:
             return self._numbered[line]
@@ -82,8 +86,8 @@ class _Shown:
 
 
 def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]:
-    """Deduplicates the reads from the newest to the oldest, so that each is compared with the lines that are still
-    shown after it."""
+    """Returns the reads that lose lines, oldest first. Reads are looked at from the newest to the oldest, and each is
+    compared with the lines that are still shown after it."""
     shown: dict[str, _Shown] = {}
     cuts: list[_Cut] = []
     reads = list(file_reads(messages))
@@ -101,7 +105,8 @@ def _cuts(messages: Sequence[Message], untouched: Collection[str]) -> list[_Cut]
 
 
 def _repeated(lines: Sequence[Line], later: _Shown) -> list[_Stretch]:
-    """Returns the passages that later messages show again and that are long enough for a notice."""
+    """Returns the passages (ranges of line indices) that later messages show again and that are long enough for a
+    notice."""
     found: list[_Stretch] = []
     again = ((later.find(lines, at) is not None, at) for at in range(len(lines)))
     for repeated, run in groupby(again, key=lambda pair: pair[0]):
@@ -117,7 +122,8 @@ def _is_long(lines: Sequence[Line]) -> bool:
 
 
 def _between(gone: Sequence[_Stretch], length: int) -> Iterator[_Stretch]:
-    """Yields the passages that stay between the removed ones."""
+    """Yields the passages, as ranges of line indices, that are kept between the removed ones. `length` is the number of
+    lines."""
     start = 0
     for stretch in (*gone, _Stretch(length, length)):
         if start < stretch.start:
@@ -168,7 +174,8 @@ def _text(block: Block) -> str:
 
 
 def _impact(cuts: Sequence[_Cut], saved: int) -> tuple[RepeatedFile, ...]:
-    """Returns the tokens saved per file, the most expensive file first."""
+    """Returns what the repeated reads of each file cost, the most expensive file first. `saved` is the tokens that the
+    whole edit saves."""
     chars: dict[str, list[int]] = {}
     for cut in cuts:
         chars.setdefault(cut.read.path, []).append(len(cut.read.text) - len(cut.text))

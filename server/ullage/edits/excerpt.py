@@ -28,13 +28,15 @@ _CUT_HEAD_SHARE = 0.6
 
 
 def names(text: str) -> set[str]:
-    """Returns the identifiers, paths and numbers in a text that look like names, without punctuation at their ends."""
+    """Returns the identifiers, paths and numbers in a text (of 5 to 100 characters, with a digit, a separator or a
+    capital inside), without punctuation at their ends."""
     return {found.rstrip("./:-") for found in _RUN.findall(text) if _LIKE_A_NAME.search(found)}
 
 
 def excerpt(text: str, chars: int, wanted: Collection[str] = ()) -> str:
-    """Returns at most about `chars` characters of a text, in whole lines unless a line is too long. A notice in each
-    gap states how many lines are missing."""
+    """Returns the most informative lines of a text, in at most about `chars` characters: its head, its tail, and lines
+    that report errors or hold names in `wanted`. A notice in each gap states how many lines are missing. A long line
+    loses its middle. A text that is short enough is returned unchanged."""
     if len(text) <= chars:
         return text
     longest = max(GAP_CHARS, int(chars * _LINE_SHARE))
@@ -81,8 +83,8 @@ def _telling(lines: Sequence[str], room: int, wanted: Collection[str]) -> set[in
 
 
 def _fill(lines: Sequence[str], order: Sequence[int], room: int, taken: Collection[int]) -> set[int]:
-    """Returns the indices of the first lines of `order` that together have at most `room` characters. Indices in
-    `taken` are skipped and cost nothing."""
+    """Returns the indices of lines, taken in the given order while they together have at most `room` characters.
+    Indices in `taken` are skipped and cost nothing."""
     filled: set[int] = set()
     for at in order:
         if at in taken:

@@ -45,9 +45,9 @@ class _Candidate(Struct, frozen=True):
 
 
 def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[str] = ()) -> ShortenEdit | None:
-    """Returns the edit that brings the context to at most `limit` tokens by cutting large blocks, or None if it fits
-    already or nothing can be cut. The messages `untouched` stay whole. If `limit` is less than these messages and
-    the emptied others cost, the result still exceeds it."""
+    """Returns the edit that brings the context to at most `limit` tokens by cutting the middle out of large blocks.
+    Returns None if the context fits already or nothing can be cut. Messages with an id in `untouched` stay whole. If
+    these and the other messages without content exceed `limit`, the result exceeds it, too."""
     if view.used <= limit:
         return None
     candidates = [candidate for candidate in _candidates(view) if candidate.message.id not in untouched]
@@ -67,8 +67,8 @@ def shorten(view: CountedView, limit: int, stamp: Stamp, untouched: Collection[s
 
 
 def cap_blocks(view: CountedView, cap: int, stamp: Stamp, only: Collection[str]) -> ShortenEdit | None:
-    """Returns the edit that cuts every block of more than `cap` tokens in the messages `only` to about `cap`, or
-    None if that saves nothing."""
+    """Returns the edit that cuts every block of more than `cap` tokens to about `cap`, in the messages with an id in
+    `only`. Returns None if that saves nothing."""
     cap = max(0, cap)
     large = [candidate for candidate in _candidates(view, over=cap) if candidate.message.id in only]
     edit = _cut_all(view, large, cap, stamp)
@@ -89,7 +89,8 @@ def _candidates(view: CountedView, over: int = 0) -> Iterator[_Candidate]:
 
 
 def _chars(block: Block) -> int | None:
-    """Returns how many characters of a block can be cut, or None if the block must stay as it is."""
+    """Returns the characters of a block's content, to which its cut is proportional, or None if the block must stay as
+    it is."""
     match block:
         case ThinkingBlock(redacted=str(redacted)):
             return len(redacted)
@@ -137,8 +138,9 @@ def _cut(block: Block, chars: int) -> Block:
 
 
 def _cut_input(given: dict[str, Any], chars: int) -> dict[str, Any]:
-    """Returns an input whose values share `chars` characters. Small values stay whole, and keys stay as long as
-    there is room."""
+    """Returns a tool input in which the values share `chars` characters. Small values stay whole and large strings and
+    lists lose their middle. If there is no room for the keys, one key holds the beginning and end of the whole input.
+    """
     keys = sum(len(key) + 1 for key in given)
     if keys > chars:
         return {_CUT_INPUT: cut_middle(_json(given), chars)} if chars > 0 else {}

@@ -23,8 +23,9 @@ _ROUNDS = 3
 
 
 class ResultLimits(Struct, frozen=True, kw_only=True):
-    """The tokens that one result may take; `by_tool` gives some tools a limit of their own. Results of
-    `exclude_tools` and of the memory tools have no limit. `focus` is what the user wants kept."""
+    """The most tokens that one tool result may take: `max_result_tokens`, or the tool's own limit in `by_tool`. Results
+    of `exclude_tools` and of the memory tools have no limit. `focus` is text in which the user says what to keep; lines
+    with its names are kept first."""
 
     max_result_tokens: int
     by_tool: Mapping[str, int] = {}
@@ -41,8 +42,8 @@ class ResultLimits(Struct, frozen=True, kw_only=True):
 def shorten_results(
     view: CountedView, limits: ResultLimits, stamp: Stamp, untouched: Collection[str] = ()
 ) -> ShortenEdit | None:
-    """Returns the edit that brings every older result down to its limit, or None if no result exceeds its limit. The
-    last group, which is still to be answered, and the messages `untouched` stay as they are."""
+    """Returns the edit that shortens every older tool result to its limit, or None if no result exceeds its limit. The
+    last group of messages, which is still to be answered, and messages with an id in `untouched` stay as they are."""
     long = _long(view, limits, _fixed(view.messages, untouched))
     replacements = tuple(_shortened(view, limits, long))[::-1]
     if not replacements:
@@ -57,7 +58,9 @@ def _fixed(messages: Sequence[Message], untouched: Collection[str]) -> frozenset
 
 
 def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> dict[int, list[tuple[ToolResult, int]]]:
-    """Returns the results that exceed their limits, each with its limit, by the index of their message."""
+    """Returns the tool results that may exceed their limits, each with its limit in tokens, by the index of their
+    message. A result is included if its whole message exceeds the limit, so the result itself may be within it. Results
+    with pictures and those of messages in `fixed` are left out."""
     found: dict[int, list[tuple[ToolResult, int]]] = {}
     for result in tool_results(view.messages):
         limit = limits.limit(result.tool)
@@ -71,7 +74,8 @@ def _long(view: CountedView, limits: ResultLimits, fixed: Collection[str]) -> di
 def _shortened(
     view: CountedView, limits: ResultLimits, long: Mapping[int, Sequence[tuple[ToolResult, int]]]
 ) -> Iterator[Replacement]:
-    """Goes from the newest result to the oldest, so that for each result the names written after it are known."""
+    """Yields the shortened results, from the newest to the oldest, so that the names which the assistant wrote after
+    each result are known. Lines with these names are kept first."""
     messages, wanted = view.messages, names(limits.focus)
     for position in range(len(messages) - 1, min(long, default=len(messages)) - 1, -1):
         message = messages[position]
@@ -84,7 +88,8 @@ def _shortened(
 
 
 def _fit(view: CountedView, message: Message, result: ToolResult, limit: int, wanted: Collection[str]) -> str | None:
-    """Returns the text of a result cut to its limit, or None if the result fits already."""
+    """Returns the text of a result cut to `limit` tokens, as nearly as a few tries allow, or None if the result fits
+    already."""
     tokens = _measure(view, message, result, result.text)
     if tokens <= limit:
         return None

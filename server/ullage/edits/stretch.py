@@ -7,7 +7,7 @@ from msgspec import Struct
 from ullage.edits.compaction import MARKER_MIN, SUMMARY_CAP, CompactionPlan, joined, legal_cuts
 from ullage.edits.counted import CountedView
 from ullage.model.blocks import ToolUseBlock
-from ullage.model.message import Message, Role
+from ullage.model.message import Message, Role, number_of
 from ullage.transcript.cut_points import groups
 from ullage.transcript.keep import kept, leading
 
@@ -16,8 +16,8 @@ _SUMMARY_SHARE = 0.35
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
-    """A range of indices in the view, `start <= index < stop`. If the range differs from the one asked for, `note`
-    says how."""
+    """A range of indices in the view, `start <= index < stop`, that the user chose to compact. If the range differs
+    from the user's, `note` says how; else it is empty."""
 
     start: int
     stop: int
@@ -25,9 +25,9 @@ class Stretch(Struct, frozen=True, kw_only=True):
 
 
 def find_stretch(view: CountedView, first: int | None, last: int | None) -> Stretch:
-    """Returns the range from index `first` to index `last`, both included, moved to the nearest legal cut points. If
-    `first` or `last` is None, the range reaches to that end of the view. A message that awaits an answer stays out
-    of it."""
+    """Returns the range from the view index `first` to `last`, both included, with its ends moved to the nearest legal
+    cut points. If `first` or `last` is None, the range reaches to that end of the view. The last group of messages is
+    left out if it still awaits an answer."""
     cuts = legal_cuts(view)
     end = _end(view.messages)
     start = 0 if first is None else min(cuts, key=lambda cut: (abs(cut - first), cut))
@@ -40,8 +40,8 @@ def find_stretch(view: CountedView, first: int | None, last: int | None) -> Stre
 def plan_stretch(
     view: CountedView, stretch: Stretch, total: int, pinned: Collection[str], first_user_id: str | None
 ) -> CompactionPlan | None:
-    """Returns the plan for a range, or None if archiving it can't make the context smaller. `total` is the number of
-    messages in the transcript."""
+    """Returns the plan for compacting a range, or None if the range is too short for a summary to save tokens. `total`
+    is the number of messages in the transcript. `pinned` are ids."""
     messages = view.messages
     inside = range(stretch.start, stretch.stop)
     first = set(leading(messages, first_user_id))
@@ -67,8 +67,8 @@ def plan_stretch(
 
 
 def _end(messages: Sequence[Message]) -> int:
-    """Returns the last index at which a range may end: before the last group, unless that group is an answer or a
-    marker."""
+    """Returns the largest `stop` that a range may have: the number of messages if the last one is an answer or a
+    marker, else the start of the last group."""
     if not messages or messages[-1].compaction or _is_answer(messages[-1]):
         return len(messages)
     return groups(messages)[-1].start
@@ -79,10 +79,11 @@ def _is_answer(message: Message) -> bool:
 
 
 def _moved(what: str, asked: int | None, found: int, view: CountedView) -> str:
-    """Returns a note that an end of the range was moved. Users count messages from 1."""
+    """Returns a sentence that says how one end of the range was moved, or an empty string if it was not. `what` is its
+    beginning, `asked` and `found` are view indices."""
     if asked is None or asked == found:
         return ""
     if not 0 <= found < len(view.items):
-        return f"{what} message {view.items[asked].index + 1} there is nothing that may go."
-    named, instead = view.items[asked].index + 1, view.items[found].index + 1
+        return f"{what} message {number_of(view.items[asked].index)} there is nothing that may go."
+    named, instead = (number_of(view.items[place].index) for place in (asked, found))
     return f"{what} message {instead} instead of {named}: what belongs together is not parted."

@@ -20,7 +20,7 @@ _LONGEST_EMPTY = max(map(len, _EMPTY))
 
 
 class Incoming(Struct, frozen=True):
-    """A received message.
+    """A received JSON-RPC message, with params, result and error as undecoded JSON (empty if absent).
 
     A request has a method and an id, a notification a method alone, a reply an id and a result or an error.
     """
@@ -39,7 +39,7 @@ class Incoming(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A request to send."""
+    """A JSON-RPC request to send."""
 
     id: RequestId
     method: str
@@ -48,7 +48,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """A result to send."""
+    """A JSON-RPC answer with a result, to send."""
 
     id: RequestId | None
     result: Any
@@ -56,7 +56,7 @@ class Response(Struct, frozen=True, kw_only=True):
 
 
 class ErrorResponse(Struct, frozen=True, kw_only=True):
-    """An error to send. `id` is None if the id of the refused request could not be read."""
+    """A JSON-RPC answer with an error, to send. `id` is None if the id of the refused request could not be read."""
 
     id: RequestId | None
     error: ErrorObject
@@ -64,7 +64,7 @@ class ErrorResponse(Struct, frozen=True, kw_only=True):
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """A notification to send."""
+    """A JSON-RPC notification to send."""
 
     method: str
     params: Any
@@ -80,8 +80,8 @@ _only_id = msgspec.json.Decoder(_OnlyId)
 _anything = msgspec.json.Decoder(Raw)
 
 
-def read_envelope(body: bytes) -> Incoming:
-    """Decodes the envelope of a message.
+def read_envelope(body: bytes | bytearray) -> Incoming:
+    """Returns a JSON-RPC message decoded except for its params, result and error.
 
     Raises `RpcError` with -32700 if the body is not JSON, and with -32600 if it is not a JSON-RPC 2.0 message.
     """
@@ -97,7 +97,8 @@ def read_envelope(body: bytes) -> Incoming:
 
 
 def read_params(method: str, params: Raw, decoder: "msgspec.json.Decoder[Any]") -> Any:
-    """Decodes params as the method's type. Raises `RpcError` (-32602) with a line that names the wrong field."""
+    """Returns a method's params as `decoder` decodes them; missing, null or `[]` params count as an empty object.
+    Raises `RpcError` (-32602) with a line that names the wrong field, or (-32700) if they are not JSON."""
     try:
         return decoder.decode(b"{}" if _is_empty(params) else params)
     except ValidationError as error:
@@ -111,7 +112,7 @@ def _is_empty(params: Raw) -> bool:
     return len(memoryview(params)) <= _LONGEST_EMPTY and bytes(params) in _EMPTY
 
 
-def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
+def _decode(body: bytes | bytearray, decoder: "msgspec.json.Decoder[T]") -> T:
     try:
         return decoder.decode(body)
     except ValidationError:
@@ -120,7 +121,7 @@ def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]") -> T:
         return decoder.decode(_mend_surrogates(body))
 
 
-def _mend_surrogates(body: bytes) -> bytes:
+def _mend_surrogates(body: bytes | bytearray) -> bytes:
     r"""Returns the body with U+FFFD for each lone surrogate, which msgspec refuses.
 
     JavaScript writes half an emoji as the escape `\ud83d`.
@@ -129,9 +130,9 @@ def _mend_surrogates(body: bytes) -> bytes:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _no_message(body: bytes, fault: str) -> RpcError:
-    """Returns the error for a body that is not a message: a parse error if any part of the body is not JSON, else
-    `fault` as an invalid request."""
+def _no_message(body: bytes | bytearray, fault: str) -> RpcError:
+    """Returns the error for a body that is not a JSON-RPC message: a parse error if any part of the body is not JSON,
+    else an invalid request with the text `fault`."""
     try:
         _decode(body, _anything)
     except (ValueError, RecursionError):
@@ -143,7 +144,7 @@ def _not_json() -> RpcError:
     return RpcError(PARSE_ERROR, "The message is not valid JSON.")
 
 
-def _find_id(body: bytes) -> RequestId | None:
+def _find_id(body: bytes | bytearray) -> RequestId | None:
     try:
         found = _decode(body, _only_id).id
     except (ValueError, RecursionError):

@@ -1,24 +1,27 @@
 """Splits a byte stream into messages of one line each, without I/O."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from ullage.jsonrpc.rpc_errors import BadFrame
+
 # Bytes in the longest line that is accepted, 256 MiB: far above any session, far below the memory of a machine.
 MAX_LINE = 1 << 28
+_BLANK = b" \t\r\n"
 
 
 class LineTooLong(Struct, frozen=True):
-    """Takes the place of a line that was dropped because it is longer than `limit` bytes."""
+    """Given by `LineSplitter` in place of a line that was dropped because it is longer than `limit` bytes."""
 
     limit: int
 
 
 class LineSplitter:
-    """Splits a byte stream into lines, however the stream was divided.
+    """Divides a byte stream into lines, whatever the sizes of the pieces that come in.
 
-    A line includes its line break, so that it can be forwarded unchanged. A line that is too long is reported as soon
-    as it passes the limit, and skipped up to its end.
+    A line includes its line break, so that it can be forwarded unchanged. A line that has more than `max_line` bytes,
+    the line break included, is reported as soon as it passes the limit, and skipped up to its end.
     """
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
@@ -28,11 +31,12 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
-        """Returns the lines that `data` completes, and a `LineTooLong` for each line that passes the limit."""
+        """Returns the lines that `data` completes, and a `LineTooLong` for each line that passes the limit, in
+        order."""
         return [item for piece in _pieces(data) for item in self._take(piece)]
 
     def end(self) -> bytes:
-        """Ends the stream. Returns the last line if it has no line break, otherwise nothing."""
+        """Ends the stream. Returns the last line if it has no line break, otherwise empty bytes."""
         rest = b"".join(self._pieces)
         self._begin()
         return rest
@@ -56,8 +60,33 @@ class LineSplitter:
         self._skipping = False
 
 
+class LineFraming:
+    """Divides a byte stream into message bodies, one per line. Empty lines are skipped, and the last line needs no line
+    break. `max_line` is the length of the longest line that is accepted, in bytes."""
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self._splitter = LineSplitter(max_line)
+
+    def feed(self, data: bytes) -> Iterable[bytes | BadFrame]:
+        """Yields the bodies that `data` completes, and a `BadFrame` for each line that is too long."""
+        for item in self._splitter.feed(data):
+            if isinstance(item, LineTooLong):
+                yield BadFrame(reason=f"A message is longer than {item.limit} bytes.")
+            elif body := item.strip(_BLANK):
+                yield body
+
+    def end(self) -> Iterable[bytes | BadFrame]:
+        """Returns the last body, if the stream ended without a line break after it."""
+        body = self._splitter.end().strip(_BLANK)
+        return (body,) if body else ()
+
+    def frame(self, body: bytes) -> bytes:
+        """Returns a body as a line."""
+        return body + b"\n"
+
+
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """Yields the data divided after each line feed. `splitlines` would also divide it at carriage returns."""
+    r"""Yields the data divided after each line feed (`\n`). `splitlines` would also divide it at carriage returns."""
     start = 0
     while end := data.find(b"\n", start) + 1:
         yield data[start:end]

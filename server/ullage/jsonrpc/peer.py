@@ -39,6 +39,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     - `closing`: the request after which every other request is refused; empty if there is none.
     - `exit`: the notification that ends the connection; empty if there is none.
     - `null_ids`: whether a request's id may be null.
+    - `always`: requests that may also come before the opening request.
+    - `answers_cancelled`: whether a cancelled request still gets an answer, an error.
     """
 
     cancel: str
@@ -48,10 +50,13 @@ class Dialect(Struct, frozen=True, kw_only=True):
     closing: str = ""
     exit: str = ""
     null_ids: bool = True
+    always: frozenset[str] = frozenset()
+    answers_cancelled: bool = True
 
 
 class Called(Struct, frozen=True):
-    """The other side has sent a request. `Peer.answer` or `Peer.refuse` must be called with this id."""
+    """The other side has sent a request. `Peer.answer` or `Peer.refuse` must be called once with its `id`, which is
+    None if the other side sent null. `params` is unparsed JSON, empty if the request has none."""
 
     id: RequestId | None
     method: str
@@ -59,7 +64,7 @@ class Called(Struct, frozen=True):
 
 
 class Notified(Struct, frozen=True):
-    """The other side has sent a notification."""
+    """The other side has sent a notification. `params` is unparsed JSON, empty if it has none."""
 
     method: str
     params: Raw
@@ -75,7 +80,8 @@ class Cancelled(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """The other side has answered our request. `error` is None if the answer is a result."""
+    """The other side has answered the request `id` of this side. `result` is unparsed JSON. `error` is None if the
+    answer is a result."""
 
     id: RequestId
     result: Raw
@@ -89,13 +95,15 @@ class Exited(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """The body is not a message, or a message that may not come now. `reply` must be sent."""
+    """A received body is not a JSON-RPC message, or is one that may not come now. `reply` must be sent to the other
+    side."""
 
     reply: ErrorResponse
 
 
 class Ignored(Struct, frozen=True):
-    """Nothing needs to be done. `reason` is a line for the log; it is empty for messages that correct clients send."""
+    """A received message that needs no reaction. `reason` is a line for the log; it is empty for messages that correct
+    clients send."""
 
     reason: str = ""
 
@@ -116,9 +124,10 @@ _cancel_params = msgspec.json.Decoder(dict[str, Any])
 
 
 class Peer:
-    """The state of one connection.
+    """The state of one side of a connection: which requests of the other side are unanswered, which of its own are, and
+    which messages may come now. It does no I/O.
 
-    The ids of our own requests are `prefix` and a number, so that they differ from the ids of requests that another
+    The ids of its own requests are `prefix` and a number, so that they differ from the ids of requests that another
     program sends on the same connection.
     """
 
@@ -138,21 +147,21 @@ class Peer:
 
     @property
     def open(self) -> frozenset[RequestId]:
-        """The ids of our own requests that are not answered yet."""
+        """The ids of this side's own requests that are not answered yet."""
         return frozenset(self._open)
 
-    def receive(self, body: bytes) -> Event:
-        """Reads a message body and returns what happened. Updates the tables of open and owed requests. Never
-        raises."""
+    def receive(self, body: bytes | bytearray) -> Event:
+        """Reads a message body from the other side and returns what it means, as an event. Updates the unanswered
+        requests. Never raises."""
         try:
             return self._sort(read_envelope(body))
         except RpcError as refusal:
             return Refused(ErrorResponse(id=refusal.request_id, error=refusal.error_object))
 
     def ask(self, method: str, params: object) -> Request:
-        """Returns a request to send, with a new id.
+        """Returns a request to send to the other side, with a new id.
 
-        If the other side answers, `receive` returns an `Answered` with that id.
+        When the other side answers, `receive` returns an `Answered` with that id.
         """
         self._asked += 1
         request = Request(id=f"{self._prefix}{self._asked}", method=method, params=params)
@@ -160,23 +169,32 @@ class Peer:
         return request
 
     def take_back(self, request_id: RequestId) -> Notification:
-        """Returns the notification that cancels our request. A late answer to the request is ignored."""
+        """Returns the notification to send that cancels a request of this side. A late answer to the request is
+        ignored."""
         self._open.discard(request_id)
         return Notification(method=self._dialect.cancel, params={self._dialect.cancel_key: request_id})
 
     def answer(self, request_id: RequestId | None, result: object) -> Response:
-        """Returns the result message of a request. Raises `KeyError` if the request doesn't wait for an answer."""
+        """Returns the message to send that answers a request with a result. Raises `KeyError` if the request doesn't
+        wait for an answer."""
         del self._owed[request_id]
         return Response(id=request_id, result=result)
 
     def refuse(self, request_id: RequestId | None, error: ErrorObject) -> ErrorResponse:
-        """Returns the error message of a request. Raises `KeyError` if the request doesn't wait for an answer.
+        """Returns the message to send that answers a request with an error. Raises `KeyError` if the request doesn't
+        wait for an answer.
 
         If the opening request is refused, the other side may send it again.
         """
         if self._owed.pop(request_id) == self._dialect.opening:
             self._opened = not self._dialect.opening
         return ErrorResponse(id=request_id, error=error)
+
+    def end_cancelled(self, request_id: RequestId | None) -> ErrorResponse | None:
+        """Ends a request that was cancelled. Returns the message to send, or None if the protocol wants no answer to
+        it. Raises `KeyError` if the request doesn't wait for an answer."""
+        answer = self.refuse(request_id, cancelled().error_object)
+        return answer if self._dialect.answers_cancelled else None
 
     def _sort(self, message: Incoming) -> Event:
         if message.method is UNSET:
@@ -191,14 +209,14 @@ class Peer:
             raise RpcError(INVALID_REQUEST, "A request's id is a number or a string, not null.")
         if self._closing:
             raise RpcError(INVALID_REQUEST, "The server is shutting down.", request_id=request_id)
-        if not self._opened and method != dialect.opening:
+        if not self._opened and method != dialect.opening and method not in dialect.always:
             code, kind = dialect.early
             raise RpcError(code, f"{dialect.opening} must come first.", kind, request_id)
         if self._opened and method == dialect.opening:
             raise RpcError(INVALID_REQUEST, f"{method} came already.", request_id=request_id)
         if request_id in self._owed:
             raise RpcError(INVALID_REQUEST, "A request with this id is running.", request_id=request_id)
-        self._opened = True
+        self._opened = self._opened or method == dialect.opening
         self._closing = bool(dialect.closing) and method == dialect.closing
         self._owed[request_id] = method
         return Called(request_id, method, params)
@@ -254,5 +272,5 @@ def _no_reply(message: Incoming) -> RpcError:
 
 
 def cancelled() -> RpcError:
-    """Returns the error for a request that the other side cancelled."""
+    """Returns the error by which a request is answered that the other side cancelled."""
     return RpcError(REQUEST_CANCELLED, "The request was cancelled.", "Cancelled")

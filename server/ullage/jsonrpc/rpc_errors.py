@@ -14,7 +14,8 @@ REQUEST_CANCELLED = -32800
 
 
 class ErrorData(Struct, frozen=True, kw_only=True):
-    """Ullage's data of an error. `kind` is the error's name, a stable word for programs."""
+    """The `data` of an error object, as Ullage sends it. `kind` is the error's name, a word for programs that never
+    changes."""
 
     kind: str
 
@@ -31,18 +32,21 @@ class ErrorObject(Struct, frozen=True, kw_only=True):
 
 
 class BadFrame(Struct, frozen=True):
-    """A part of a byte stream that cannot be read as a message. `reason` is one line; `code` is JSON-RPC's."""
+    """A part of a byte stream that cannot be read as a message. `reason` is one line; `code` is JSON-RPC's error code
+    for it."""
 
     reason: str
     code: int = INVALID_REQUEST
 
 
 class BadReply(Exception):
-    """Raised when the other side answers our request with an error, or with something that is not an answer."""
+    """Raised when the other side answers a request of this side with an error, or with something that is not an
+    answer."""
 
 
 class RpcError(Exception):
-    """Raised to refuse a request, with JSON-RPC's code, one line for the user, and `kind` for programs.
+    """Raised to refuse a request, with JSON-RPC's error code, one line for the user, and `kind`, the error's name for
+    programs.
 
     `request_id` is the id of the refused request, or None if the id could not be read.
     """

@@ -11,7 +11,7 @@ _UNITS = "BKMG"
 
 
 class MemoryEntry(Struct, frozen=True, kw_only=True):
-    """A file or folder. `size` is in bytes; a folder's is that of all files in it."""
+    """A file or folder in the listing of a memory. `size` is in bytes; a folder's is that of all files in it."""
 
     path: MemoryPath
     size: int
@@ -19,14 +19,14 @@ class MemoryEntry(Struct, frozen=True, kw_only=True):
 
 
 def is_listed(name: str) -> bool:
-    """Returns whether a listing shows this name. It leaves out hidden files, packages, and names that no path could
-    contain."""
+    """Returns whether a listing shows a file or folder named `name`. A listing leaves out hidden files, `node_modules`,
+    and names that a memory path may not contain."""
     return not fault_of(name) and name != "node_modules"
 
 
 def render_listing(folder: MemoryPath, entries: Sequence[MemoryEntry]) -> str:
-    """Renders the listing of `folder`. `entries` begin with the folder itself, and each folder precedes its
-    contents."""
+    """Returns the text that a model gets for the listing of `folder`: a heading, then one line per entry with its size.
+    `entries` begin with the folder itself, and each folder precedes its contents."""
     head = f"Here're the files and directories up to {LEVELS} levels deep in {folder}, excluding hidden items"
     lines = [f"{head} and node_modules:"]
     lines += [

@@ -14,22 +14,22 @@ from ullage.model.message import ToolDefinition
 
 
 class View(Struct, frozen=True, kw_only=True, tag_field="command", tag="view"):
-    """Shows a folder's listing or a file's lines. `view_range` is the first and the last line, counted from 1; -1
-    means the end."""
+    """The command that shows a folder's listing or a file's lines. `view_range` is the numbers of the first and the
+    last line, counted from 1; -1 means the end of the file. None means the whole file."""
 
     path: str
     view_range: tuple[int, int] | None = None
 
 
 class Create(Struct, frozen=True, kw_only=True, tag_field="command", tag="create"):
-    """Writes a new file and makes the folders it needs."""
+    """The command that writes a new file and makes the folders it needs. It fails if the path exists."""
 
     path: str
     file_text: str
 
 
 class StrReplace(Struct, frozen=True, kw_only=True, tag_field="command", tag="str_replace"):
-    """Replaces `old_str`, which must occur in the file exactly once."""
+    """The command that replaces `old_str` by `new_str` in a file. It fails if `old_str` does not occur exactly once."""
 
     path: str
     old_str: str
@@ -37,7 +37,8 @@ class StrReplace(Struct, frozen=True, kw_only=True, tag_field="command", tag="st
 
 
 class Insert(Struct, frozen=True, kw_only=True, tag_field="command", tag="insert"):
-    """Inserts text after line `insert_line`; 0 is the beginning of the file."""
+    """The command that inserts text, as whole lines, after line `insert_line` of a file; 0 is the beginning. It fails
+    if the file has no such line."""
 
     path: str
     insert_line: int
@@ -45,13 +46,14 @@ class Insert(Struct, frozen=True, kw_only=True, tag_field="command", tag="insert
 
 
 class Delete(Struct, frozen=True, kw_only=True, tag_field="command", tag="delete"):
-    """Deletes a file, or a folder with everything in it."""
+    """The command that deletes a file, or a folder with everything in it. It fails for the memory's own folder and for
+    a path that does not exist."""
 
     path: str
 
 
 class Rename(Struct, frozen=True, kw_only=True, tag_field="command", tag="rename"):
-    """Renames or moves a file or folder. Fails if the new name is taken."""
+    """The command that renames or moves a file or folder. It fails if the new path exists."""
 
     old_path: str
     new_path: str
@@ -61,7 +63,8 @@ Command = View | Create | StrReplace | Insert | Delete | Rename
 
 
 def read_command(arguments: dict[str, Any]) -> Command:
-    """Returns the command with which a model called the tool. Raises `InvalidRequest`.
+    """Returns the command that a call of the memory tool means. Raises `InvalidRequest` if the command is unknown, or a
+    field is missing or of another type.
 
     Fields that are null count as left out, and numbers may be strings: models that must fill every field of a flat
     schema send both.

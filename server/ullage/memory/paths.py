@@ -36,18 +36,18 @@ _DEVICES = frozenset(
 
 
 class MemoryPath(Struct, frozen=True, kw_only=True):
-    """A path as the names under `/memories`; no names mean the memory itself."""
+    """A path under `/memories`, as the tuple of its names. An empty tuple is the memory's own folder."""
 
     parts: tuple[str, ...] = ()
 
     @property
     def parent(self) -> "MemoryPath":
-        """The folder that contains the path. The memory itself is its own parent."""
+        """The folder that contains the path. The memory's own folder is its own parent."""
         return MemoryPath(parts=self.parts[:-1])
 
     @property
     def name(self) -> str:
-        """The last name; empty for the memory itself."""
+        """The last name of the path; empty for the memory's own folder."""
         return self.parts[-1] if self.parts else ""
 
     def __str__(self) -> str:
@@ -55,7 +55,8 @@ class MemoryPath(Struct, frozen=True, kw_only=True):
 
 
 def parse_path(text: str) -> MemoryPath:
-    """Returns the path that a model wrote. Raises `InvalidRequest` with the reason if the path is not allowed."""
+    """Returns the path that a model wrote, such as `/memories/notes.md`. Raises `InvalidRequest` with the reason if the
+    path is not allowed."""
     if len(text) > _LONGEST:
         raise InvalidRequest(f"Error: The path {text[:60]!r}… is too long; use at most {_LONGEST} characters")
     if text != ROOT and not text.startswith(ROOT + "/"):
@@ -76,12 +77,12 @@ def parse_path(text: str) -> MemoryPath:
 
 
 def fault_of(name: str) -> str:
-    """Returns why `name` may not name a file or folder of a memory, or an empty string if it may."""
+    """Returns the reason why a file or folder of a memory may not have this name, or an empty string if it may."""
     return next(_faults(name), "")
 
 
 def folded(name: str) -> str:
-    """Returns a form that is equal for names which some file system takes for the same."""
+    """Returns a form of the name that is the same for all names which some file system considers equal."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

@@ -13,21 +13,23 @@ _AROUND = 2
 
 
 class TextEdit(Struct, frozen=True, kw_only=True):
-    """A file's new text and the answer for the model."""
+    """A memory file's new text, and the answer for the model that changed it."""
 
     text: str
     answer: str
 
 
 def lines_of(text: str) -> list[str]:
-    """Returns the lines without their ends. Only a newline ends a line, and the last newline begins no further line."""
+    r"""Returns the lines of a text without their ends. Only `\n` ends a line, and a `\n` at the end begins no further
+    line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def view_text(path: MemoryPath, text: str, view_range: tuple[int, int] | None) -> str:
-    """Returns the file with line numbers, at most 60,000 characters of it. Raises `InvalidRequest` for a range
-    outside the file."""
+    """Returns the lines of a file with their numbers, under a heading. `view_range` is as in `View`. Of more than
+    60,000 characters the rest is cut, and a last line says so. Raises `InvalidRequest` if the range is outside the
+    file, or the file has more than 999,999 lines."""
     lines = lines_of(text)
     if len(lines) > MAX_LINES:
         raise InvalidRequest(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.")
@@ -42,8 +44,8 @@ def view_text(path: MemoryPath, text: str, view_range: tuple[int, int] | None) -
 
 
 def replace_text(path: MemoryPath, text: str, old: str, new: str) -> TextEdit:
-    """Returns `text` with the one occurrence of `old` replaced. Raises `InvalidRequest` if `old` occurs never or
-    several times."""
+    """Returns the edit that replaces the one occurrence of `old` in `text` by `new`: the new text, and an answer that
+    shows the lines around the change. Raises `InvalidRequest` if `old` is empty or does not occur exactly once."""
     if not old:
         raise InvalidRequest("Error: No replacement was performed, old_str is empty.")
     at = text.find(old)
@@ -63,8 +65,8 @@ def replace_text(path: MemoryPath, text: str, old: str, new: str) -> TextEdit:
 
 
 def insert_text(path: MemoryPath, text: str, line: int, inserted: str) -> TextEdit:
-    """Returns `text` with `inserted` as whole lines after line `line`. Raises `InvalidRequest` if the file has no
-    such line."""
+    """Returns the edit that adds `inserted` as whole lines after line number `line` of `text`; 0 is the beginning.
+    Raises `InvalidRequest` if the file has no such line."""
     lines = lines_of(text)
     if not 0 <= line <= len(lines):
         raise InvalidRequest(
@@ -91,12 +93,13 @@ def _range(lines: list[str], view_range: tuple[int, int] | None) -> tuple[int, i
 
 
 def _numbered(lines: list[str], first: int, last: int) -> str:
-    """Returns lines `first` to `last` with their numbers, right-aligned in six columns."""
+    """Returns the lines with the numbers `first` to `last`, counted from 1, both included, joined by newlines. Each
+    begins with its number, right-aligned in six columns, and a tab."""
     return "\n".join(f"{number:6}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
 def _lines_with(text: str, part: str) -> list[int]:
-    """Returns the numbers of the lines in which occurrences of `part` begin; occurrences may overlap."""
+    """Returns the numbers, from 1, of the lines in which an occurrence of `part` begins. Occurrences may overlap."""
     found: dict[int, None] = {}
     line, start, at = 1, 0, text.find(part)
     while at >= 0:

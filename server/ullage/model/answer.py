@@ -15,9 +15,10 @@ from ullage.model.usage import Usage
 
 
 class ToolUseClearing(Struct, frozen=True, kw_only=True):
-    """Asks a provider to clear old tool uses itself before the model reads the request, in the terms of Anthropic's
-    `clear_tool_uses_20250919`: once the prompt exceeds `trigger` tokens, all but the last `keep` uses are cleared,
-    if that saves `clear_at_least` tokens."""
+    """Asks a provider to clear old tool uses itself before the model reads the request. Field names and meanings are
+    those of Anthropic's `clear_tool_uses_20250919`: once the prompt exceeds `trigger` tokens, all but the last `keep`
+    tool uses are cleared, if that saves `clear_at_least` tokens. Uses of `exclude_tools` stay; `clear_tool_inputs`
+    clears inputs, too."""
 
     trigger: int
     keep: int
@@ -66,14 +67,14 @@ class TurnEnd(StrEnum):
 
 
 class TextDelta(Struct, frozen=True, kw_only=True, tag=True):
-    """A piece of the text."""
+    """A chunk of the answer's text, in the order in which the model writes the text."""
 
     text: str
 
 
 class ThinkingDelta(Struct, frozen=True, kw_only=True, tag=True):
-    """A piece of the reasoning. `signature` and `redacted` come whole, at the end of a thinking block, and must go
-    back to the provider unchanged."""
+    """A chunk of the model's reasoning. `signature` and `redacted` come whole, at the end of a thinking block, and must
+    be sent back to the provider unchanged with later requests."""
 
     text: str = ""
     signature: str | None = None
@@ -88,7 +89,8 @@ class ToolUseStart(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ToolInputDelta(Struct, frozen=True, kw_only=True, tag=True):
-    """A piece of a tool call's input while it is written. It is for display and is not parsed."""
+    """A chunk of a tool call's input while the model writes it. It is only displayed; `ToolUseEnd` has the parsed
+    input."""
 
     id: str
     text: str
@@ -104,14 +106,15 @@ class ToolUseEnd(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ToolUseResult(Struct, frozen=True, kw_only=True, tag=True):
-    """The result of a tool call, if the provider itself has it (a recording does). It follows the call's
-    `ToolUseEnd`, and the tool is not run."""
+    """The result of a tool call, if the provider itself supplies it, as one that replays a recording does. It comes
+    after the call's `ToolUseEnd`, and Ullage does not run the tool."""
 
     result: ToolResultBlock
 
 
 class UsageDelta(Struct, frozen=True, kw_only=True, tag=True):
-    """The provider's token counts so far. `reasoning_tokens` are part of `usage.output_tokens`."""
+    """The provider's token counts of this request so far. A later one replaces it. `reasoning_tokens` are part of
+    `usage.output_tokens`."""
 
     usage: Usage
     reasoning_tokens: int = 0
@@ -124,13 +127,15 @@ class ToolUsesCleared(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class CompactionSealed(Struct, frozen=True, kw_only=True, tag=True):
-    """The provider's own compaction, as data that only the provider can read."""
+    """The provider's own compaction of the messages of a request with `compacts`. `data` is encrypted text that only
+    this provider can read."""
 
     data: str
 
 
 class Finished(Struct, frozen=True, kw_only=True, tag=True):
-    """The answer is complete."""
+    """The last fragment of a complete answer, with the reason why the answer ended. An answer that was cut off has no
+    such fragment."""
 
     stop_reason: StopReason
 

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 
 class FileAction(StrEnum):
-    """The strongest thing that happened to a file. Members are ordered from the weakest to the strongest."""
+    """What a conversation did to a file. The ledger keeps one action per file: its last change, but a file that was
+    created and then modified stays `created`, and a later `read` replaces no change."""
 
     READ = "read"
     MODIFIED = "modified"
@@ -19,7 +20,7 @@ class FileAction(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a command ended, as far as its output shows."""
+    """How a command ended, as far as its output shows; `unknown` if the output does not show it."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -27,7 +28,8 @@ class Outcome(StrEnum):
 
 
 class FileArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file: the strongest action on it, the number of actions, and the index of the last message that touched it."""
+    """A file that archived messages touched: its path, the action on it (see `FileAction`), the number of actions
+    (`times`), and the index in the transcript of the last message that touched it."""
 
     path: str
     action: FileAction
@@ -36,7 +38,8 @@ class FileArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CommandArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A command or test run, its last outcome, and the most informative line of its output."""
+    """A command or test run in archived messages: its last outcome, the most informative line of its output (`detail`),
+    how often it ran (`times`), and the index in the transcript of the last message that ran it."""
 
     command: str
     outcome: Outcome
@@ -47,7 +50,9 @@ class CommandArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IdentifierArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A name that the conversation repeats (function, class, flag, hash, URL), and where it occurred."""
+    """A name that the agent wrote in archived messages (function, class, flag, hash, URL, but no path): text around its
+    last occurrence (`context`), how often it occurs (`times`), and the index in the transcript of the last message that
+    has it."""
 
     name: str
     context: str = ""
@@ -56,7 +61,8 @@ class IdentifierArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ArtifactLedger(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All artifacts of a range of messages. Each list begins with the most important one."""
+    """The files, commands and names of a range of messages, collected by code. Each list begins with the most important
+    one."""
 
     files: tuple[FileArtifact, ...] = ()
     commands: tuple[CommandArtifact, ...] = ()

@@ -12,37 +12,57 @@ from msgspec import Struct
 from ullage.model.artifacts import ArtifactLedger
 
 
+class Provided(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The fields of a content block or message that only its provider's format has. `format` is `anthropic` or
+    `openai`.
+
+    `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that
+    format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are
+    the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted
+    and searched.
+    """
+
+    format: str
+    fields: dict[str, Any]
+    whole: bool = False
+
+
 class TextBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="text", omit_defaults=True):
-    """Plain text."""
+    """A content block of plain text."""
 
     text: str
+    provided: Provided | None = None
 
 
 class ImageBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="image", omit_defaults=True):
-    """A picture: base64 `data` or a `url`. `width` and `height` are in pixels, if the sender knows them."""
+    """A content block with a picture: base64 `data` or a `url`. `width` and `height` are pixels, None if the sender did
+    not give them."""
 
     media_type: str = "image/png"
     data: str | None = None
     url: str | None = None
     width: int | None = None
     height: int | None = None
+    provided: Provided | None = None
 
 
 class ThinkingBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="thinking", omit_defaults=True):
-    """A model's reasoning. `signature` must go back to the provider unchanged. `redacted` holds encrypted reasoning
-    without readable text."""
+    """A content block with a model's reasoning. `signature` must be sent back to the provider unchanged. `redacted`
+    holds encrypted reasoning that only the provider can read."""
 
     thinking: str
     signature: str | None = None
     redacted: str | None = None
+    provided: Provided | None = None
 
 
 class ToolUseBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_use", omit_defaults=True):
-    """A model's call of the tool `name`. The result carries the same `id`."""
+    """A model's call of the tool `name` with `input`. The block with the result has the same id in `tool_use_id`."""
 
     id: str
     name: str
     input: dict[str, Any]
+    provided: Provided | None = None
 
 
 class ResourceBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource", omit_defaults=True):
@@ -51,29 +71,32 @@ class ResourceBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="re
     uri: str
     text: str | None = None
     mime_type: str | None = None
+    provided: Provided | None = None
 
 
 ResultPart = TextBlock | ImageBlock | ResourceBlock
 
 
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag_field="type", tag="tool_result", omit_defaults=True):
-    """The result of the tool call `tool_use_id`."""
+    """The result of the tool call with the id `tool_use_id`. `is_error` is set if the tool failed."""
 
     tool_use_id: str
     content: tuple[ResultPart, ...] = ()
     is_error: bool = False
+    provided: Provided | None = None
 
 
 class BroughtBack(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file of the project that a compaction names. `text` is its content at that time, if it was read."""
+    """A project's instruction file that a compaction puts into its marker. `text` is the file's content at that time;
+    if it is empty, the model is asked to read the file at `path` again."""
 
     path: str
     text: str = ""
 
 
 class SealedCompaction(Struct, frozen=True, kw_only=True):
-    """A provider's own compaction of the archived messages, as `data` that only this provider can read. `provider`
-    is its name in the settings; `tokens` is its size in a prompt."""
+    """A provider's own compaction of the archived messages, as encrypted `data` that only this provider can read.
+    `provider` is the provider's name in the settings; `tokens` is the size of `data` in a prompt."""
 
     provider: str
     data: str
@@ -83,12 +106,13 @@ class SealedCompaction(Struct, frozen=True, kw_only=True):
 class CompactionBlock(
     Struct, frozen=True, kw_only=True, tag_field="type", tag="context_compaction", omit_defaults=True
 ):
-    """The marker in the place of messages that were compacted.
+    """The content of a marker, the message that a compaction puts into the view in place of the archived messages.
 
     `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context.
-    `kept` names the messages of the archived range that stay verbatim. The model is sent `summary`, the rendered
-    `ledger` and the project files in `brought_back`; users see all fields. If a provider made a compaction of its own
-    (`sealed`), that provider is sent it instead.
+    `compaction_number` counts the session's compactions from 1. `kept` holds the ids of messages of the compacted range
+    that stay verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`;
+    users see all fields. If a provider made a compaction of its own (`sealed`), this provider is sent its `data`
+    instead.
     """
 
     compaction_number: int
@@ -108,10 +132,11 @@ Block = TextBlock | ImageBlock | ThinkingBlock | ToolUseBlock | ToolResultBlock 
 
 
 def join_texts(blocks: Iterable[Block]) -> str:
-    """The texts of the text blocks, joined by newlines."""
+    """Returns the texts of the text blocks, joined by newlines."""
     return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
 
 
 def text_and_resources(blocks: Iterable[Block]) -> str:
-    """The texts of the text blocks and of the resources that hold a text, joined by newlines."""
+    """Returns the texts of the text blocks and of the resources, joined by newlines. A resource without a text gives an
+    empty line."""
     return "\n".join(block.text or "" for block in blocks if isinstance(block, TextBlock | ResourceBlock))

@@ -11,23 +11,28 @@ class _ContextEvent(Struct, frozen=True, kw_only=True, tag_field="event"):
 
 
 class ContextWarning(_ContextEvent, frozen=True, kw_only=True, tag="context-warning"):
-    """The context crossed the warning threshold. It is published once per crossing, not again when the session is
-    opened again. Figures are tokens. `asks` is set if the next compaction will wait for the user's consent."""
+    """Published when the context reaches the warning threshold, once per crossing; opening the session again does not
+    publish it again. Figures are tokens. `agent` names the agent that compacts this conversation, empty if Ullage
+    compacts it. `compact_at` is None if it is not known where the agent compacts. `asks` is set if the next compaction
+    will wait for the user's consent."""
 
     used: int
     usable: int
-    compact_at: int
+    window: int
+    compact_at: int | None
     asks: bool = False
+    agent: str = ""
 
 
 class AutoCompacting(_ContextEvent, frozen=True, kw_only=True, tag="auto-compacting"):
-    """An automatic compaction begins, with `used` tokens in the context."""
+    """Published when an automatic compaction begins, with the `used` tokens in the context."""
 
     used: int
 
 
 class CompactionComplete(_ContextEvent, frozen=True, kw_only=True, tag="compaction-complete"):
-    """A compaction was applied, automatic or not. The block of its marker has the sizes and the summary."""
+    """Published when a compaction, automatic or not, was applied. `compaction_block(edit)` has the sizes and the
+    summary."""
 
     edit: CompactionEdit
 

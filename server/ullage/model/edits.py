@@ -13,17 +13,18 @@ from ullage.model.message import Message
 
 
 class EditTrigger(StrEnum):
-    """What caused an edit: the user or automatic context management."""
+    """Who started an edit: the user (`manual`) or automatic context management (`automatic`)."""
 
     MANUAL = "manual"
     AUTOMATIC = "automatic"
 
 
 class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """New contents for one block, addressed by message id and block index.
+    """New content for one block of the view, addressed by the message's id and the block's index in the message, from
+    0.
 
     `text` replaces the text of a text, thinking or resource block, or the whole content of a tool result; `input`
-    replaces the input of a tool use.
+    replaces the input of a tool use. The other one is None.
     """
 
     message_id: str
@@ -33,11 +34,11 @@ class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """The fields of every edit: its id, its time (Unix milliseconds), its trigger, the tokens it saved, and the size of
-    the context that it was made on (`context_size_before`, 0 if unknown).
+    """The fields of every edit: `id`, `timestamp` (Unix milliseconds), `trigger`, `tokens_saved`, and the tokens of the
+    context before the edit (`context_size_before`, 0 if unknown).
 
-    One action may make several edits. All but the last of them name the last in `part_of`, so that they are undone
-    together.
+    One action may make several edits. All but the last of them have the id of the last in `part_of`, so that they are
+    undone together.
     """
 
     id: str
@@ -49,8 +50,8 @@ class _Edit(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
 
 
 class RepeatedFile(Struct, frozen=True, kw_only=True):
-    """The cost of reading one file repeatedly: the number of places that lost lines to a notice, and their share of
-    the tokens that the edit saved, apportioned by characters."""
+    """What repeated reads of one file cost. `occurrences` is the number of reads in which a notice replaced lines of
+    the file. `tokens_saved` is the file's share of the tokens that the edit saved, apportioned by characters."""
 
     path: str
     occurrences: int
@@ -58,8 +59,8 @@ class RepeatedFile(Struct, frozen=True, kw_only=True):
 
 
 class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"):
-    """Notices replace lines of a file that a later message shows again. `shown_in` names the messages that show
-    them; other edits leave those messages alone, so that the notices stay true."""
+    """Replaces lines of a file in tool results by a notice, because a later message shows the same lines. `shown_in`
+    holds the ids of those later messages; other edits do not change them, so that the notices stay true."""
 
     replacements: tuple[Replacement, ...]
     shown_in: tuple[str, ...] = ()
@@ -67,43 +68,51 @@ class DuplicateReadsEdit(_Edit, frozen=True, kw_only=True, tag="duplicate_reads"
 
 
 class ClearToolUsesEdit(_Edit, frozen=True, kw_only=True, tag="clear_tool_uses"):
-    """A placeholder replaces old tool results and, if asked for, their inputs."""
+    """Replaces old tool results by a placeholder, and also the inputs of their tool uses if the settings ask for it."""
 
     replacements: tuple[Replacement, ...]
     cleared_tool_uses: int = 0
 
 
 class ClearThinkingEdit(_Edit, frozen=True, kw_only=True, tag="clear_thinking"):
-    """The thinking of older turns is emptied."""
+    """Empties the thinking blocks of older prompt turns."""
 
     replacements: tuple[Replacement, ...]
     cleared_thinking_turns: int = 0
 
 
 class ShortenEdit(_Edit, frozen=True, kw_only=True, tag="shorten"):
-    """A notice replaces the middle of single blocks that are too large for the room left."""
+    """Replaces the middle of large blocks by a notice, so that the context fits."""
 
     replacements: tuple[Replacement, ...]
 
 
 class RewriteEdit(_Edit, frozen=True, kw_only=True, tag="rewrite"):
-    """The contents of blocks were changed on purpose, such as a new system prompt."""
+    """Gives blocks the new content that a user or client chose, for example a new system prompt."""
 
     replacements: tuple[Replacement, ...]
 
 
 class DropEdit(_Edit, frozen=True, kw_only=True, tag="drop"):
-    """Whole messages are left out. `notice` takes the place of the first of them."""
+    """Leaves whole messages out of the view. `notice` is a message that takes the place of the first of them."""
 
     message_ids: tuple[str, ...]
     notice: Message
 
 
-class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
-    """A marker message replaces a range of the transcript.
+class RewindEdit(_Edit, frozen=True, kw_only=True, tag="rewind"):
+    """Leaves messages out of the view without a notice, because the user went back to a message before them in the
+    agent that has the conversation."""
 
-    Messages with an index in `[start, end)` leave the view, except those in `kept`, which follow the marker, and those
-    in `leading`, which stay before it (system prompt, first user message).
+    message_ids: tuple[str, ...]
+
+
+class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
+    """Replaces the messages with an index in `[start, end)` of the transcript by one marker message.
+
+    Messages with their id in `leading` (system prompt, first user message) stay before the marker, those with their id
+    in `kept` stay after it. `by_agent` says that the agent whose conversation was imported made the compaction, and
+    `forced` that it did so because the provider had refused a request as too long.
     """
 
     start: int
@@ -111,14 +120,17 @@ class CompactionEdit(_Edit, frozen=True, kw_only=True, tag="compaction"):
     marker: Message
     leading: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    by_agent: bool = False
+    forced: bool = False
 
 
 ReplacingEdit = DuplicateReadsEdit | ClearToolUsesEdit | ClearThinkingEdit | ShortenEdit | RewriteEdit
-Edit = ReplacingEdit | DropEdit | CompactionEdit
+Edit = ReplacingEdit | DropEdit | RewindEdit | CompactionEdit
 
 
 def compaction_block(edit: CompactionEdit) -> CompactionBlock:
-    """Returns the content block of the edit's marker."""
+    """Returns the content block of the edit's marker, which has the compaction's summary and sizes. Raises `ValueError`
+    if the marker message has no such block."""
     block = edit.marker.compaction
     if block is None:
         raise ValueError(f"compaction {edit.id} has no marker")

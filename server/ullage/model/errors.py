@@ -14,6 +14,7 @@ UllageError
 │   ├── SessionBusy               a compaction or prompt turn of this session is running
 │   ├── NothingToCompact
 │   ├── NothingToUndo
+│   ├── SessionFollowed           an agent has the conversation; Ullage only reads it
 │   ├── PreviewExpired            the transcript changed since the preview
 │   └── CompactionVetoed          one of the user's hooks stopped it
 ├── StoreError                the session store cannot be used
@@ -37,27 +38,27 @@ UllageError
 
 
 class UllageError(Exception):
-    """Base of all errors. `str(error)` is one line that can be shown to a user."""
+    """The base of all errors that Ullage raises on purpose. `str(error)` is one line that can be shown to a user."""
 
 
 class InputError(UllageError):
-    """The input cannot be used."""
+    """Base: a file, parameter or setting that the caller gave cannot be used."""
 
 
 class UnknownFormat(InputError):
-    """No reader recognises the transcript."""
+    """No transcript format matches the file, so it cannot be imported."""
 
 
 class UnreadableTranscript(InputError):
-    """The format is known, but nothing in the file could be read."""
+    """The transcript's format is known, but no message in the file could be read."""
 
 
 class InvalidRequest(InputError):
-    """Parameters or settings have the wrong shape."""
+    """Parameters or settings have the wrong shape, or values that cannot be used."""
 
 
 class NotFound(UllageError):
-    """Nothing has the name that was given."""
+    """Base: there is no session, message, edit, file or other thing with the given name."""
 
 
 class SessionNotFound(NotFound):
@@ -69,15 +70,15 @@ class MessageNotFound(NotFound):
 
 
 class EditNotFound(NotFound):
-    """No edit of the session has this id, or it is reverted already."""
+    """No edit of the session has this id, or the edit is undone already."""
 
 
 class Conflict(UllageError):
-    """The request does not fit the present state."""
+    """Base: the request is valid but not possible in the session's present state."""
 
 
 class ConcurrentAppend(Conflict):
-    """Another process appended to the session first."""
+    """Another process appended to the session's log first. Read the new records and try again."""
 
 
 class SessionBusy(Conflict):
@@ -89,7 +90,11 @@ class NothingToCompact(Conflict):
 
 
 class NothingToUndo(Conflict):
-    """No edit is in force."""
+    """The session has no edit in force that could be undone."""
+
+
+class SessionFollowed(Conflict):
+    """An agent has the conversation and Ullage only reads it, so it can't be changed here."""
 
 
 class PreviewExpired(Conflict):
@@ -101,11 +106,11 @@ class CompactionVetoed(Conflict):
 
 
 class StoreError(UllageError):
-    """The session store cannot be used."""
+    """Base: the store of the sessions cannot be used."""
 
 
 class StoreTooNew(StoreError):
-    """The store was written by a newer Ullage; nothing was touched."""
+    """A newer version of Ullage wrote the store, so this version neither reads nor changes it."""
 
 
 class StoreUnavailable(StoreError):
@@ -113,7 +118,7 @@ class StoreUnavailable(StoreError):
 
 
 class ContextError(UllageError):
-    """The context cannot be managed as asked."""
+    """Base: the context cannot be managed as asked."""
 
 
 class WindowUnknown(ContextError):
@@ -121,15 +126,15 @@ class WindowUnknown(ContextError):
 
 
 class CannotFit(ContextError):
-    """Even the smallest legal context is over the window."""
+    """Even after everything that may be archived, cleared or dropped, the context is over the model's window."""
 
 
 class ProviderError(UllageError):
-    """A model's provider failed."""
+    """Base: a request to a model's provider failed, or could not be made."""
 
 
 class NoModelConfigured(ProviderError):
-    """No provider is configured."""
+    """No provider is configured, so no model can be asked."""
 
 
 class SdkMissing(ProviderError):
@@ -146,7 +151,7 @@ class ProviderUnavailable(ProviderError):
 
 
 class RateLimited(ProviderUnavailable):
-    """Too many requests."""
+    """The provider refused the request because too many were made (HTTP 429). Another try may succeed later."""
 
 
 class AuthenticationFailed(ProviderError):
@@ -170,4 +175,4 @@ class AgentError(ProviderError):
 
 
 class Cancelled(UllageError):
-    """The caller cancelled the request."""
+    """The caller cancelled the request before it was answered."""

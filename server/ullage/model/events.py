@@ -11,7 +11,7 @@ from ullage.model.usage import MessageCount, Usage
 
 
 class _Event(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
-    """The tag is the event's name in the store."""
+    """The base of all events. The tag of each is the event's name in the store, so it never changes."""
 
 
 class SessionCreated(_Event, frozen=True, kw_only=True, tag="session_created"):
@@ -23,8 +23,8 @@ class SessionCreated(_Event, frozen=True, kw_only=True, tag="session_created"):
 
 
 class SessionForked(_Event, frozen=True, kw_only=True, tag="session_forked"):
-    """The first event of a fork's own log. The parent's events up to and including `position` precede it, and
-    positions continue from there."""
+    """The first event of a fork's own log. The events of the session `parent_id` up to and including `position` count
+    as the fork's beginning, and the fork's own positions continue from there."""
 
     parent_id: str
     position: int
@@ -38,15 +38,15 @@ class SessionRenamed(_Event, frozen=True, kw_only=True, tag="session_renamed"):
 
 
 class ModelChanged(_Event, frozen=True, kw_only=True, tag="model_changed"):
-    """The conversation continues with another model."""
+    """The session uses the model with this name from here on."""
 
     model: str
 
 
 class SessionConfigured(_Event, frozen=True, kw_only=True, tag="session_configured"):
-    """The session has context settings of its own from here on: the fields of `ContextSettings` that differ from the
-    workspace's, as a client names them. Replaces the session's earlier settings. Invalid fields are refused, so no
-    such event holds any."""
+    """The session has its own context settings from here on. `context` holds the fields of `ContextSettings` that
+    differ from the workspace's, with the names and values of the JSON settings. Replaces the session's earlier
+    settings. Raises `msgspec.ValidationError` if a field is invalid."""
 
     context: dict[str, Any]
 
@@ -61,23 +61,25 @@ class ToolsDeclared(_Event, frozen=True, kw_only=True, tag="tools_declared"):
 
 
 class MessageAppended(_Event, frozen=True, kw_only=True, tag="message_appended"):
-    """A message was added at the end of the transcript. `count` holds its tokens as counted then, so that opening a
-    session need not count again."""
+    """A message was added at the end of the transcript. `count` is its token count at that time, stored so that opening
+    the session need not count it again; None if it was not counted."""
 
     message: Message
     count: MessageCount | None = None
 
 
 class UsageReported(_Event, frozen=True, kw_only=True, tag="usage_reported"):
-    """The provider's token counts of the request whose answer is `message_id`."""
+    """The provider's token counts of the request that was answered by the message `message_id`. `timestamp` is Unix
+    milliseconds; 0 means the record's own time."""
 
     usage: Usage
     message_id: str
+    timestamp: int = 0
 
 
 class SummaryReported(_Event, frozen=True, kw_only=True, tag="summary_reported"):
-    """The provider's token counts of a request for a summary, complete or cut off, that `model` answered. It belongs
-    to no message."""
+    """The provider's token counts of a request in which `model` wrote a summary, complete or cut off. No message of the
+    transcript belongs to the request."""
 
     usage: Usage
     model: str
@@ -91,14 +93,14 @@ class MessagePinned(_Event, frozen=True, kw_only=True, tag="message_pinned"):
 
 
 class ContextEdited(_Event, frozen=True, kw_only=True, tag="context_edited"):
-    """The projection changed. If the edit is a compaction, its marker becomes a message of the transcript."""
+    """An edit changed the view. The marker of a compaction is in the view only; the transcript stays as it is."""
 
     edit: Edit
 
 
 class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
-    """An edit is reverted, or is in force again: the projection is as if the edit had never been made, or as if it
-    had never been reverted. Of several such events about one edit, the last counts. `timestamp` is Unix
+    """An edit is undone (`reverted`) or put in force again (not `reverted`): the projection is as if the edit had never
+    been made, or never been undone. Of several such events about one edit, the last counts. `timestamp` is Unix
     milliseconds; 0 means the record's own time."""
 
     edit_id: str
@@ -107,21 +109,55 @@ class EditReverted(_Event, frozen=True, kw_only=True, tag="edit_reverted"):
 
 
 class ContextWarned(_Event, frozen=True, kw_only=True, tag="context_warned"):
-    """The user was warned at `used` tokens. The event is in the log so that no other process and no reload warns
-    again until the context has been below `again_below` tokens."""
+    """The user was warned at `used` tokens. It is an event of the log so that no other process, and no later opening of
+    the session, warns again until the context has been below `again_below` tokens."""
 
     used: int
     again_below: int
 
 
 class AgentAttached(_Event, frozen=True, kw_only=True, tag="agent_attached"):
-    """An agent behind the proxy holds the conversation from here on, under an id of its own. The agent manages its
-    context itself; `window` is the size that it reports, in tokens, None while it reports none. Replaces an earlier
-    event of this kind."""
+    """An agent behind the proxy has the conversation from here on; `session_id` is the agent's own id of it. The agent
+    manages its context itself. `window` is the window that the agent reports, in tokens, None if it reports none.
+    Replaces an earlier event of this kind."""
 
     agent: str
     session_id: str
     window: int | None = None
+
+
+class ConversationImported(_Event, frozen=True, kw_only=True, tag="conversation_imported"):
+    """The events after this one were imported from another program's conversation. Replaces an earlier event of this
+    kind, because a program may be updated in the middle of a conversation.
+
+    `format` is the name of the file's format. `agent` is the program and `version` its version. `origin_id` is the
+    program's own id of the conversation, and `parent_id` its id of the conversation that this one was forked or split
+    from, or, if `is_sub_agent` is true, of the one that started this one as a sub-agent's. `path` is the file. Each
+    text but `format` is empty if it is not known.
+    """
+
+    format: str
+    agent: str = ""
+    version: str = ""
+    origin_id: str = ""
+    parent_id: str = ""
+    is_sub_agent: bool = False
+    path: str = ""
+
+
+class ConversationContinued(_Event, frozen=True, kw_only=True, tag="conversation_continued"):
+    """From here on Ullage or its client continues a conversation that was imported from another program. The other
+    program no longer manages its context, so Ullage keeps the context within the window."""
+
+
+class WindowReported(_Event, frozen=True, kw_only=True, tag="window_reported"):
+    """The agent that has the conversation reported its window (`size`) or the threshold at which it compacts
+    (`compacts_at`), both in tokens. None leaves the value reported before. `timestamp` is Unix milliseconds; 0 means
+    the record's own time."""
+
+    size: int | None = None
+    compacts_at: int | None = None
+    timestamp: int = 0
 
 
 Event = (
@@ -139,6 +175,9 @@ Event = (
     | EditReverted
     | ContextWarned
     | AgentAttached
+    | ConversationImported
+    | ConversationContinued
+    | WindowReported
 )
 
 

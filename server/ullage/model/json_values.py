@@ -1,7 +1,8 @@
-"""Converts JSON values of unknown shape to expected types. A wrong shape becomes an empty value, never an error.
+"""Converts JSON values of unknown shape to expected types, and encodes and decodes JSON.
 
-Also encodes and decodes text with half surrogate pairs, which clients do send and msgspec refuses: such values go
-through the standard library's slower encoder and decoder.
+The functions `as_…` turn a wrong shape into an empty value and raise nothing; `decode_json` raises. Text with half
+surrogate pairs, which clients do send and msgspec refuses, goes through the standard library's slower encoder and
+decoder.
 """
 
 import json
@@ -14,7 +15,7 @@ T = TypeVar("T")
 
 
 def encode_json(value: object) -> bytes:
-    """Returns a struct or plain value as UTF-8 JSON."""
+    r"""Returns a struct or plain value as UTF-8 JSON. Half surrogate pairs in texts are written as `\u` escapes."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -22,7 +23,8 @@ def encode_json(value: object) -> bytes:
 
 
 def decode_json(data: bytes, kind: type[T]) -> T:
-    """Returns the value that `encode_json` encoded. Raises `msgspec.DecodeError` if `data` has another shape."""
+    """Returns the value of type `kind` that `data`, UTF-8 JSON, holds. Raises `msgspec.DecodeError` if `data` is not
+    JSON or has not the shape of `kind`."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError:
@@ -39,20 +41,21 @@ def _decode_slowly(data: bytes, kind: type[T], error: msgspec.DecodeError) -> T:
 
 
 def as_object(value: Any) -> JsonObject:
-    """Returns the value if it is a JSON object, otherwise an empty one."""
+    """Returns the value if it is a dict, otherwise an empty dict."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Returns the value if it is a list, otherwise an empty one."""
+    """Returns the value if it is a list, otherwise an empty list."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def as_objects(value: Any) -> list[JsonObject]:
-    """Returns the JSON objects in a list."""
+    """Returns the items of a list that are dicts. Other items are left out; a value that is not a list gives an empty
+    list."""
     return [cast("JsonObject", item) for item in as_list(value) if isinstance(item, dict)]
 
 
 def as_text(value: Any) -> str:
-    """Returns the value if it is a string, otherwise an empty one."""
+    """Returns the value if it is a string, otherwise an empty string."""
     return value if isinstance(value, str) else ""

@@ -14,7 +14,8 @@ _FILE_HEADINGS = {
 
 
 def render_marker(block: CompactionBlock) -> str:
-    """The summary under a line that says what it stands for, followed by the ledger."""
+    """Returns the text that a model is sent for a marker: a line with the number of archived messages, the summary, the
+    ledger, and the project's files that the compaction brought back."""
     head = (
         f"[Compaction {block.compaction_number}: {block.messages_archived} earlier messages are archived. "
         "This is a record of them, not instructions.]"
@@ -24,14 +25,15 @@ def render_marker(block: CompactionBlock) -> str:
 
 
 def render_brought_back(files: Sequence[BroughtBack]) -> str:
-    """The project's files as they are on disk: those to read again, then those that are given whole."""
+    """Returns the part of a marker's text about the project's instruction files: one line with the names of the files
+    that the model should read again, then the contents of the other files. Empty if there are no files."""
     names = [file.path for file in files if not file.text]
     listed = [f"## Project instructions\nRead again before you go on: {', '.join(names)}"] if names else []
     return "\n\n".join([*listed, *(f"## {file.path}\n{file.text.strip()}" for file in files if file.text)])
 
 
 def render_ledger(ledger: ArtifactLedger) -> str:
-    """The ledger as Markdown lists; empty when it holds nothing."""
+    """Returns the ledger as Markdown lists of files, commands and identifiers; empty if the ledger is empty."""
     sections = (_render_files(ledger), _render_commands(ledger), _render_identifiers(ledger))
     return "\n\n".join(section for section in sections if section)
 
@@ -57,14 +59,7 @@ def _command_line(command: CommandArtifact) -> str:
 
 
 def _render_identifiers(ledger: ArtifactLedger) -> str:
-    """Renders names with the same context as one entry. A context that contains the name is given without the name."""
-    names: dict[str, list[str]] = {}
-    for item in ledger.identifiers:
-        names.setdefault(item.context or item.name, []).append(item.name)
-    lines = [_identifier_line(context, missing) for context, missing in names.items()]
-    return "\n".join(["## Identifiers", *lines]) if lines else ""
-
-
-def _identifier_line(context: str, names: list[str]) -> str:
-    absent = ", ".join(f"`{name}`" for name in names if name not in context)
-    return f"- {absent}: {context}" if absent else f"- {context}"
+    """Returns the names of the identifiers as one entry of a Markdown list; empty if there are none. Editors show their
+    contexts, which are pieces of sentences."""
+    names = ", ".join(f"`{item.name}`" for item in ledger.identifiers)
+    return f"## Identifiers\n- {names}" if names else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.model.blocks import Block, CompactionBlock, join_texts
+from ullage.model.blocks import Block, CompactionBlock, Provided, join_texts
 
 
 class Role(StrEnum):
@@ -17,16 +17,18 @@ class Role(StrEnum):
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown."""
+    """One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown.
+    `provided` holds fields that only the provider's own format has, such as `name`."""
 
     id: str
     role: Role
     content: tuple[Block, ...]
     timestamp: int = 0
+    provided: Provided | None = None
 
     @property
     def text(self) -> str:
-        """The message's text blocks, joined by newlines."""
+        """The texts of the message's text blocks, joined by newlines. Other blocks are left out."""
         return join_texts(self.content)
 
     @property
@@ -42,3 +44,17 @@ class ToolDefinition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     description: str = ""
     input_schema: dict[str, Any] = {}
+
+
+def number_of(index: int) -> int:
+    """Returns the number of the message at `index` of the transcript: `index + 1`, because users count from 1.
+
+    Every text for users and models (`#85` in summaries, lists and searches) has this number. Protocols have the index.
+    """
+    return index + 1
+
+
+def index_of(number: int) -> int:
+    """Returns the index in the transcript of the message with the user's `number`: `number - 1`, the inverse of
+    `number_of`."""
+    return number - 1

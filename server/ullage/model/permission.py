@@ -9,8 +9,8 @@ from ullage.model.updates import ToolCall, ToolKind, ToolLocation, ToolStatus
 
 
 class PermissionAnswer(StrEnum):
-    """The user's answer. `cancelled` ends the prompt turn. `allow_always` holds for the tool as long as the session
-    is open."""
+    """The user's answer to the question whether a tool call may be made. `allow_always` allows all calls of the tool
+    while the session is open. `cancelled` ends the prompt turn."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_ALWAYS = "allow_always"
@@ -19,7 +19,7 @@ class PermissionAnswer(StrEnum):
 
 
 class PermissionKind(StrEnum):
-    """The kinds of options that Ullage offers, a subset of ACP's."""
+    """The kinds of options that Ullage offers when it asks for permission, a subset of ACP's."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_ALWAYS = "allow_always"
@@ -27,7 +27,7 @@ class PermissionKind(StrEnum):
 
 
 class PermissionOption(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One option that the user may choose."""
+    """One option of a permission request; `name` is its label."""
 
     option_id: str
     name: str
@@ -35,7 +35,7 @@ class PermissionOption(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PermissionToolCall(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The tool call in question, as its `tool_call` update described it."""
+    """The tool call for which permission is asked, with the fields of its `tool_call` update."""
 
     tool_call_id: str
     title: str
@@ -46,7 +46,7 @@ class PermissionToolCall(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RequestPermissionParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The server asks the client whether a tool call may be made."""
+    """Params of the request by which the server asks the client's user whether a tool call may be made."""
 
     session_id: str
     tool_call: PermissionToolCall
@@ -68,7 +68,7 @@ class PermissionOutcome(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RequestPermissionResult(Struct, frozen=True, kw_only=True):
-    """The client's answer."""
+    """The client's result of a permission request."""
 
     outcome: PermissionOutcome
 
@@ -81,7 +81,8 @@ _OPTIONS = (
 
 
 def ask_for(session_id: str, call: ToolCall) -> RequestPermissionParams:
-    """Returns the question about a tool call."""
+    """Returns the params of the request that asks the user for permission to make a tool call. The options are allow
+    once, allow always in this session, and reject."""
     asked = PermissionToolCall(
         tool_call_id=call.tool_call_id,
         title=call.title,
@@ -94,7 +95,7 @@ def ask_for(session_id: str, call: ToolCall) -> RequestPermissionParams:
 
 
 def read_answer(result: RequestPermissionResult) -> PermissionAnswer:
-    """Returns the user's answer. An option that was not offered counts as a refusal."""
+    """Returns the user's answer from the client's result. An option that was not offered counts as `reject_once`."""
     outcome = result.outcome
     if outcome.outcome is PermissionOutcomeKind.CANCELLED:
         return PermissionAnswer.CANCELLED

@@ -19,7 +19,7 @@ _RESTRICTED = {"restricted": True}
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What you know better than the catalog about one model."""
+    """Settings for one model, which override the catalog's facts about it."""
 
     window: Annotated[Tokens | None, Meta(description="Input tokens the model accepts.")] = None
     max_output: Annotated[Tokens | None, Meta(description="Most tokens of one answer.")] = None
@@ -27,13 +27,27 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
         Literal["cl100k_base", "o200k_base", "approximate"] | None,
         Meta(description="How to count this model's tokens."),
     ] = None
+    tool_syntax: Annotated[
+        Literal["native", "xml", "caret"] | None,
+        Meta(
+            description="How the model calls tools: by its provider's own way, or in its text, as XML tags or between "
+            "fences of three carets. Unset: native, or xml where the provider has nativeTools false."
+        ),
+    ] = None
     summary_prompt: Annotated[str, Meta(description="Further instructions for summaries of this model's sessions.")] = (
         ""
     )
+    context: Annotated[
+        dict[str, Any],
+        Meta(description="Context settings of this model's sessions that differ, for example its strategies."),
+    ] = {}
+
+    def __post_init__(self) -> None:
+        overridden(ContextSettings(), self.context)
 
 
 class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """When and how far the context is shrunk. Shares are of the usable window (window minus reserve)."""
+    """When the context is made smaller, and by how much. Shares are of usable (the window less the reserve)."""
 
     enabled: Annotated[
         bool, Meta(description="Warn and compact automatically. Off while a model's window is unknown.")
@@ -124,7 +138,8 @@ class ContextSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 
 class HookSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Programs of your own around a compaction. They get JSON on standard input, and none of your keys."""
+    """Programs that run before and after a compaction. Each gets one JSON object on standard input and no API keys. If
+    a program fails or takes too long, a notice says so and the compaction continues."""
 
     pre_compact: Annotated[
         tuple[str, ...],
@@ -144,7 +159,7 @@ class HookSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
     share_content: Annotated[
         bool,
         Meta(
-            description="Give the hook before a compaction the messages that go, too, not only their number.",
+            description="Give the hook before a compaction the messages that are archived, not only their number.",
             extra_json_schema=_RESTRICTED,
         ),
     ] = False
@@ -201,6 +216,26 @@ class SummarySettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_
     ] = False
 
 
+class ArchiveSettings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The archive of agents' own files, from which a transcript that its agent has deleted is given back."""
+
+    enabled: Annotated[
+        bool,
+        Meta(
+            description="Keep the files of agents on this machine, byte for byte, next to the session store.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = True
+    limit: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(
+            description="Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no "
+            "limit.",
+            extra_json_schema=_RESTRICTED,
+        ),
+    ] = 5.0
+
+
 class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All settings of Ullage."""
 
@@ -221,11 +256,19 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
     context: ContextSettings = ContextSettings()
     summary: SummarySettings = SummarySettings()
     hooks: HookSettings = HookSettings()
+    archive: ArchiveSettings = ArchiveSettings()
 
 
 def overridden(settings: ContextSettings, fields: Mapping[str, Any]) -> ContextSettings:
-    """Returns the settings with some fields replaced, named as a client names them. Raises
-    `msgspec.ValidationError`."""
+    """Returns the settings with some fields replaced. `fields` has the names and values of the JSON settings
+    (camelCase). Raises `msgspec.ValidationError` if a name is unknown or a value is invalid."""
     if not fields:
         return settings
     return msgspec.convert({**msgspec.to_builtins(settings), **fields}, ContextSettings)
+
+
+def context_settings(settings: Settings, model: str) -> ContextSettings:
+    """Returns the context settings of a model's sessions: those for all models, overridden by the model's own under
+    `models`."""
+    own = settings.models[model].context if model in settings.models else {}
+    return overridden(settings.context, own)

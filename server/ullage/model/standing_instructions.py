@@ -17,10 +17,12 @@ _MEMORY = re.compile(r"(?:^|/)(?:MEMORY(?:\.local)?\.md$|memories/)")
 
 
 def is_instruction_file(path: str) -> bool:
-    """Whether a path or URI names a file of standing instructions, in whatever folder."""
+    """Returns whether the last name of a path or URI is that of a file of standing instructions, such as `AGENTS.md`.
+    The folder does not matter."""
     return re.split(r"[/\\]", path)[-1] in _NAMES
 
 
 def is_memory_file(path: str) -> bool:
-    """Whether a path or URI names standing instructions or a file that an agent keeps as its memory."""
+    """Returns whether a path or URI names a file of standing instructions (`AGENTS.md`), a `MEMORY.md`, or a file in a
+    folder `memories`."""
     return is_instruction_file(path) or _MEMORY.search(path) is not None

@@ -1,7 +1,7 @@
-"""Strategies as settings: which whole messages leave the context first. `ullage.edits.strategies` carries them out.
+"""Strategies as settings: which whole messages are dropped first. `ullage.edits.strategies` carries them out.
 
-Field docs become the settings schema. What every strategy keeps is no setting: the system prompt, the first user
-message, pinned messages and the last exchange stay, and what a provider wants together goes together.
+Field docs become the settings schema. Every strategy keeps the system prompt, the first user message, pinned messages
+and the last exchange; no setting changes that. Messages that a provider requires together are dropped together.
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ Messages = Annotated[int, Meta(ge=0)]
 
 
 class TruncationMode(StrEnum):
-    """What happens when the context is full: whole messages go by one of the strategies, or a summary is made."""
+    """What happens when the context is full: a strategy drops whole messages, or a compaction summarizes them."""
 
     SLIDING_WINDOW = "sliding_window"
     TOKEN_BUDGET = "token_budget"
@@ -22,7 +22,8 @@ class TruncationMode(StrEnum):
 
 
 class Speaker(StrEnum):
-    """The kind of a group of messages: a tool use with its results, the assistant's text, or the user's."""
+    """The kind of a group of messages that are dropped together: a tool use with its results, a text of the assistant,
+    or a message of the user."""
 
     TOOL = "tool"
     ASSISTANT = "assistant"
@@ -30,8 +31,8 @@ class Speaker(StrEnum):
 
 
 class RangeKeep(StrEnum):
-    """How much of the messages after the first exchange a truncated range leaves, in the terms that coding agents
-    use."""
+    """How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last
+    half or the last quarter of them. The choices are those of other coding agents."""
 
     NONE = "none"
     LAST_TWO = "lastTwo"
@@ -42,39 +43,42 @@ class RangeKeep(StrEnum):
 class _Strategy(
     Struct, frozen=True, kw_only=True, tag_field="type", rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """The tag is the strategy's name in the field."""
+    """The base of the strategies' settings. The tag of each is the strategy's name in the settings."""
 
 
 class SlidingWindow(_Strategy, frozen=True, kw_only=True, tag="sliding_window"):
-    """The last messages stay, by number, whatever they count."""
+    """Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that."""
 
     max_messages: Annotated[Messages, Meta(description="Messages that stay.")] = 20
 
 
 class TokenBudget(_Strategy, frozen=True, kw_only=True, tag="token_budget"):
-    """The oldest messages go until the rest fits."""
+    """Drops the oldest messages until the context fits the target."""
 
 
 class Selective(_Strategy, frozen=True, kw_only=True, tag="selective"):
-    """Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible."""
+    """Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not
+    named are kept as long as that is possible."""
 
-    order: Annotated[tuple[Speaker, ...], Meta(description="What goes first, what next.")] = (
+    order: Annotated[tuple[Speaker, ...], Meta(description="The kinds that are dropped, in this order.")] = (
         Speaker.TOOL,
         Speaker.ASSISTANT,
     )
 
 
 class Smart(_Strategy, frozen=True, kw_only=True, tag="smart"):
-    """The first and the last messages stay; of those between them the oldest go until the rest fits."""
+    """Keeps the first and the last messages. Drops the oldest of the messages between them until the context fits the
+    target."""
 
     keep_first: Annotated[Messages, Meta(description="Messages that stay at the beginning.")] = 2
     keep_last: Annotated[Messages, Meta(description="Messages that stay at the end.")] = 10
 
 
 class TruncateRange(_Strategy, frozen=True, kw_only=True, tag="truncate_range"):
-    """Drops a range after the first exchange at once, again and again until the rest fits."""
+    """Drops a range of messages after the first exchange, and again a range of the remaining ones, until the context
+    fits the target."""
 
-    keep: Annotated[RangeKeep, Meta(description="How much of the rest stays.")] = RangeKeep.HALF
+    keep: Annotated[RangeKeep, Meta(description="How much of those messages is kept.")] = RangeKeep.HALF
 
 
 StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange

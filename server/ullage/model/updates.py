@@ -8,13 +8,15 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from ullage.model.figure import CallsLeft, Hidden, Keeper, KnownThreshold, KnownWindow, Remark
 from ullage.model.usage import Breakdown, BudgetShares, Usage, UsageSource
 
 T = TypeVar("T")
 
 
 class Level(StrEnum):
-    """Which threshold `used` has reached."""
+    """How full the context is: `warning` from the warning threshold, `critical` from the compaction threshold, `normal`
+    below both. `off` means that there is no budget, because management is off or no window is known."""
 
     OFF = "off"
     NORMAL = "normal"
@@ -22,8 +24,25 @@ class Level(StrEnum):
     CRITICAL = "critical"
 
 
+class FollowedFrom(Struct, frozen=True, kw_only=True):
+    """Says that a session is followed. `agent` is the name of the agent that has the conversation and `path` the file
+    from which Ullage reads it; a text is "" if it is not known."""
+
+    agent: str
+    path: str
+
+
 class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown."""
+    """All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none
+    is known.
+
+    `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last report,
+    in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the number of
+    tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null while
+    too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the name of
+    the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless the session is
+    followed: then nothing can be changed in it.
+    """
 
     source: UsageSource
     level: Level
@@ -41,22 +60,34 @@ class UsageMeta(Struct, frozen=True, kw_only=True, rename="camel"):
     pending_messages: int = 0
     error_share: float | None = None
     shares: BudgetShares | None = None
+    as_of: int | None = None
+    percent: int | None = None
+    warn_percent: int | None = None
+    window: KnownWindow | None = None
+    threshold: KnownThreshold | None = None
+    left: int | None = None
+    calls_left: CallsLeft | None = None
+    remarks: tuple[Remark, ...] = ()
+    hidden: Hidden = Hidden(tokens=0, name="")
+    managed_by: Keeper = Keeper.NOBODY
+    agent: str = ""
+    followed: FollowedFrom | None = None
 
 
 class Meta(Struct, Generic[T], frozen=True, kw_only=True):
-    """The `_meta` object of an update."""
+    """The `_meta` object of an update; its field `ullage` holds all that is not ACP's."""
 
     ullage: T
 
 
 class TextContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
-    """ACP's text content block."""
+    """A text, in the shape of ACP's text content block."""
 
     text: str
 
 
 class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rename="camel"):
-    """The tag is ACP's `sessionUpdate`."""
+    """The base of all session updates. The tag of each is ACP's `sessionUpdate`."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -67,8 +98,8 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
-    """Tokens in context, the window in effect, and the session's cost if every request's price is known. It is never
-    sent with a guessed `size`."""
+    """The tokens in the context (`used`), the window (`size`), and the session's cost if the price of every request is
+    known. If no window is known, this update is not sent."""
 
     used: int
     size: int
@@ -77,7 +108,7 @@ class UsageUpdate(_Update, frozen=True, kw_only=True, tag="usage_update"):
 
 
 class CompactionStatus(StrEnum):
-    """The states of a compaction: in progress, then exactly one of the others."""
+    """The states of a compaction: first `in_progress`, then exactly one of the others."""
 
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
@@ -86,7 +117,9 @@ class CompactionStatus(StrEnum):
 
 
 class CompactionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Details of a compaction: the edit to undo it by, and its figures in tokens and messages."""
+    """Details of a compaction. `edit_id` is the id by which the compaction can be undone, `message_id` that of its
+    marker; both are null until the compaction is complete. `messages_archived` counts messages; the context sizes are
+    tokens."""
 
     trigger: str
     compaction_number: int
@@ -98,7 +131,8 @@ class CompactionMeta(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompactionUpdate(_Update, frozen=True, kw_only=True, tag="compaction_update"):
-    """A compaction begins or ends. A field that is left out keeps its earlier value."""
+    """A compaction begins or ends. A field that is left out keeps the value of the earlier update with this
+    `compactionId`."""
 
     compaction_id: str
     status: CompactionStatus
@@ -108,14 +142,14 @@ class CompactionUpdate(_Update, frozen=True, kw_only=True, tag="compaction_updat
 
 
 class CompactionSummaryChunk(_Update, frozen=True, kw_only=True, tag="compaction_summary_chunk"):
-    """A piece of the summary while it is written, in order."""
+    """A chunk of a compaction's summary while the summary is written. Chunks come in order."""
 
     compaction_id: str
     content: TextContent
 
 
 class Severity(StrEnum):
-    """How important a notice is."""
+    """How important a notice is for the user."""
 
     INFO = "info"
     WARNING = "warning"
@@ -123,14 +157,16 @@ class Severity(StrEnum):
 
 
 class NoticeMeta(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A notice's kind (a stable word for programs) and the edit that it is about."""
+    """A notice's kind (a word that never changes, for programs) and the id of the edit that the notice is about, null
+    if there is none."""
 
     kind: str
     edit_id: str | None = None
 
 
 class Notice(_Update, frozen=True, kw_only=True, tag="notice"):
-    """A line of text for the user. It is sent live only and is not part of the transcript."""
+    """A line of text for the user. It is sent once to the clients that are connected, and is not part of the
+    transcript."""
 
     severity: Severity
     title: str
@@ -139,8 +175,8 @@ class Notice(_Update, frozen=True, kw_only=True, tag="notice"):
 
 
 class SessionInfoUpdate(_Update, frozen=True, kw_only=True, tag="session_info_update"):
-    """The session's title or the time of its last change (ISO 8601). If no window is known, `_meta` has the figures
-    (see `UsageUpdate`)."""
+    """The session's title or the time of its last change (ISO 8601) changed. If no window is known, `_meta` has the
+    figures of the context, because no `UsageUpdate` is sent."""
 
     title: str | UnsetType = UNSET
     updated_at: str | UnsetType = UNSET
@@ -148,28 +184,28 @@ class SessionInfoUpdate(_Update, frozen=True, kw_only=True, tag="session_info_up
 
 
 class UserMessageChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
-    """The user's prompt as it enters the transcript, so that every client of the session shows it."""
+    """A user's prompt that was added to the transcript, sent so that every client of the session shows it."""
 
     content: TextContent
     message_id: str
 
 
 class AgentMessageChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
-    """A piece of the model's answer. `message_id` is the id that the message will have in the transcript."""
+    """A chunk of the model's answer. `message_id` is the id that the message will have in the transcript."""
 
     content: TextContent
     message_id: str
 
 
 class AgentThoughtChunk(_Update, frozen=True, kw_only=True, tag="agent_thought_chunk"):
-    """A piece of the model's reasoning."""
+    """A chunk of the model's reasoning. `message_id` is the id that the answer will have in the transcript."""
 
     content: TextContent
     message_id: str
 
 
 class ToolKind(StrEnum):
-    """The kinds of tool calls that Ullage's own tools have, a subset of ACP's."""
+    """The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls."""
 
     READ = "read"
     SEARCH = "search"
@@ -179,7 +215,7 @@ class ToolKind(StrEnum):
 
 
 class ToolStatus(StrEnum):
-    """The states of a tool call."""
+    """The states of a tool call, as in ACP."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -195,13 +231,13 @@ class ToolLocation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ToolContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="content"):
-    """ACP's tool call content: the tool's result, as text."""
+    """A tool's result as text, in the shape of ACP's tool call content."""
 
     content: TextContent
 
 
 class ToolCall(_Update, frozen=True, kw_only=True, tag="tool_call"):
-    """The model calls a tool."""
+    """The model calls a tool. `ToolCallUpdate` with the same `toolCallId` reports its progress."""
 
     tool_call_id: str
     title: str

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens
+    """Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens
     read from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage`
     converts the other providers' shapes."""
 
@@ -18,12 +18,12 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def prompt(self) -> int:
-        """Tokens of the whole prompt, cached or not."""
+        """The tokens of the whole prompt: uncached, read from the cache, and written to it."""
         return self.input_tokens + self.cache_read_input_tokens + self.cache_creation_input_tokens
 
     @property
     def total(self) -> int:
-        """Tokens in the context once the answer has been appended."""
+        """The tokens in the context after the answer: prompt and output."""
         return self.prompt + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -48,9 +48,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class UsageSource(StrEnum):
     """How the figure `used` is known.
 
-    `reported`: the provider's last report covers the whole context. `stale`: messages were appended after that report
-    and were counted here. `estimated`: no report covers this context, because there was none yet or because an edit
-    followed it.
+    `reported`: the provider's last report covers the whole context. `stale`: messages were appended after that report,
+    and Ullage counted them. `estimated`: Ullage counted the whole context, because there is no report yet or an edit
+    followed the last one.
     """
 
     REPORTED = "reported"
@@ -59,8 +59,8 @@ class UsageSource(StrEnum):
 
 
 class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens of the context by kind. `overhead` is the part that a provider reported beyond what the session
-    contains (a hidden system prompt and tools). The parts sum to `used`."""
+    """Tokens of the context, or of one message, by kind. The parts of a context sum to `used`. `overhead` is the part
+    that a provider reported beyond what the session contains, such as an agent's own system prompt and tools."""
 
     system_prompt: int = 0
     tools: int = 0
@@ -96,9 +96,9 @@ class Breakdown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt
-    counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum
-    to the window, unless system prompt and tools exceed it; then `conversation` is 0.
+    """How a window is shared out, in tokens. `system_prompt` and `tools` are the tokens that they take (an agent's
+    hidden prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the
+    rest. The four sum to the window, unless system prompt and tools exceed it; then `conversation` is 0.
 
     `available` is the part of the conversation's share that is free; `overflow` is the number of tokens by which the
     context exceeds usable.
@@ -113,7 +113,7 @@ class BudgetShares(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MessageCount(Struct, frozen=True, kw_only=True):
-    """A message's tokens by kind, as the counter named `counter` counted them."""
+    """One message's tokens by kind (`parts`). `counter` is the name of the counter that counted them."""
 
     counter: str
     parts: Breakdown

@@ -10,6 +10,7 @@ from ullage.model.edits import (
     DuplicateReadsEdit,
     Edit,
     RepeatedFile,
+    RewindEdit,
     RewriteEdit,
     ShortenEdit,
     compaction_block,
@@ -21,7 +22,7 @@ _NAMED = 3
 
 
 def short(tokens: int) -> str:
-    """Returns a token figure for narrow places: `950`, `4.2K`, `58K`, `1.2M`."""
+    """Returns a number of tokens in a short form: `950`, `4.2K`, `58K`, `1.2M`."""
     if tokens < 1_000:
         return str(tokens)
     if tokens < 9_950:
@@ -32,82 +33,122 @@ def short(tokens: int) -> str:
     return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
+def percent(tokens: int, window: int) -> int:
+    """Returns `tokens` as a percentage of `window`, rounded to a whole number. Halves are rounded up, as in the
+    editors' TypeScript and Lua."""
+    return (200 * tokens + window) // (2 * window)
+
+
+def hidden_part(holder: str) -> str:
+    """Returns the name of the tokens that the conversation does not contain: `HOLDER's own prompt and tools`. `holder`
+    is the name of the agent that has the conversation, or `the agent` if its name is not known; empty means a client of
+    Ullage."""
+    return f"{holder or 'the client'}'s own prompt and tools"
+
+
 def shrinking(before: int, after: int) -> str:
-    """Returns how an edit changed the size of the context: `164K → 31K`."""
+    """Returns the context's tokens before and after an edit: `164K → 31K`."""
     return f"{short(before)} → {short(after)}"
 
 
-def context_warning(used: int, usable: int, compact_at: int, *, asks: bool = False) -> str:
-    """The context passed the warning threshold. `asks` means that a compaction will wait for the user's consent."""
-    what = "Asks to be compacted" if asks else "Compacts by itself"
-    return f"{_full(used, usable)} {what} at {short(compact_at)}."
+def context_warning(used: int, window: int, compact_at: int | None, *, asks: bool = False, agent: str = "") -> str:
+    """Returns the notice that the context reached the warning threshold, with the compaction threshold `compact_at` if
+    that is not None. `asks` means that a compaction will wait for the user's consent. `agent` is the name of the agent
+    that compacts the context, empty if Ullage does. Figures are tokens."""
+    if compact_at is None:
+        return _full(used, window)
+    what = f"{agent} compacts it" if agent else "Asks to be compacted" if asks else "Compacts by itself"
+    return f"{_full(used, window)} {what} at {percent(compact_at, window)}% ({short(compact_at)})."
 
 
-def compaction_due(used: int, usable: int) -> str:
-    """The context should be compacted, and the user wants to be asked before."""
-    return f"{_full(used, usable)} Compact it now; it compacts by itself only when it overflows."
+def compaction_due(used: int, window: int) -> str:
+    """Returns the notice that the context should be compacted, for a user who wants to be asked before."""
+    return f"{_full(used, window)} Compact it now; it compacts by itself only when it overflows."
+
+
+def due_by_settings(used: int, compact_at: int) -> str:
+    """Returns the notice that changed settings make a compaction due: `used` tokens reach the new threshold
+    `compact_at`."""
+    return (
+        f"By these settings the context ({short(used)}) is due for compaction, which begins at {short(compact_at)}. "
+        "Compact it now, or it is compacted with the next message."
+    )
 
 
 def auto_compacting(used: int) -> str:
-    """An automatic compaction begins."""
+    """Returns the notice that an automatic compaction of `used` tokens begins."""
     return f"Compacting the context ({short(used)})…"
 
 
 def compacted(messages: int, before: int, after: int) -> str:
-    """A compaction succeeded."""
+    """Returns the notice that a compaction archived a number of `messages`, with the tokens before and after."""
     return f"Compacted {_messages(messages)}: {shrinking(before, after)}. Everything is kept; undo any time."
 
 
 def cleared(what: str, before: int, after: int) -> str:
-    """An edit cheaper than a compaction made room; `what` was removed from the context (`old tool results`)."""
+    """Returns the notice that an edit other than a compaction made room. `what` names the removed content (`old tool
+    results`); `before` and `after` are tokens."""
     return f"Cleared {what}: {shrinking(before, after)}. Undo any time."
 
 
 def repeated(files: Sequence[RepeatedFile], share: float) -> str:
-    """The cost of repeated file reads: their share of the context, and the files, the most expensive ones by name."""
+    """Returns the notice about repeated file reads: the share of the context that they took (0 to 1), and the first
+    three of `files` by name, which the caller sorts by cost."""
     named = [f"{file.path} {file.occurrences}× ({short(file.tokens_saved)})" for file in files[:_NAMED]]
     more = [f"{len(files) - _NAMED} more"] if len(files) > _NAMED else []
     return f"{round(100 * share)}% of the context was file contents shown again later: {', '.join([*named, *more])}."
 
 
 def undone(before: int, after: int) -> str:
-    """An edit was undone."""
+    """Returns the notice that an edit was undone, with the tokens before and after."""
     return f"Undone: {shrinking(before, after)}."
 
 
 def nothing_to_compact(messages: int, used: int) -> str:
-    """No message of the context can be archived."""
+    """Returns the notice that none of the context's `messages` (`used` tokens) can be archived."""
     return f"Nothing to compact: {_messages(messages)}, {short(used)} tokens."
 
 
+def ranges(numbers: Sequence[int]) -> str:
+    """Returns messages by their numbers, which must ascend: `#1, #210 to #308`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join(" to ".join(f"#{number:,}" for number in run) for run in runs)
+
+
 def nothing_in_stretch(note: str) -> str:
-    """The range that the user chose to compact is too short, or its messages must stay."""
+    """Returns the notice that compacting the stretch which the user chose would save nothing. `note` is a further
+    sentence, or empty."""
     return f"Nothing to compact there: a summary would take as much room. {note}".strip()
 
 
 def compaction_failed(reason: str) -> str:
-    """A compaction failed; the context is unchanged."""
+    """Returns the notice that a compaction failed. `reason` is the end of its sentence."""
     return f"Compaction failed: {reason}"
 
 
 def compaction_vetoed(reason: str) -> str:
-    """One of the user's hooks stopped a compaction; `reason` is a clause."""
+    """Returns the notice that one of the user's hooks stopped a compaction. `reason` is a clause without a period."""
     return f"Not compacted: {reason}."
 
 
 def hook_failed(hook: str, reason: str) -> str:
-    """A hook (such as `preCompact`) failed; the compaction continued without it."""
+    """Returns the notice that a hook (such as `preCompact`) failed, and that the compaction continued without it."""
     return f"The {hook} hook failed and was passed over: {reason}."
 
 
 def compaction_retried(what: str, reason: str) -> str:
-    """A summary could not be made; `what` is tried instead."""
+    """Returns the notice that a summary could not be made, and that `what` is tried instead."""
     return f"Compaction failed: {reason.rstrip('.')}. Trying {what} instead."
 
 
 def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
-    """Automatic compaction stops, because it does not help. `reason` is the clause that says why (`failed 3 times in
-    a row`); `biggest` names the largest item (`message 212`)."""
+    """Returns the notice that automatic compaction stops because it does not help. `reason` is the clause that says why
+    (`failed 3 times in a row`); `biggest` names the largest item (`message 212`), and `tokens` is its size."""
     return (
         f"Automatic compaction stopped, it {reason}: {biggest} alone is {short(tokens)} tokens. "
         "It starts again after a compaction by hand, or once three answers in a row end below the warning."
@@ -115,7 +156,8 @@ def breaker_opened(reason: str, biggest: str, tokens: int) -> str:
 
 
 def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
-    """The context exceeds the window even after cutting. `biggest` names the largest item that must stay."""
+    """Returns the notice that the context exceeds the window even after every edit that is allowed. `used` is the
+    tokens that must stay; `biggest` names the largest item among them, and `tokens` is its size."""
     return (
         f"The context cannot fit: what must stay is {short(used)} of {short(usable)} usable tokens, {biggest} alone "
         f"{short(tokens)}. Make that smaller, or choose a model with a larger window."
@@ -123,18 +165,19 @@ def cannot_fit(used: int, usable: int, biggest: str, tokens: int) -> str:
 
 
 def offline_summary_used(reason: str, before: int, after: int) -> str:
-    """No model could write the summary, so the offline summary was used; `reason` is a word or two."""
+    """Returns the notice that the offline summary was used because the model's failed. `reason` is a word or two;
+    `before` and `after` are tokens of the context."""
     sizes = shrinking(before, after)
     return f"The model's summary failed ({reason.rstrip('.')}). Used the offline summary instead: {sizes}."
 
 
 def waiting_for_provider(provider: str, reason: str, seconds: float) -> str:
-    """The provider is busy; another try follows after `seconds`."""
+    """Returns the notice that the provider is busy, and that the request is tried again in `seconds`."""
     return f"{provider} is busy ({reason}). Trying again in {seconds:.0f} s."
 
 
 def no_model() -> str:
-    """No provider is configured, so there is no model to chat with."""
+    """Returns the notice that no provider is configured, so that there is no model to chat with."""
     return (
         "No model is configured. Context tracking and offline compaction work; "
         "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or ullage.provider, to chat."
@@ -142,32 +185,36 @@ def no_model() -> str:
 
 
 def how_to_give_key(variable: str, *, keyring: bool) -> str:
-    """How to provide the missing key; `keyring` if that extra is installed."""
+    """Returns the end of a sentence: how to provide the missing key, in the environment `variable` or in the system's
+    keyring. `keyring` says whether the extra for the keyring is installed; if not, the text says how to install it."""
     before = "" if keyring else f"{how_to_install('keyring')} and "
     return f"set {variable}, or keep it in the system's keyring with {before}`keyring set ullage {variable}`."
 
 
 def sdk_missing(provider: str, extra: str) -> str:
-    """A provider's Python package is not installed."""
+    """Returns the error text for a provider whose Python package is not installed. `extra` is the package and Ullage's
+    extra."""
     return f"{provider} needs the Python package {extra}, which is not installed; run {how_to_install(extra)}."
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs one of Ullage's extras."""
+    """Returns the command that installs one of Ullage's extras, in backticks."""
     return f"`pip install 'ullage[{extra}]'`"
 
 
-def _full(used: int, usable: int) -> str:
-    return f"Context {round(100 * used / usable)}% full ({short(used)} of {short(usable)} usable)."
+def _full(used: int, window: int) -> str:
+    return f"Context {percent(used, window)}% full ({short(used)} of {short(window)})."
 
 
 def edited(edit: Edit) -> str:
-    """What an edit did, for the list of a session's edits."""
+    """Returns what an edit did in a few words, for the list of a session's edits: `Compacted 44 messages`."""
     match edit:
         case CompactionEdit():
             done = f"Compacted {_messages(compaction_block(edit).messages_archived)}"
         case DropEdit(message_ids=ids):
             done = f"Left out {_messages(len(ids))}"
+        case RewindEdit(message_ids=ids):
+            done = f"Went back before {_messages(len(ids))}"
         case DuplicateReadsEdit(replacements=replacements):
             done = f"Replaced {_count(len(replacements), 'repeated file read')}"
         case ClearToolUsesEdit(cleared_tool_uses=cleared):
@@ -190,7 +237,8 @@ def _count(count: int, noun: str) -> str:
 
 
 def context_line(used: int, size: int | None, source: UsageSource) -> str:
-    """Returns how full a context is: `Context: 45% (58K/128K tokens, reported)`."""
+    """Returns one line with how full a context is: `Context: 45% (58K/128K tokens, reported)`. Without a window (`size`
+    None) it has no percentage."""
     if size is None:
         return f"Context: {short(used)} tokens, limit unknown ({source.value})"
-    return f"Context: {round(100 * used / size)}% ({short(used)}/{short(size)} tokens, {source.value})"
+    return f"Context: {percent(used, size)}% ({short(used)}/{short(size)} tokens, {source.value})"

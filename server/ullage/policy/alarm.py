@@ -11,30 +11,34 @@ _HYSTERESIS = 0.02
 
 
 class Alarm(Struct, frozen=True, kw_only=True):
-    """Whether the user has been warned. `used` is the figure at that warning, in tokens; a figure below `again_below`
-    tokens lets the next crossing warn again."""
+    """Whether the user has been warned of the present crossing of the warning threshold. `used` is the number of tokens
+    at that warning. Below `again_below` tokens the alarm is reset; None means that the user has not been warned."""
 
     used: int = 0
     again_below: int | None = None
 
 
 def is_due(alarm: Alarm, used: int, budget: ContextBudget) -> bool:
-    """Returns whether the user should be warned now."""
+    """Returns whether to warn the user now: `used` tokens reach the warning threshold, and the alarm has not warned of
+    it yet."""
     return alarm.again_below is None and used >= budget.warn_at
 
 
 def raised(used: int, budget: ContextBudget) -> Alarm:
-    """Returns the alarm after the user has been warned at `used` tokens."""
+    """Returns the alarm after the user has been warned at `used` tokens. It is reset once the context is 2 % of usable
+    below the warning threshold."""
     return Alarm(used=used, again_below=budget.warn_at - int(budget.usable * _HYSTERESIS))
 
 
 def lowered(alarm: Alarm, used: int) -> Alarm:
-    """Returns the alarm after a new figure: rearmed if the figure fell below `again_below`, else unchanged."""
+    """Returns the alarm after a new figure: one that has not warned if `used` is below `again_below`, else the same
+    alarm."""
     return Alarm() if alarm.again_below is not None and used < alarm.again_below else alarm
 
 
 def level(used: int, budget: ContextBudget | None) -> Level:
-    """Returns which threshold `used` tokens have reached. Returns `off` if there is no budget."""
+    """Returns the level of `used` tokens: `critical` from the compaction threshold, `warning` from the warning
+    threshold, else `normal`. Returns `off` if there is no budget."""
     if budget is None:
         return Level.OFF
     if used >= budget.compact_at:

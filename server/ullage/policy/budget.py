@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from ullage.model.settings import ContextSettings
+from ullage.model.settings_rules import settled
 from ullage.model.usage import Breakdown, BudgetShares
 
 # Room for an answer. The answers of coding agents rarely exceed it. Reserving all of a 64k output limit would make
@@ -14,8 +15,12 @@ _TAIL_SHARE, _TAIL_MIN, _TAIL_MAX = 0.25, 2_000, 20_000
 
 
 class ContextBudget(Struct, frozen=True, kw_only=True):
-    """A model's input window, the tokens reserved for its answer, and the thresholds on the rest. All fields are
-    tokens."""
+    """The figures of one window, all in tokens. `window` is the most that the model takes as input and `reserve` the
+    part of it kept free for the answer; the rest is usable.
+
+    `warn_at`, `clear_at` and `compact_at` are thresholds, reached when the context has at least so many tokens.
+    `target` is the most that a compaction leaves, and `keep_tail` the size of the tail that it keeps verbatim.
+    """
 
     window: int
     reserve: int
@@ -27,15 +32,15 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
 
     @property
     def usable(self) -> int:
-        """Tokens that the prompt may take."""
+        """The tokens that a prompt may take: the window less the reserve."""
         return self.window - self.reserve
 
     def overflow(self, used: int) -> int:
-        """Returns how many of `used` tokens exceed the usable part; 0 if they fit."""
+        """Returns how many of `used` tokens exceed usable; 0 if they fit."""
         return max(0, used - self.usable)
 
     def available(self, used: int) -> int:
-        """Returns how many tokens of the usable part are free."""
+        """Returns how many tokens of usable are free after `used` tokens; 0 if `used` exceeds usable."""
         return max(0, self.usable - used)
 
     def shares(self, breakdown: Breakdown) -> BudgetShares:
@@ -57,9 +62,14 @@ def make_budget(
 ) -> ContextBudget:
     """Returns the budget for an input window of `window` tokens.
 
-    If input and output share a window of `total` tokens, the reserve is first taken from the part of `total` that the
-    input window leaves free. A reserve of more than half the window is cut to half of it.
+    The reserve is the setting `reserve`, at most half the window. Without that setting it is `max_output` (8,192 if
+    that is None), but no more than 20,000 tokens and no more than a quarter of the window. If input and output share a
+    window of `total` tokens, this reserve is first taken from the part of `total` that the input window leaves free.
+
+    Each threshold and the target are their settings' shares of the usable tokens; `settled` keeps them in order.
+    Without the setting `keep_tail` the tail is a quarter of the usable tokens, from 2,000 to 20,000.
     """
+    settings = settled(settings)
     if settings.reserve is not None:
         reserve = min(settings.reserve, window // 2)
     else:

@@ -17,8 +17,8 @@ _RESULT_SHARE, _RESULT_MIN, _RESULT_MAX = 0.05, 1_000, 10_000
 
 
 class Action(StrEnum):
-    """What a context needs: nothing; clearing old tool results because there are many; the cheap edits; or a compaction
-    after the cheap edits."""
+    """What to do about a context: nothing (`none`); clear old tool results because there are many (`clear_tool_uses`);
+    make the cheap edits (`clear`); or compact it if the cheap edits are not enough (`compact`)."""
 
     NONE = "none"
     CLEAR_TOOL_USES = "clear_tool_uses"
@@ -27,8 +27,8 @@ class Action(StrEnum):
 
 
 class Gain(Struct, frozen=True, kw_only=True):
-    """What the cheap edits would save. Sizes are tokens of the whole context; `repeats` is the part that clearing
-    repeated file reads saves."""
+    """What the cheap edits would save: the tokens of the whole context `before` and `after` them. `repeats` is the part
+    of the saved tokens that clearing repeated file reads saves."""
 
     before: int
     after: int
@@ -36,12 +36,13 @@ class Gain(Struct, frozen=True, kw_only=True):
 
     @property
     def saved(self) -> int:
-        """Tokens that the edits would save."""
+        """The tokens that the cheap edits would save."""
         return self.before - self.after
 
 
 def decide(used: int, budget: ContextBudget, tool_uses: int = 0, clear_at_tool_uses: int | None = None) -> Action:
-    """Returns what a context of `used` tokens needs. `tool_uses` counts the tool uses since the last clearing."""
+    """Returns what to do about a context of `used` tokens. `tool_uses` counts the tool uses since the last clearing;
+    more than `clear_at_tool_uses` of them call for clearing, unless that is None."""
     if used >= budget.compact_at:
         return Action.COMPACT
     if used >= budget.clear_at:
@@ -51,12 +52,12 @@ def decide(used: int, budget: ContextBudget, tool_uses: int = 0, clear_at_tool_u
 
 
 def worth_clearing(action: Action, gain: Gain, budget: ContextBudget, at_least: int) -> bool:
-    """Returns whether the cheap edits are worth losing the provider's cache.
+    """Returns whether the cheap edits save enough to be worth losing the provider's cache.
 
-    They are worth it if they reach the target by themselves. Otherwise they must save `at_least` tokens and, if a
-    compaction is due, also bring the context back below the clearing threshold; if they don't, the compaction should
-    see the original messages instead. If clearing repeated reads saves 30 % of the context, the edits are always worth
-    it.
+    Clearing because of many tool uses must save `at_least` tokens. Otherwise the edits are made if they reach the
+    target, or if clearing repeated reads saves 30 % of the context and no compaction is due after them. Other edits
+    must save `at_least` tokens and, if a compaction is due, bring the context below the clearing threshold; if they do
+    not, the compaction should summarize the original messages.
     """
     if gain.saved <= 0:
         return False
@@ -70,11 +71,11 @@ def worth_clearing(action: Action, gain: Gain, budget: ContextBudget, at_least: 
 
 
 def target_for(budget: ContextBudget, fixed: int) -> int:
-    """Returns the size to aim for when `fixed` tokens (tools and system prompt) can't be removed.
+    """Returns the tokens to aim for when `fixed` tokens (tools and system prompt) can't be removed.
 
-    This is the budget's target. If that target leaves the conversation too little room, it is `fixed` plus half of the
-    rest of usable. It stays below the compaction threshold as long as `fixed` tokens are below that threshold. Applying
-    the function to a budget that already has this target changes nothing.
+    This is the budget's target. If it leaves the conversation less than 20 % of usable, the result is `fixed` plus half
+    of the rest of usable, but below the compaction threshold as long as `fixed` is. If the function is applied to a
+    budget with that target, the target stays.
     """
     if budget.target - fixed >= budget.usable * _LEAST_ROOM:
         return budget.target
@@ -83,5 +84,6 @@ def target_for(budget: ContextBudget, fixed: int) -> int:
 
 
 def result_tokens(budget: ContextBudget, given: int | None) -> int:
-    """Returns how many tokens an older tool result may keep: the setting `given`, or a share of usable."""
+    """Returns how many tokens an older tool result may keep: the setting `given` if it is set, else 5 % of usable, from
+    1,000 to 10,000."""
     return given or int(max(_RESULT_MIN, min(_RESULT_MAX, budget.usable * _RESULT_SHARE)))

@@ -83,10 +83,9 @@ _ORDER_HINTS = (*_FORGETTING, "summar", "compact", "compress", "you are now", "i
 
 
 def neutralise(text: str) -> str:
-    """Returns `text` without the shapes that a model would take for a marker, for its frame or for an order.
-
-    Idempotent.
-    """
+    """Returns `text` with everything rewritten that a model would take for a marker, for a provider's frame or for an
+    order: brackets become round, and orders and headings get quotation marks. Invisible characters are removed.
+    Applying it to the result changes nothing."""
     if _holds(text, _ENDS):
         text = _LINE_ENDS.sub("\n", text)
     if not text.isascii():

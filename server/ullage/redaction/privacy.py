@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from ullage.redaction.secrets.shapes import REDACTED
+from ullage.redaction import REDACTED
 
 T = TypeVar("T", bound=msgspec.Struct)
 # Fields that programs read, not text: changing them would change what the value means.
@@ -16,10 +16,8 @@ _NOT_TEXT = frozenset(
 
 
 def hide(value: T, patterns: Sequence[str]) -> T:
-    """Returns the struct with every match of `patterns` in its texts replaced by `[redacted]`.
-
-    Without patterns, returns it as is.
-    """
+    """Returns the struct with every match of `patterns` (regular expressions) in its texts replaced by `[redacted]`.
+    Without patterns it returns the same struct."""
     return with_texts(value, lambda text: hide_text(text, patterns)) if patterns else value
 
 
@@ -31,9 +29,10 @@ def hide_text(text: str, patterns: Sequence[str]) -> str:
 
 
 def with_texts(value: T, change: Callable[[str], str]) -> T:
-    """Returns the struct with every text in it, at any depth, replaced by `change(text)`.
+    """Returns the struct with every string value in it, at any depth, replaced by `change(text)`.
 
-    Fields in `_NOT_TEXT` stay.
+    Keys of objects stay, and so do the fields in `_NOT_TEXT`, which programs read. Raises `msgspec.ValidationError` if
+    `change` returns a string that a field does not accept.
     """
     return msgspec.convert(_changed(msgspec.to_builtins(value), change), type(value))
 

@@ -16,7 +16,8 @@ ERROR_SHARE = 0.14
 
 
 class ApproximateCounter(MessageCounter):
-    """Counts `tokens_per_word` tokens per word, and at least one token per `BYTES_PER_TOKEN` bytes."""
+    """Counts without a vocabulary: `tokens_per_word` tokens per word, and at least one token per `BYTES_PER_TOKEN`
+    bytes of UTF-8. Used if no exact or scaled counter can be made."""
 
     def __init__(self, family: Family = UNKNOWN, tokens_per_word: float = TOKENS_PER_WORD) -> None:
         super().__init__(family)
@@ -24,12 +25,12 @@ class ApproximateCounter(MessageCounter):
 
     @property
     def name(self) -> str:
-        """`approximate`."""
+        """The name of this way of counting, as users see it: `approximate`."""
         return "approximate"
 
     @property
     def error_share(self) -> float:
-        """Measured mean error of a single message."""
+        """The measured mean error of one message's count, as a share of the true count."""
         return ERROR_SHARE
 
     def count(self, text: str) -> int:

@@ -8,16 +8,16 @@ from ullage.model.usage import Breakdown
 
 
 class TokenCounter(Protocol):
-    """Counts tokens for one model. Counting is pure: equal input gives an equal count."""
+    """Counts tokens for one model. Equal input always gives an equal count."""
 
     @property
     def name(self) -> str:
-        """The name of the method, as shown to users: `o200k_base`, `approximate`."""
+        """The name of the way of counting, as users see it: `o200k_base`, `approximate`."""
         ...
 
     @property
     def error_share(self) -> float:
-        """Stated mean error as a share of the true count; 0.0 where counts are exact."""
+        """The counter's stated mean error as a share of the true count; 0.0 if counts are exact."""
         ...
 
     def count(self, text: str) -> int:
@@ -31,6 +31,11 @@ class TokenCounter(Protocol):
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         """Returns the sum of `count_message` over the messages."""
+        ...
+
+    def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
+        """Returns the tokens of a request: of its messages, its tools, and the opening of the answer. Without messages
+        there is no request, and the count is that of the tools."""
         ...
 
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:

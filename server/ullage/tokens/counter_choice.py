@@ -16,8 +16,8 @@ MakeCounter = Callable[[Family], TokenCounter]
 
 
 class CounterRegistry:
-    """Makes one counter per family and encoding. If `make_exact` fails, one warning is logged and counts are
-    approximate."""
+    """Makes one counter per family of models and encoding, and keeps it. If an exact or scaled counter cannot be made,
+    logs one warning and gives approximate counters."""
 
     def __init__(self, make_exact: MakeCounter = TiktokenCounter) -> None:
         self._make_exact = make_exact
@@ -26,7 +26,7 @@ class CounterRegistry:
 
     def get_counter(self, model: str, encoding: str | None = None) -> TokenCounter:
         """Returns the counter for a model's name as any provider spells it. `encoding` (`cl100k_base`, `o200k_base`,
-        `approximate`) overrides the family's own and is taken as exact."""
+        `approximate`) replaces the family's own; its counts are then not scaled."""
         family = family_of(bare_name(model))
         key = (family.name, encoding or "")
         if key not in self._counters:

@@ -34,7 +34,7 @@ _GEMINI_3 = 1_100
 
 
 def count_image(image: ImageBlock, rule: ImageRule) -> int:
-    """Returns the tokens of one picture by a rule."""
+    """Returns the tokens of one picture by a rule. A picture of unknown size is taken to be `ASSUMED_SIZE`."""
     width, height = size_of(image) or ASSUMED_SIZE
     if rule in _TILES:
         return _count_tiles(width, height, *_TILES[rule])
@@ -46,24 +46,26 @@ def count_image(image: ImageBlock, rule: ImageRule) -> int:
 
 
 def _count_tiles(width: int, height: int, base: int, per_tile: int) -> int:
-    """Scaled to fit 2048 px, then the short side to at most 768 px, then tiles of 512 px."""
+    """Returns the tokens of a picture in tiles of 512 px, after scaling it to fit 2,048 px and then its short side to
+    at most 768 px."""
     scale = min(1.0, 2048 / max(width, height), 768 / min(width, height))
     return base + per_tile * _grid(width * scale, height * scale, 512)
 
 
 def _count_patches(width: int, height: int, per_patch: float, most: int) -> int:
-    """Patches of 32 px; a larger picture is scaled down until it has at most `most`."""
+    """Returns the tokens of a picture in patches of 32 px. A larger picture counts as `most` patches."""
     return ceil(min(_grid(width, height, 32), most) * per_patch)
 
 
 def _count_claude(width: int, height: int, longest_edge: int, most: int) -> int:
-    """Patches of 28 px after scaling to the longest edge, and scaled down further to `most` tokens."""
+    """Returns the tokens of a picture in patches of 28 px, one token each, after scaling it down to the longest edge. A
+    larger picture counts as `most` tokens."""
     scale = min(1.0, longest_edge / max(width, height))
     return min(_grid(width * scale, height * scale, 28), most)
 
 
 def _count_gemini_tiles(width: int, height: int) -> int:
-    """One tile up to 384 px, else tiles of 768 px; 258 tokens each."""
+    """Returns the tokens of a picture: 258 for one tile if no side exceeds 384 px, else 258 for each tile of 768 px."""
     return 258 if max(width, height) <= 384 else 258 * _grid(width, height, 768)
 
 
@@ -80,7 +82,8 @@ Size = tuple[int, int]
 
 
 def size_of(image: ImageBlock) -> Size | None:
-    """Width and height, or None when neither the sender nor the data says."""
+    """Returns the width and height in pixels that the sender gives, else those in the head of the data. Returns None if
+    neither gives them."""
     if image.width and image.height:
         return image.width, image.height
     if not image.data:
@@ -113,7 +116,8 @@ def _pair(data: bytes, width: int, order: str) -> Size | None:
 
 
 def _jpeg_size(head: bytes) -> Size | None:
-    """Walks the segments to the frame header, which holds height before width."""
+    """Returns the width and height of a JPEG from the beginning of its data: goes through the segments to the frame
+    header, which holds the height before the width. Returns None if `head` ends before that."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         if head[at + 1] in _SOF_MARKERS:

@@ -29,7 +29,8 @@ _CHARACTERS_PER_REDACTED_TOKEN = 6
 
 
 class MessageCounter(ABC):
-    """Counts messages block by block with a given way to count text. `family` holds the cost of framing."""
+    """The base of the counters: counts messages and tools block by block. Subclasses define `count`, for a text.
+    `family` has the tokens that the provider's framing adds."""
 
     def __init__(self, family: Family) -> None:
         self.family = family
@@ -39,12 +40,16 @@ class MessageCounter(ABC):
         """Returns the tokens of a text."""
 
     def count_message(self, message: Message) -> int:
-        """Returns the tokens that one message adds to a prompt."""
+        """Returns the tokens that one message adds to a prompt, the provider's framing included."""
         return self.break_down(message).total
 
     def count_messages(self, messages: Sequence[Message]) -> int:
         """Returns the sum of `count_message` over the messages."""
         return sum(map(self.count_message, messages))
+
+    def count_prompt(self, messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> int:
+        """Returns the tokens of a request: of its messages, its tools, and the opening of the answer."""
+        return self.count_messages(messages) + self.count_tools(tools) + (self.family.reply if messages else 0)
 
     def count_tools(self, tools: Sequence[ToolDefinition]) -> int:
         """Returns the tokens that the definitions of offered tools add to a prompt."""
@@ -55,17 +60,25 @@ class MessageCounter(ABC):
         return self.count(render_json(tools)) + self.family.tool_prompt + self.family.per_tool * len(tools)
 
     def break_down(self, message: Message, memory_uses: Container[str] = ()) -> Breakdown:
-        """Returns a message's tokens by kind. Results of the tool uses `memory_uses` count as memory. Framing counts
-        with the messages, or with the system prompt."""
+        """Returns a message's tokens by kind. Results of the tool uses with an id in `memory_uses`, and resources that
+        are memory files, count as memory. The tokens of the provider's framing count with the messages, or with the
+        system prompt."""
+        framing = self.family.per_message + self._count_name(message)
         if message.role is Role.SYSTEM and message.compaction is None:
-            return Breakdown(system_prompt=self.family.per_message + sum(map(self._count_block, message.content)))
+            return Breakdown(system_prompt=framing + sum(map(self._count_block, message.content)))
         tokens = {"messages": 0, "memory": 0, "tool_results": 0, "summary": 0}
         for block in message.content:
             tokens[_kind(block, memory_uses)] += self._count_block(block)
         # A provider frames each tool result by itself, so a message with nothing else has no frame of its own.
         if not message.content or any(not isinstance(block, ToolResultBlock) for block in message.content):
-            tokens["messages"] += self.family.per_message
+            tokens["messages"] += framing
         return Breakdown(**tokens)
+
+    def _count_name(self, message: Message) -> int:
+        """Returns the tokens of the field `name` that OpenAI's messages may have: those of its text and one more
+        (source: OpenAI's cookbook, "How to count tokens with tiktoken"). 0 without a name."""
+        name = message.provided.fields.get("name") if message.provided else None
+        return self.count(name) + 1 if isinstance(name, str) and name else 0
 
     def _count_block(self, block: Block) -> int:
         match block:

@@ -17,7 +17,8 @@ _VARIANT = re.compile(r"\[[^\]]*\]$|:(?:free|thinking|nitro|floor|online|beta|ex
 
 
 def without_provider(model: str) -> str:
-    """Returns the lower-case name without routers, providers, regions and deployment versions. A date stays."""
+    """Returns a model's name in lower case without the prefixes of routers, providers and regions, and without
+    deployment versions and variants (`[1m]`, `:free`). A date stays."""
     name = _VARIANT.sub("", model.strip().lower().rsplit("/", 1)[-1])
     if name.startswith("ft:"):
         # OpenAI's fine-tuned models: `ft:BASE:organisation:suffix:id`
@@ -32,5 +33,6 @@ def without_date(name: str) -> str:
 
 
 def bare_name(model: str) -> str:
-    """Returns the name by which a model's family is found."""
+    """Returns the model's name in lower case without provider, version suffix and date, by which its family is found:
+    `anthropic/claude-sonnet-4-20250514` gives `claude-sonnet-4`."""
     return without_date(without_provider(model))

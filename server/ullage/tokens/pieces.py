@@ -26,10 +26,10 @@ _SAFE_CUT = re.compile(r"\n(?=[^\s/])")
 
 
 def cut(text: str) -> Iterator[str]:
-    """Yields pieces that concatenate to `text`, each at most `LONGEST` characters (128 kB as UTF-8).
+    """Yields consecutive pieces of a text, each at most `LONGEST` characters (128 kB as UTF-8).
 
-    The cuts don't change the count, except where `LONGEST` characters hold no safe newline: there a cut may change it
-    by one token. Appending to a text leaves all pieces but the last unchanged.
+    The tokens of the pieces sum to those of the whole text, except where `LONGEST` characters hold no safe newline: a
+    cut there may change the sum by one token. Appending to a text leaves all pieces but the last unchanged.
     """
     start = 0
     while len(text) - start > TARGET:
@@ -47,8 +47,8 @@ def well_formed(text: str) -> str:
 
 
 class PieceCache(Generic[T]):
-    """A cache of values for pieces, by the hash of their content. It drops the least recently used value when full,
-    and is in memory only."""
+    """A cache in memory, from the hash of a piece of text to a value. When full it drops the least recently used value.
+    It can be used by several threads."""
 
     def __init__(self, entries: int = CACHE_ENTRIES) -> None:
         self._entries = entries
@@ -64,7 +64,7 @@ class PieceCache(Generic[T]):
             self._known.clear()
 
     def get(self, key: bytes) -> T | None:
-        """Returns the value of a key, or None if there is none (any more)."""
+        """Returns the value of a key, or None if it was never stored or was dropped."""
         with self._lock:
             value = self._known.get(key)
             if value is not None:
@@ -72,7 +72,7 @@ class PieceCache(Generic[T]):
             return value
 
     def put(self, key: bytes, value: T) -> None:
-        """Stores a value, in place of the least recently used one when the cache is full."""
+        """Stores a value. When the cache is full, the least recently used value is dropped."""
         with self._lock:
             self._known[key] = value
             if len(self._known) > self._entries:
@@ -80,5 +80,5 @@ class PieceCache(Generic[T]):
 
 
 def key_of(piece: bytes) -> bytes:
-    """Returns a piece's key in the cache: a hash of 16 bytes, so that the cache holds no text."""
+    """Returns the key of a piece of text in the cache: a hash of 16 bytes, so that the cache holds no text."""
     return blake2b(piece, digest_size=16).digest()

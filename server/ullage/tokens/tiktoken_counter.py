@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PieceCount(NamedTuple):
-    """The cached facts about a piece."""
+    """What the cache holds of a piece of text: its tokens in the encoding, unscaled, and its kind."""
 
     tokens: int
     kind: TextKind
@@ -25,32 +25,33 @@ _cache: PieceCache[PieceCount] = PieceCache()
 
 
 def forget_pieces() -> None:
-    """Empties the cache, so that a measurement starts like a new process."""
+    """Empties the cache of counts, so that a measurement starts as in a new process."""
     _cache.clear()
 
 
 class TiktokenCounter(MessageCounter):
-    """Counts with a packed vocabulary. Counts are exact for OpenAI's models, and scaled by kind of text for other
-    families.
+    """Counts with a vocabulary that is packed with Ullage. Counts are exact for OpenAI's models, and scaled by kind of
+    text for other families.
 
-    Raises `OSError`, `lzma.LZMAError` or `ImportError` when the vocabulary cannot be loaded. Text with more than 32,000
-    characters and no safe newline is cut, which may change the count by one token per cut.
+    Making one raises `OSError`, `lzma.LZMAError` or `ImportError` if the vocabulary cannot be loaded. A text in which
+    32,000 characters hold no safe newline is cut there, which may change the count by one token per cut.
     """
 
     def __init__(self, family: Family) -> None:
         super().__init__(family)
         self._encoding = load_encoding(family.encoding)
         self._salt = self._encoding.name.encode()
+        scaled = "" if family.ratios == KindRatios() else f"×{family.ratios.typical:.2f}"
+        self._name = f"{self._encoding.name}{scaled}"
 
     @property
     def name(self) -> str:
         """The encoding and the typical ratio by which it is scaled: `o200k_base`, `o200k_base×1.18`."""
-        ratios = self.family.ratios
-        return self._encoding.name if ratios == KindRatios() else f"{self._encoding.name}×{ratios.typical:.2f}"
+        return self._name
 
     @property
     def error_share(self) -> float:
-        """The family's mean error; 0.0 if the encoding is the model's own."""
+        """The family's mean error as a share of the true count; 0.0 if the encoding is the model's own."""
         return self.family.error_share
 
     def count(self, text: str) -> int:

@@ -15,7 +15,7 @@ _TYPES = {"integer": "number", "number": "number", "boolean": "boolean", "null":
 
 
 def render_typescript(tools: Sequence[ToolDefinition]) -> str:
-    """Renders definitions as OpenAI's models see them: a TypeScript namespace."""
+    """Returns the definitions of tools as OpenAI's models are shown them: a TypeScript namespace."""
     lines = ["namespace functions {", ""]
     for tool in tools:
         if tool.description:
@@ -29,15 +29,15 @@ def render_typescript(tools: Sequence[ToolDefinition]) -> str:
 
 
 def render_json(tools: Sequence[ToolDefinition]) -> str:
-    """Renders definitions as most other models see them: JSON, one per line."""
+    """Returns the definitions of tools as most other models are shown them: one JSON object per line."""
     return "\n".join(
         to_json({"name": tool.name, "description": tool.description, "parameters": tool.input_schema}) for tool in tools
     )
 
 
 def render_input(block: ToolUseBlock, *, escaped: bool) -> str:
-    """Renders the input of a tool use: as one JSON object (`escaped`), or as names and bare values with real
-    newlines."""
+    """Returns the input of a tool use as a model is shown it: as one JSON object if `escaped`, else each name on one
+    line with its bare value on the next lines."""
     if escaped:
         return to_json(block.input)
     return "\n".join(
@@ -46,7 +46,8 @@ def render_input(block: ToolUseBlock, *, escaped: bool) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Returns compact JSON. Values that JSON cannot hold (a lone surrogate) are written as Python writes them."""
+    """Returns the value as compact JSON. If JSON cannot hold it (for example a lone surrogate), returns its Python
+    `repr`."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, TypeError, RecursionError):

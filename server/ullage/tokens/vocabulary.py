@@ -20,8 +20,8 @@ DATA = Path(__file__).with_name("data")
 
 
 class VocabularySpec(Struct, frozen=True, kw_only=True):
-    """What tiktoken needs in addition to the tokens. `sha256` is that of the published file (`base64(token) rank`
-    lines)."""
+    """The split pattern and the special tokens of an encoding. `sha256` is the hash of the vocabulary file as OpenAI
+    publishes it (lines of `base64(token) rank`)."""
 
     pattern: str
     special_tokens: dict[str, int]
@@ -66,12 +66,13 @@ _loading = Lock()
 
 
 def pack(tokens: Sequence[bytes]) -> bytes:
-    """Returns tokens in rank order in packed form, before compression."""
+    """Returns tokens, which are in rank order, in packed form before compression: their number, the length of each, and
+    their bytes. Raises `ValueError` if a token is longer than 255 bytes."""
     return len(tokens).to_bytes(4, "little") + bytes(map(len, tokens)) + b"".join(tokens)
 
 
 def unpack(packed: bytes) -> list[bytes]:
-    """The inverse of `pack`."""
+    """Returns the tokens that `pack` has packed, in rank order."""
     start = 4 + int.from_bytes(packed[:4], "little")
     bounds = accumulate(packed[4:start], initial=start)
     return [packed[begin:end] for begin, end in pairwise(bounds)]
@@ -93,15 +94,18 @@ def load_encoding(name: str) -> "Encoding":
     with _loading:
         if name not in _encodings:
             spec = SPECS[name]
-            _encodings[name] = Encoding(
+            encoding = Encoding(
                 name,
                 pat_str=spec.pattern,
                 mergeable_ranks={token: rank for rank, token in enumerate(read_tokens(name))},
                 special_tokens=spec.special_tokens,
             )
+            # It keeps what it was built from, a sixth of a server's memory, so that it can be pickled. None is.
+            vars(encoding).pop("_mergeable_ranks", None)
+            _encodings[name] = encoding
         return _encodings[name]
 
 
 def warm_up(name: str = "o200k_base") -> None:
-    """Loads an encoding and compiles its pattern, which takes tens of milliseconds: call it in a thread."""
+    """Loads an encoding and compiles its pattern. This takes tens of milliseconds, so call it in a thread."""
     load_encoding(name).encode_ordinary("warm up")

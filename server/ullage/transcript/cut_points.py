@@ -27,12 +27,12 @@ def cut_points(messages: Sequence[Message]) -> list[int]:
 
 
 def groups(messages: Sequence[Message]) -> list[range]:
-    """Returns the index ranges between neighbouring legal cuts, in order. A range can't be split; together the ranges
-    cover all messages."""
+    """Returns the ranges of indices between neighbouring legal cuts, in order. The messages of one range must stay
+    together; all ranges together cover all messages."""
     return [range(start, stop) for start, stop in pairwise(cut_points(messages))]
 
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Returns the indices at which a prompt turn begins: a message that the user typed, not one with tool results
-    only."""
+    """Returns the indices of the messages that begin a prompt turn: messages with the user's role that hold more than
+    tool results."""
     return [i for i, message in enumerate(messages) if tool_pairs.is_prompt(message)]

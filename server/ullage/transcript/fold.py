@@ -16,6 +16,8 @@ from ullage.model.events import (
     AgentAttached,
     ContextEdited,
     ContextWarned,
+    ConversationContinued,
+    ConversationImported,
     EditReverted,
     Event,
     MessageAppended,
@@ -29,6 +31,7 @@ from ullage.model.events import (
     SummaryReported,
     ToolsDeclared,
     UsageReported,
+    WindowReported,
 )
 from ullage.model.message import Message, ToolDefinition
 from ullage.transcript.rules.tool_pairs import is_pure_prompt
@@ -36,8 +39,9 @@ from ullage.transcript.view import Item, apply_edit
 
 
 class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An edit as listed: its kind, its time, the tokens it saved, and whether it is in force. `partOf` names the edit
-    with which it is undone."""
+    """An edit as listed for users: its kind, time (Unix milliseconds), trigger, the tokens it saved, and whether it is
+    undone (`reverted`). `part_of` is the id of the edit together with which it is undone, None if it is undone by
+    itself."""
 
     id: str
     kind: str
@@ -49,8 +53,11 @@ class EditInfo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The whole state of a transcript, to be stored and restored. `relied` holds the ids of messages that notices in
-    the view point to."""
+    """The whole state of a transcript, as a value that snapshots store and `Transcript` restores. `relied` holds the
+    ids of messages in the view that notices refer to. `messages` counts the appended messages. `origin` says where an
+    imported conversation comes from, None if the conversation was continued here or not imported. `oldest_timestamp` is
+    the time of the first message that has one, `newest_timestamp` that of the newest message or usage report (Unix
+    milliseconds, 0 if unknown)."""
 
     position: int
     items: tuple[Item, ...]
@@ -66,11 +73,14 @@ class TranscriptState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     messages: int = 0
     first_user_id: str | None = None
     oldest_timestamp: int = 0
+    newest_timestamp: int = 0
     agent: AgentAttached | None = None
+    origin: ConversationImported | None = None
 
 
 class Transcript:
-    """One session's conversation after the records applied so far."""
+    """One session's conversation after the records applied so far: the view, the tools, the pins, the list of edits and
+    the facts of the session. Archived messages are counted, not held."""
 
     def __init__(self, state: TranscriptState | None = None) -> None:
         state = state or TranscriptState(position=-1, items=())
@@ -87,14 +97,16 @@ class Transcript:
         self.messages = state.messages
         self.first_user_id = state.first_user_id
         self.oldest_timestamp = state.oldest_timestamp
+        self.newest_timestamp = state.newest_timestamp
         self.agent = state.agent
+        self.origin = state.origin
         self._items = list(state.items)
         self._active = _count_active(self._items)
         self._reverted: set[str] = set()
 
     @property
     def state(self) -> TranscriptState:
-        """The whole state as a value."""
+        """The whole state as a value, from which `Transcript(state)` makes an equal transcript."""
         return TranscriptState(
             position=self.position,
             items=tuple(self._items),
@@ -110,12 +122,14 @@ class Transcript:
             messages=self.messages,
             first_user_id=self.first_user_id,
             oldest_timestamp=self.oldest_timestamp,
+            newest_timestamp=self.newest_timestamp,
             agent=self.agent,
+            origin=self.origin,
         )
 
     @property
     def items(self) -> Sequence[Item]:
-        """The view, each message with its index in the transcript."""
+        """The messages of the view, each with its index in the transcript."""
         return self._items
 
     @property
@@ -125,47 +139,50 @@ class Transcript:
 
     @property
     def active(self) -> int:
-        """Number of appended messages that are in the view."""
+        """The number of appended messages that are in the view; markers and notices do not count."""
         return self._active
 
     @property
     def archived(self) -> int:
-        """Number of appended messages that are in the log only."""
+        """The number of appended messages that are not in the view."""
         return self.messages - self.active
 
     @property
     def compactions(self) -> int:
-        """Number of compactions in force, including those that a later compaction covers."""
+        """The number of compactions in force. One whose marker was archived by a later compaction counts, too."""
         return sum(edit.kind == "compaction" and not edit.reverted for edit in self.edits)
 
     @property
     def edits_in_force(self) -> tuple[EditInfo, ...]:
-        """The edits that were not reverted, oldest first."""
+        """The edits that are not undone, oldest first."""
         return tuple(edit for edit in self.edits if not edit.reverted)
 
     def is_reverted(self, edit_id: str) -> bool:
-        """Returns whether a later record of the log reverts the edit."""
+        """Returns whether the records given to `expect_reverts` undo the edit."""
         return edit_id in self._reverted
 
     def apply(self, record: Record) -> None:
-        """Applies one more record. Records must come in order of position, each once."""
-        self._apply_event(record.event)
+        """Applies the next record of the log. Records must come in order of position, each once."""
+        self._apply_event(record.event, record.timestamp)
         self.position = record.position
 
-    def _apply_event(self, event: Event) -> None:
+    def _apply_event(self, event: Event, timestamp: int) -> None:
         match event:
             case MessageAppended():
                 self._append(event.message)
+                self._see(event.message.timestamp, timestamp)
+            case UsageReported():
+                self._see(event.timestamp, timestamp)
             case ContextEdited():
                 self._edit(event.edit)
             case MessagePinned():
                 (self.pinned.add if event.pinned else self.pinned.discard)(event.message_id)
-            case UsageReported() | SummaryReported() | EditReverted() | ContextWarned():
+            case SummaryReported() | EditReverted() | ContextWarned() | WindowReported():
                 pass
             case _:
-                self._tell(event)
+                self._apply_session_event(event)
 
-    def _tell(
+    def _apply_session_event(
         self,
         event: ToolsDeclared
         | SessionConfigured
@@ -173,9 +190,11 @@ class Transcript:
         | SessionRenamed
         | SessionCreated
         | SessionForked
-        | AgentAttached,
+        | AgentAttached
+        | ConversationImported
+        | ConversationContinued,
     ) -> None:
-        """Takes in what is said of the session as a whole."""
+        """Applies an event about the session as a whole: its folder, title, model, tools, settings, agent or origin."""
         match event:
             case ToolsDeclared():
                 self.tools = event.tools
@@ -191,9 +210,18 @@ class Transcript:
                 self.parent_id = event.parent_id
                 self.title = event.title or self.title
                 # The agent doesn't know the fork.
-                self.agent = None
+                self.agent = self.origin = None
             case AgentAttached():
                 self.agent = event
+            case ConversationImported():
+                self.origin = event
+            case ConversationContinued():
+                self.origin = None
+
+    def _see(self, said: int, recorded: int) -> None:
+        # An imported event without a time of its own has none: its record's time is that of the import.
+        time = said or (0 if self.origin else recorded)
+        self.newest_timestamp = max(self.newest_timestamp, time)
 
     def _append(self, message: Message) -> None:
         self._items.append(Item(self.messages, message))
@@ -224,7 +252,8 @@ class Transcript:
             self.relied &= {item.message.id for item in self._items}
 
     def expect_reverts(self, records: Iterable[Record]) -> None:
-        """Notes which edits the coming records revert in the end."""
+        """Notes the edits that the given records undo and do not put in force again. Call it with all records before
+        `apply`, so that an undone edit never changes the view."""
         self._reverted |= reverted_ids(records)
 
 
@@ -238,7 +267,7 @@ def edit_kind(edit: Edit) -> str:
 
 
 def fold(records: Sequence[Record], state: TranscriptState | None = None) -> Transcript:
-    """Returns the transcript after all records, folded from the start or from `state`."""
+    """Returns the transcript after all `records`, which follow `state`, or begin the log if `state` is None."""
     transcript = Transcript(state)
     transcript.expect_reverts(records)
     for record in records:
@@ -247,7 +276,7 @@ def fold(records: Sequence[Record], state: TranscriptState | None = None) -> Tra
 
 
 def project(events: Iterable[Event]) -> tuple[Message, ...]:
-    """Returns the messages that the model would be sent after these events."""
+    """Returns the view after these events of a log: the messages that a model would be sent."""
     records = [
         Record(position=position, timestamp=0, event=event) for position, event in zip(count(), events, strict=False)
     ]
@@ -255,14 +284,13 @@ def project(events: Iterable[Event]) -> tuple[Message, ...]:
 
 
 def reverted_ids(records: Iterable[Record]) -> frozenset[str]:
-    """Returns the ids of edits that are reverted after these records. If several events concern one edit, the last one
-    counts."""
+    """Returns the ids of the edits that these records undo and do not put in force again."""
     last = {record.event.edit_id: record.event for record in records if isinstance(record.event, EditReverted)}
     return frozenset(edit_id for edit_id, event in last.items() if event.reverted)
 
 
 def compaction_edits(records: Iterable[Record]) -> tuple[CompactionEdit, ...]:
-    """Returns the compactions among the records that are in force, oldest first."""
+    """Returns the compactions that these records make and do not undo, oldest first."""
     records = tuple(records)
     reverted = reverted_ids(records)
     return tuple(

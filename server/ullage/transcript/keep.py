@@ -10,7 +10,8 @@ from ullage.transcript.cut_points import groups
 
 
 def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str, ...]:
-    """Returns the ids of the first user message and of the system messages before it, in order."""
+    """Returns the ids of the first user message and of the system messages before it, in order. If no message has the
+    id `first_user_id`, returns the ids of all system messages."""
     ids: list[str] = []
     for message in messages:
         if message.role is Role.SYSTEM or message.id == first_user_id:
@@ -21,8 +22,8 @@ def leading(messages: Sequence[Message], first_user_id: str | None) -> tuple[str
 
 
 def kept(messages: Sequence[Message], pinned: Collection[str]) -> tuple[str, ...]:
-    """Returns the ids of system messages, of pinned messages, and of every message in a group with a pinned one, in
-    order."""
+    """Returns the ids, in order, of system messages, of pinned messages, and of all messages that must stay together
+    with a pinned one."""
     return tuple(messages[i].id for group in groups(messages) for i in _kept(messages, group, pinned))
 
 
@@ -33,8 +34,8 @@ def _kept(messages: Sequence[Message], group: range, pinned: Collection[str]) ->
 
 
 def without_oldest(messages: Sequence[Message], stays: Collection[str], count: int) -> tuple[Message, ...]:
-    """Returns the messages without the first `count` groups, counting only groups that contain no message of `stays`.
-    The last group is never left out."""
+    """Returns the messages without the first `count` groups of messages. A group that contains a message with an id in
+    `stays` is kept and not counted. The last group is always kept."""
     going = [group for group in groups(messages)[:-1] if not any(messages[i].id in stays for i in group)][:count]
     gone = {i for group in going for i in group}
     return tuple(message for i, message in enumerate(messages) if i not in gone)

@@ -24,11 +24,13 @@ from ullage.model.usage import Usage
 
 
 class PartialAnswer:
-    """Collects fragments and gives at any time the content blocks that can be kept.
+    """Collects the fragments of one answer while it is streamed. At any time `content` has the blocks that can be
+    stored.
 
-    A tool call counts once it is complete. `faults` maps the id of a call whose input could not be parsed to the
-    reason. `results` maps the id of a call that need not be run to its recorded result. `cleared_tool_uses` counts the
-    old tool uses that the provider itself cleared before the model read the request.
+    A tool call is part of `content` once it is complete. `faults` maps the id of a call whose input could not be parsed
+    to the reason. `results` maps the id of a call that need not be run to its recorded result. `cleared_tool_uses`
+    counts the old tool uses that the provider itself cleared before the model read the request. `usage` and
+    `stop_reason` are None until they come.
     """
 
     def __init__(self) -> None:
@@ -43,7 +45,8 @@ class PartialAnswer:
 
     @property
     def content(self) -> tuple[Block, ...]:
-        """The blocks so far, including text that is still being written."""
+        """The content blocks so far, with the text that is still being written. Unfinished thinking and tool calls are
+        left out."""
         text = "".join(self._text)
         return (*self._done, TextBlock(text=text)) if text.strip() else tuple(self._done)
 
@@ -54,11 +57,11 @@ class PartialAnswer:
 
     @property
     def faults(self) -> Mapping[str, str]:
-        """The calls whose input could not be parsed: the reason by the call's id."""
+        """The tool calls whose input could not be parsed: maps the call's id to the reason."""
         return MappingProxyType(self._faults)
 
     def add(self, fragment: Fragment) -> None:
-        """Adds the next fragment."""
+        """Adds the next fragment. Fragments must come in the order in which the provider streamed them."""
         match fragment:
             case TextDelta(text=text):
                 self._end_thinking()

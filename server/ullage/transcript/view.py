@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit
+from ullage.model.edits import CompactionEdit, DropEdit, Edit, Replacement, ReplacingEdit, RewindEdit
 from ullage.model.message import Message
-from ullage.transcript.replace import replace_block
+from ullage.transcript.replace import replace_block, without_content
 
 
 class Item(Struct, frozen=True):
     """A message of the view. `index` is its index among the appended messages. A marker or a notice was never appended:
-    it has `inserted` set and the index of the message that follows it."""
+    it has `inserted` set and the `index` that the first message after it had when the edit was made."""
 
     index: int
     message: Message
@@ -19,21 +20,26 @@ class Item(Struct, frozen=True):
 
 
 def apply_edit(items: list[Item], edit: Edit) -> list[Item]:
-    """Returns the items after an edit. A part of the edit that names a message which is not in the view has no
-    effect."""
+    """Returns the view's items after an edit. Ids in the edit are ignored if no message of the view has them."""
     if isinstance(edit, CompactionEdit):
         return _apply_compaction(items, edit)
     if isinstance(edit, DropEdit):
         return _apply_drop(items, edit)
+    if isinstance(edit, RewindEdit):
+        left_out = set(edit.message_ids)
+        return [item for item in items if item.message.id not in left_out]
     return _apply_replacements(items, edit)
 
 
 def touched_ids(edit: Edit) -> frozenset[str]:
-    """Returns the ids of the messages that the edit may replace or insert."""
+    """Returns the ids of the messages whose content the edit may change, or of the marker or notice that it inserts.
+    The messages that it removes are not among them."""
     if isinstance(edit, CompactionEdit):
         return frozenset({edit.marker.id})
     if isinstance(edit, DropEdit):
         return frozenset({edit.notice.id})
+    if isinstance(edit, RewindEdit):
+        return frozenset()
     return frozenset(replacement.message_id for replacement in edit.replacements)
 
 
@@ -79,4 +85,4 @@ def _replace(message: Message, replacements: Iterable[Replacement]) -> Message:
     for replacement in replacements:
         if replacement.block < len(content):
             content[replacement.block] = replace_block(content[replacement.block], replacement)
-    return Message(id=message.id, role=message.role, content=tuple(content), timestamp=message.timestamp)
+    return replace(message, content=tuple(content), provided=without_content(message.provided))

@@ -36,29 +36,33 @@ _BY_MODE: dict[TruncationMode, StrategySettings] = {
 
 
 def chain_for(mode: TruncationMode, strategies: Sequence[StrategySettings]) -> tuple[StrategySettings, ...]:
-    """Returns the chain that the settings ask for. If they name no strategies, the chain is the mode's own strategy
-    with its defaults."""
+    """Returns the strategies that the settings ask for: those they name, or the mode's own strategy with its defaults
+    if they name none."""
     return tuple(strategies) or (_BY_MODE[mode],)
 
 
+def make_chain(strategies: Sequence[StrategySettings]) -> TruncationStrategy:
+    """Returns one strategy that runs those of the settings in their order, each only if those before it did not meet
+    the limit."""
+    return CompositeStrategy(tuple(make_strategy(settings) for settings in strategies))
+
+
 def plan_truncation(
-    view: CountedView, strategies: Sequence[StrategySettings], limit: int, keep: Keep, stamp: Stamp
+    view: CountedView, strategy: TruncationStrategy, limit: int, keep: Keep, stamp: Stamp
 ) -> tuple[Edit, ...]:
-    """Returns the edits that bring the context to at most `limit` tokens, made by a chain: the strategies in their
-    order, each used until the limit is met. If whole groups cannot reach the limit, the edits come as near to it as
-    possible.
+    """Returns the edits that bring the context to at most `limit` tokens by a strategy. If whole groups cannot reach
+    the limit, the edits come as near to it as possible.
 
     Returns no edits if the context fits already or no message may be dropped.
     """
     if view.used <= limit:
         return ()
-    chain = CompositeStrategy(tuple(make_strategy(settings) for settings in strategies))
-    edit = plan_drop(view, chain, limit, keep, stamp)
+    edit = plan_drop(view, strategy, limit, keep, stamp)
     return () if edit is None else (edit,)
 
 
 def make_strategy(settings: StrategySettings) -> TruncationStrategy:
-    """Returns the strategy that the settings describe."""
+    """Returns the strategy that carries out one entry of the settings."""
     match settings:
         case SlidingWindow():
             return SlidingWindowStrategy(**asdict(settings))

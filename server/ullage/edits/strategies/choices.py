@@ -12,7 +12,8 @@ from ullage.transcript.cut_points import groups
 
 
 class SlidingWindowStrategy(SlidingWindow, Truncation, frozen=True, kw_only=True, tag="sliding_window"):
-    """Drops every message outside the window, even if the context would fit its token limit."""
+    """Drops every message before the last `max_messages` that may be dropped, even if the context fits its token
+    limit."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         start = len(situation.messages) - self.max_messages
@@ -20,15 +21,15 @@ class SlidingWindowStrategy(SlidingWindow, Truncation, frozen=True, kw_only=True
 
 
 class TokenBudgetStrategy(TokenBudget, Truncation, frozen=True, kw_only=True, tag="token_budget"):
-    """Keeps as many of the newest messages as fit."""
+    """Drops the oldest messages that may be dropped until the rest fits the token limit."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         return until_fits(situation.candidates, situation.excess)
 
 
 class SelectiveStrategy(Selective, Truncation, frozen=True, kw_only=True, tag="selective"):
-    """Drops the oldest messages of the first role in `order`, then those of the next role once none of the first is
-    left."""
+    """Drops groups of messages kind by kind (tool uses, assistant, user), in the given `order` and of each kind the
+    oldest first, until the rest fits the token limit."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         ordered = (each for speaker in self.order for each in situation.free if each.speaker is speaker)
@@ -36,7 +37,8 @@ class SelectiveStrategy(Selective, Truncation, frozen=True, kw_only=True, tag="s
 
 
 class SmartTruncationStrategy(Smart, Truncation, frozen=True, kw_only=True, tag="smart"):
-    """Drops only as much of the middle as needed, the oldest messages first."""
+    """Keeps the first `keep_first` and the last `keep_last` messages, and drops the oldest messages between them until
+    the rest fits the token limit."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         start, stop = self.keep_first, len(situation.messages) - self.keep_last
@@ -45,8 +47,8 @@ class SmartTruncationStrategy(Smart, Truncation, frozen=True, kw_only=True, tag=
 
 
 class RangeTruncationStrategy(TruncateRange, Truncation, frozen=True, kw_only=True, tag="truncate_range"):
-    """Keeps the first exchange and, of the rest, the part that `keep` names, in whole groups. If one range is not
-    enough, the next range begins where the first ended."""
+    """Keeps the first exchange and drops a range of messages after it; `keep` says how much of the rest stays. If the
+    rest does not fit the token limit, the range is extended in the same way."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
         spoken = [i for i, message in enumerate(situation.messages) if message.role is not Role.SYSTEM]
@@ -65,11 +67,11 @@ class RangeTruncationStrategy(TruncateRange, Truncation, frozen=True, kw_only=Tr
 
 
 def next_truncation_range(roles: Sequence[Role], start: int, keep: RangeKeep) -> range:
-    """Returns the range of messages that go next, beginning at `start`, the index after the first exchange or after the
-    last truncation.
+    """Returns the range of indices into `roles` that is dropped next. It begins at `start`, the index after the first
+    exchange or after the last truncation.
 
     The range has an even length, so that roles alternate across the gap. `half` and `quarter` are the shares of the
-    rest that stay, rounded to whole exchanges; `lastTwo` keeps one exchange, `none` keeps nothing. If the last message
+    rest that stay, rounded to whole exchanges; `lastTwo` keeps two messages, `none` keeps nothing. If the last message
     of the range has the same role as its first message, the range ends one message earlier.
     """
     rest = max(0, len(roles) - start)
@@ -85,8 +87,8 @@ def next_truncation_range(roles: Sequence[Role], start: int, keep: RangeKeep) ->
 
 
 def first_exchange(messages: Sequence[Message]) -> int:
-    """Returns the index after the first exchange: after the first answer and the messages that must stay together
-    with it."""
+    """Returns the index after the first exchange: after the first group of messages that contains an answer. Without an
+    answer it is the number of messages."""
     for group in groups(messages):
         if any(messages[i].role is Role.ASSISTANT for i in group):
             return group.stop
@@ -94,7 +96,7 @@ def first_exchange(messages: Sequence[Message]) -> int:
 
 
 class CompositeStrategy(Struct, Truncation, frozen=True):
-    """A chain of strategies. A strategy runs only if those before it were not enough."""
+    """A chain of strategies. Each runs only if the strategies before it did not meet the limit."""
 
     strategies: tuple[TruncationStrategy, ...]
 

@@ -14,9 +14,9 @@ from ullage.transcript.keep import kept, leading
 
 
 class Keep(Struct, frozen=True, kw_only=True):
-    """The messages that stay whatever the strategy: pinned messages and the first user message, by id. Messages in
-    `relied` are pointed to by notices; they go only in order of age, so that each notice goes before the message it
-    points to."""
+    """The ids of messages that every strategy keeps: pinned messages and the first user message. `relied` are the ids
+    of messages that show what notices in other messages refer to; they are only dropped in order of age, so that each
+    notice is dropped before the message that it refers to."""
 
     pinned: frozenset[str] = frozenset()
     first_user_id: str | None = None
@@ -24,8 +24,9 @@ class Keep(Struct, frozen=True, kw_only=True):
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A group of messages that may go: their indices in the view, ascending, and their tokens. `relied` is set if a
-    notice points to one of them."""
+    """A group of messages that may be dropped together: their indices in the view, ascending, and their tokens.
+    `speaker` is their kind: `tool` if any of them has a tool use or a result, else by the first message's role.
+    `relied` is set if a notice refers to one of them."""
 
     places: tuple[int, ...]
     tokens: int
@@ -34,9 +35,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Situation(Struct, frozen=True, kw_only=True):
-    """A view to be truncated. `excess` is the number of tokens over the limit, 0 or less if the view fits.
-    `candidates` are the groups that may go, oldest first; `summaries` are compaction markers, which go only when no
-    candidate is left."""
+    """A view from which messages are to be dropped. `excess` is the number of tokens over the limit, 0 or less if the
+    view fits. `candidates` are the groups that may be dropped, oldest first. `summaries` are groups with compaction
+    markers; they are dropped only when no candidate is left."""
 
     messages: Sequence[Message]
     excess: int
@@ -45,11 +46,11 @@ class Situation(Struct, frozen=True, kw_only=True):
 
     @property
     def free(self) -> tuple[Candidate, ...]:
-        """The candidates that may be dropped in any order."""
+        """The candidates that may be dropped in any order: those that no notice refers to."""
         return tuple(candidate for candidate in self.candidates if not candidate.relied)
 
     def after(self, gone: Collection[Candidate]) -> "Situation":
-        """Returns the situation once the candidates `gone` are left out."""
+        """Returns the situation after the candidates `gone` are dropped."""
         places = {candidate.places for candidate in gone}
         return replace(
             self,
@@ -59,8 +60,12 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
-    """Returns the situation of a view. The last group stays, because a request must end with the message to be
-    answered."""
+    """Returns the situation of a view that is `excess` tokens over its limit.
+
+    Every group of messages but the last is a candidate, without its messages that must be kept. Groups with the marker
+    of a compaction are in `summaries`, not in `candidates`. The last group is kept, because a request must end with the
+    message to be answered.
+    """
     messages = view.messages
     stays = {*leading(messages, keep.first_user_id), *kept(messages, keep.pinned)}
     found = [
@@ -83,7 +88,8 @@ def assess(view: CountedView, excess: int, keep: Keep) -> Situation:
 
 
 def until_fits(order: Iterable[Candidate], excess: int) -> tuple[Candidate, ...]:
-    """Returns the first candidates of `order`, as many as must go to remove the excess."""
+    """Returns the first candidates of `order`, as many as are needed to drop `excess` tokens; all if they are not
+    enough."""
     gone: list[Candidate] = []
     for candidate in order:
         if excess <= 0:

@@ -22,33 +22,37 @@ from ullage.transcript.view import Item
 
 
 class TruncationStrategy(Protocol):
-    """A way of choosing the messages to leave out."""
+    """A rule for choosing which whole messages are dropped."""
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        """Returns the candidates that the strategy leaves out; none if the situation needs no change."""
+        """Returns the candidates that the strategy drops; an empty tuple if it drops none."""
         ...
 
     def truncate(
         self, messages: Sequence[Message], target_tokens: int, counter: TokenCounter, *, pinned: Collection[str] = ()
     ) -> tuple[Message, ...]:
-        """Returns the messages that are left, with a notice in the gap. They take at most `target_tokens` if that is
-        legal."""
+        """Returns the messages that are left, with a notice in place of the first dropped ones; the same messages if
+        none is dropped.
+
+        They take at most `target_tokens`, unless the messages that must stay take more: system messages, the first user
+        message, messages with an id in `pinned`, and the last group.
+        """
         ...
 
 
 class Truncation:
-    """The common half of every strategy: `truncate`, built on the strategy's own `choose`."""
+    """The base class of the strategies. It implements `truncate` by means of the strategy's own `choose`."""
 
     __slots__ = ()
 
     def choose(self, situation: Situation) -> tuple[Candidate, ...]:
-        """Returns the candidates that the strategy leaves out."""
+        """Returns the candidates that the strategy drops. Each strategy defines it."""
         raise NotImplementedError
 
     def truncate(
         self, messages: Sequence[Message], target_tokens: int, counter: TokenCounter, *, pinned: Collection[str] = ()
     ) -> tuple[Message, ...]:
-        """Returns the messages that are left; the same messages if none needs to go."""
+        """Does what `TruncationStrategy.truncate` says."""
         view = count_view(messages, counter)
         first = next((message.id for message in messages if is_pure_prompt(message)), None)
         edit = plan_drop(
@@ -58,10 +62,11 @@ class Truncation:
 
 
 def plan_drop(view: CountedView, strategy: TruncationStrategy, limit: int, keep: Keep, stamp: Stamp) -> DropEdit | None:
-    """Returns the edit that brings the context to at most `limit` tokens by a strategy, or as near to it as whole
-    groups allow.
+    """Returns the edit that brings the context to at most `limit` tokens by a strategy. If whole groups of messages
+    cannot reach the limit, it comes as near to it as possible.
 
-    Returns None if the context fits already or no message may go.
+    If the context fits already, messages are dropped only by a strategy with a limit of its own, for example a number
+    of messages. Returns None if no message is dropped. Messages in `keep` are never dropped.
     """
     notices = [item for item in view.items if _is_notice(item)]
     bare = _without(view, notices)
@@ -78,7 +83,8 @@ def plan_drop(view: CountedView, strategy: TruncationStrategy, limit: int, keep:
 
 
 def _choose(strategy: TruncationStrategy, view: CountedView, excess: int, keep: Keep) -> tuple[list[Item], int]:
-    """Returns the items that go, in order, and their tokens."""
+    """Returns the items that are dropped, in order, and the sum of their tokens. If the strategy's choice is not enough
+    to remove the excess, the remaining candidates are dropped oldest first, then summaries."""
     situation = assess(view, excess, keep)
     chosen = strategy.choose(situation)
     rest = situation.after(chosen)

@@ -38,7 +38,8 @@ _SHORTEST_QUOTED, _SHORTEST_BARE, _SHORTEST_KEY = 4, 6, 8
 
 
 def is_secret(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
-    """Returns whether `value`, assigned to something called `name`, is a secret.
+    """Returns whether `value`, assigned to something called `name`, is a secret. Placeholders, common words and code
+    are not.
 
     `quoted` means that the value is a string literal. `bound` means that the value follows the name directly, as in an
     environment file or on a command line, where the value can't be code.
@@ -65,10 +66,11 @@ def _is_password(name: str, value: str, *, quoted: bool, bound: bool) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Returns whether the characters of `value` look random.
+    """Returns whether the characters of `value` look random. Fewer than eight letters and digits never do.
 
     In names, the kind of character (upper case, lower case, digit) changes only between words, about once in four
-    characters. In random text it changes twice in three.
+    characters. In random text it changes twice in three. So the kind must change in at least 38 % of the
+    neighbouring pairs, and the entropy must be at least 2.8 bits per character.
     """
     letters = [_kind(char) for char in value if char.isalnum()]
     if len(letters) < _SHORTEST_KEY:

@@ -53,7 +53,8 @@ _LONGEST_OF = len("subscription-")
 
 
 def redact_named(text: str) -> str:
-    """Returns `text` without the values of names that mean a password, secret, token, credential or key."""
+    """Returns `text` with `[redacted]` for the values of names that mean a password, secret, token, credential or
+    key."""
     return cut(text, _values(text))
 
 
@@ -71,9 +72,11 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _tells(word: str, before: str) -> bool:
-    """Returns whether a word makes a name that of a secret. `before` is the text before the word.
+    """Returns whether a word (lower case) of `_NAME` shows that the name around it means a secret. `before` is the text
+    before the word.
 
-    `key` needs a word like `api` before it, `pass` an underscore; `sig` must begin a word.
+    `key` counts only after a word like `api`, `pass` only after an underscore, and `sig` only if no letter or digit
+    precedes it. Every other word counts always.
     """
     if word.startswith("key"):
         return _KEY_OF.search(before[-_LONGEST_OF:]) is not None

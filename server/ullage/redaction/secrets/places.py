@@ -2,8 +2,9 @@
 
 import re
 
+from ullage.redaction import REDACTED
 from ullage.redaction.secrets.judgement import is_secret
-from ullage.redaction.secrets.shapes import REDACTED, cut, lowered, places_of
+from ullage.redaction.secrets.shapes import cut, lowered, places_of
 
 _IN_URL = re.compile(r"(?P<head>://[^\s:/@\"'<>]{0,100}:)(?P<inside>[^\s\"'<>`]{1,300})(?=@[\w\[$])")
 _URL_USER = re.compile(r"(?<=://)(?=[\w.~%-]{0,200}\d)[\w.~%-]{20,300}(?=(?::x-oauth-basic)?@)")
@@ -66,7 +67,8 @@ _PGPASS = re.compile(
 
 
 def redact_places(text: str) -> str:
-    """Returns `text` without the values in places where only secrets are written."""
+    """Returns `text` with `[redacted]` for secrets in places where only secrets are written: passwords and tokens in
+    URLs, authorization and cookie headers, and password arguments of known programs."""
     if "://" in text:
         text = _redact_addresses(text)
     low = lowered(text)
@@ -106,5 +108,6 @@ def _unless_harmless(match: re.Match[str]) -> str:
 
 
 def _counts(value: str) -> bool:
-    """Returns whether a value in such a place is a secret: everything except placeholders and code."""
+    """Returns whether a value in a password's place (for example in a URL) is a secret. Values of fewer than four
+    characters, placeholders, common words and code are not."""
     return is_secret("password", value, quoted=False, bound=True)

@@ -5,8 +5,9 @@ import binascii
 import re
 from collections.abc import Callable
 
+from ullage.redaction import REDACTED
 from ullage.redaction.secrets.judgement import is_random
-from ullage.redaction.secrets.shapes import REDACTED, long_words
+from ullage.redaction.secrets.shapes import long_words
 
 # A run of at least 24 characters. The lookbehinds exclude runs after a sign of a public digest or of a longer word. The
 # first character comes before them, because the search for it is fast.
@@ -26,10 +27,8 @@ _LONGEST_DECODED = 2_000
 
 
 def redact_runs(text: str, look_inside: Callable[[str], str]) -> str:
-    """Returns `text` without runs that look random, and without base64 whose decoded text contains a secret.
-
-    `look_inside` redacts a decoded text; if it changes the text, the text contains a secret.
-    """
+    """Returns `text` with `[redacted]` for long runs of characters that look random, and for base64 whose decoded text
+    contains a secret. `look_inside` redacts a decoded text; if it changes the text, the text contains a secret."""
 
     def is_secret(run: str) -> bool:
         return _is_drawn(run) or _hides(run, look_inside)

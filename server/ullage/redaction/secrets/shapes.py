@@ -6,10 +6,9 @@ from functools import cache
 
 from msgspec import Struct
 
+from ullage.redaction import REDACTED
 from ullage.redaction.secrets.issuers import ISSUED
 from ullage.redaction.secrets.judgement import is_random
-
-REDACTED = "[redacted]"
 
 _LABEL = r"[A-Z0-9 ]{0,40}(?:PRIVATE KEY|OPENSSH PRIVATE KEY)(?: BLOCK)?"
 # Tokens that gitleaks' list lacks or describes more narrowly, in the form of `ISSUED`. From their issuers' documents.
@@ -59,7 +58,8 @@ _CRYPT = re.compile(r"\$(?:2[abxy]|apr1|argon2(?:id?|d)|scrypt|pbkdf2-sha\d+|[15
 
 
 def redact_shapes(text: str) -> str:
-    """Returns `text` without private keys, tokens of known issuers, webhook addresses and password hashes."""
+    """Returns `text` with `[redacted]` for private keys, tokens of known issuers, webhook addresses and password
+    hashes."""
     if "PRIVATE KEY" in text or "PuTTY-User" in text:
         text = _PEM.sub(REDACTED, text)
     text = cut(text, _prefixed(text))
@@ -73,7 +73,8 @@ def redact_shapes(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Returns `text` in lower case with every character at its index. Plain `lower()` makes two characters of `İ`."""
+    """Returns `text` in lower case without moving any character to another index. Plain `lower()` makes two characters
+    of `İ`."""
     low = text.lower()
     return low if len(low) == len(text) else text.replace("İ", "I").lower()
 
@@ -89,24 +90,19 @@ def places_of(text: str, words: Iterable[str]) -> Iterator[int]:
 
 
 def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Returns `text` with `[redacted]` for each span (start, end).
-
-    Of overlapping spans the one that starts first is used, and of those with one start the longest.
-    """
+    """Returns `text` with `[redacted]` for each span (start, end). Spans that overlap are redacted as one."""
     pieces: list[str] = []
     done = 0
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+    for start, end in sorted(spans):
         if start >= done:
             pieces += [text[done:start], REDACTED]
-            done = end
+        done = max(done, end)
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def long_words(text: str, shortest: int) -> str:
-    """Returns the words of `text` with at least `shortest` characters.
-
-    Shorter words can't contain what is searched for.
-    """
+    """Returns the words of `text` with at least `shortest` characters, joined by spaces, because shorter words can't
+    contain what is searched for."""
     return " ".join([word for word in text.split() if len(word) >= shortest])
 
 
@@ -131,8 +127,8 @@ class _Shape(Struct, frozen=True):
 
 @cache
 def _by_first() -> dict[str, tuple[_Shape, ...]]:
-    """Returns the known token shapes by the plain string to search for. If a prefix begins with another prefix, only
-    the shorter one is searched for, and its entry holds the shapes of both."""
+    """Returns the known kinds of tokens by the prefix to search for. If a prefix begins with another prefix, only the
+    shorter one is searched for, and its entry holds the kinds of both."""
     shapes = [
         _Shape(prefix, re.compile(rf"[{chars}]{{1,{_LONGEST_RUN}}}(?!\w)"), shortest, longest)
         for prefix, chars, shortest, longest in (*ISSUED, *_MORE)
@@ -144,10 +140,9 @@ def _by_first() -> dict[str, tuple[_Shape, ...]]:
 
 @cache
 def _by_sign() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Returns groups of prefixes to search for, each with a character that every prefix of the group contains.
-
-    The character of the last group is empty: its prefixes contain none of the characters.
-    """
+    """Returns the prefixes to search for in groups, each group with a character that all its prefixes contain, so that
+    a text without the character need not be searched. The last group has an empty character: its prefixes contain none
+    of the characters."""
     firsts = set(_by_first())
     groups: list[tuple[str, tuple[str, ...]]] = []
     for sign in ("-", "_", ".", "4", "1", ""):

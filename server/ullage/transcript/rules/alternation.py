@@ -11,7 +11,7 @@ from ullage.model.message import Message, Role
 
 
 def forbidden(messages: Sequence[Message]) -> Iterator[range]:
-    """Yields the cuts between neighbouring assistant messages."""
+    """Yields ranges of forbidden cuts: those between neighbouring assistant messages."""
     for i, (before, after) in enumerate(pairwise(messages), start=1):
         if before.role is Role.ASSISTANT and after.role is Role.ASSISTANT:
             yield range(i, i + 1)

@@ -11,7 +11,8 @@ from ullage.model.message import Message, Role
 
 
 def forbidden(messages: Sequence[Message]) -> Iterator[range]:
-    """Yields the cuts between a message that ends in thinking and the assistant's next message."""
+    """Yields ranges of forbidden cuts: those between an assistant's message that ends in thinking and the next message
+    of the assistant, if only system messages are between them."""
     pending: int | None = None
     for i, message in enumerate(messages):
         if message.role is not Role.ASSISTANT:

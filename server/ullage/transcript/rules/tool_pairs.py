@@ -11,7 +11,8 @@ from ullage.model.message import Message, Role
 
 
 def forbidden(messages: Sequence[Message]) -> Iterator[range]:
-    """Yields the cuts between a use and its result, and the cuts after a use that still waits for its result."""
+    """Yields ranges of forbidden cuts: those between a tool use and its result, and those after a use that still waits
+    for its result."""
     open_uses: dict[str, int] = {}
     last_assistant = -1
     for i, message in enumerate(messages):
@@ -30,11 +31,12 @@ def forbidden(messages: Sequence[Message]) -> Iterator[range]:
 
 
 def is_prompt(message: Message) -> bool:
-    """Returns whether the user typed the message. Messages with tool results only are not prompts."""
+    """Returns whether the message begins a prompt turn: it has the user's role and a block that is not a tool
+    result."""
     return message.role is Role.USER and any(not isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def is_pure_prompt(message: Message) -> bool:
-    """Returns whether the message holds the user's words and no tool result, so that it may stay without its
-    neighbours."""
+    """Returns whether the message has the user's role and content, but no tool result. Such a message can be kept
+    without its neighbours."""
     return is_prompt(message) and not any(isinstance(block, ToolResultBlock) for block in message.content)

@@ -1,0 +1,113 @@
+"""How the parts of a figure are known: the window, the threshold at which the context is compacted, and what is left.
+
+Every value comes with its source, and with one line for the user that names the evidence.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class WindowSource(StrEnum):
+    """How a window is known.
+
+    `settings`: the user's settings name it. `agent`: the agent that has the conversation says so. `log`: the
+    conversation itself proves it, by its agent's compactions or by a reported prompt. `rule`: the agent gives this
+    window to its models unless its user chose another; this conversation does not say. `catalog`: the list of models.
+    """
+
+    SETTINGS = "settings"
+    AGENT = "agent"
+    LOG = "log"
+    RULE = "rule"
+    CATALOG = "catalog"
+
+
+class ThresholdSource(StrEnum):
+    """How it is known at how many tokens the context is compacted.
+
+    `ours`: Ullage compacts there. `settings`: the settings of the agent or of the user say so.
+    `learned`: the agent's own automatic compactions show it. `rule`: agents of this kind and version do so.
+    """
+
+    OURS = "ours"
+    SETTINGS = "settings"
+    LEARNED = "learned"
+    RULE = "rule"
+
+
+class Keeper(StrEnum):
+    """Who keeps the context within its window.
+
+    `ullage`: Ullage does. `agent`: the agent that has the conversation does; Ullage reads the conversation and compacts
+    it only if the user asks. `nobody`: automatic management is off, or no window is known.
+    """
+
+    ULLAGE = "ullage"
+    AGENT = "agent"
+    NOBODY = "nobody"
+
+
+class KnownWindow(Struct, frozen=True, kw_only=True):
+    """The window in tokens and how it is known. `basis` is the evidence, one line for the user. `contradiction`
+    describes evidence against this window, null if there is none."""
+
+    size: int
+    source: WindowSource
+    basis: str
+    contradiction: str | None = None
+
+
+class KnownThreshold(Struct, frozen=True, kw_only=True):
+    """The number of tokens at which the context is compacted, and how that is known.
+
+    `percent` is `tokens` as a percentage of the window. `times` is the number of compactions that the threshold was
+    learned from, 0 if it was not learned. `basis` is the evidence, one line for the user.
+    """
+
+    tokens: int
+    percent: int
+    source: ThresholdSource
+    basis: str
+    times: int = 0
+
+
+class RemarkKind(StrEnum):
+    """What a remark on the threshold says.
+
+    `no_threshold`: the agent does not compact this model's context by itself. `changed`: the threshold differs from the
+    one that earlier compactions show. `no_effect`: a setting of the agent asks for another threshold, and the
+    conversation shows that the agent does not follow it. `passed`: the conversation has gone on beyond the threshold,
+    so the real one is not known.
+    """
+
+    NO_THRESHOLD = "no_threshold"
+    CHANGED = "changed"
+    NO_EFFECT = "no_effect"
+    PASSED = "passed"
+
+
+class Remark(Struct, frozen=True, kw_only=True):
+    """What the user should know about the threshold at which the agent compacts, or about its absence. `text` is one
+    sentence."""
+
+    kind: RemarkKind
+    text: str
+
+
+class CallsLeft(Struct, frozen=True, kw_only=True):
+    """An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean`
+    is the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from
+    `low` to `high`."""
+
+    low: int
+    mean: int
+    high: int
+
+
+class Hidden(Struct, frozen=True, kw_only=True):
+    """The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or
+    client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called."""
+
+    tokens: int
+    name: str

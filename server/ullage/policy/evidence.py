@@ -1,0 +1,114 @@
+"""What a log shows of its agent's window and compactions, and how fast the context grows. Folded event by event."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
+from ullage.model.events import ContextEdited, Event, ModelChanged, UsageReported, WindowReported
+
+# Calls of the model. Growth is heavy-tailed, so a forecast needs more than a few of them; what the user asked for an
+# hour ago says little about now.
+RECENT_CALLS = 20
+# Recorded compactions. Later versions and other settings compact elsewhere, so old ones are forgotten.
+RECENT_COMPACTIONS = 20
+
+
+class Compacted(Struct, frozen=True, kw_only=True):
+    """One compaction that the agent of a conversation made: the tokens of the context before it, the agent's version
+    and model, and whether it was automatic.
+
+    `beyond` is the largest context, in tokens, with which the agent made another call since the compaction before: the
+    threshold is higher. `forced` says that the provider had refused a request as too long, so that the compaction shows
+    no threshold. `at` is Unix milliseconds, 0 if unknown. `id` is that of its edit, the same in every import of the
+    same file.
+    """
+
+    tokens: int
+    version: str = ""
+    model: str = ""
+    automatic: bool = True
+    id: str = ""
+    beyond: int = 0
+    forced: bool = False
+    at: int = 0
+
+    @property
+    def tells(self) -> bool:
+        """Whether the compaction shows at which size the agent compacts by itself."""
+        return self.automatic and not self.forced
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """What a log has shown so far of its agent's window and compactions. Sizes are tokens.
+
+    `said` is the window that the agent reports for the present model, and `compacts_at` the threshold that it reports;
+    None if it reports none. `largest` has the largest reported prompt of each model since the last compaction. `last`
+    is the context's size after the last usage report, which belongs to the message `answer`; 0 if an edit or another
+    model followed. `beyond` is the largest context with which the agent made another call since the last compaction,
+    with this model and `version`. `compactions` are the agent's own, and `growths` the tokens that recent calls of the
+    model added, both oldest first.
+    """
+
+    said: int | None = None
+    compacts_at: int | None = None
+    largest: dict[str, int] = {}
+    compactions: tuple[Compacted, ...] = ()
+    last: int = 0
+    answer: str = ""
+    beyond: int = 0
+    version: str = ""
+    growths: tuple[int, ...] = ()
+
+    def after(self, event: Event, model: str, version: str) -> "Evidence":
+        """Returns the evidence after one more event. `model` is the model that answers, and `version` the version of
+        the agent that has the conversation."""
+        match event:
+            case UsageReported(usage=usage, message_id=answer) if usage.prompt:
+                return self._report(usage.prompt, usage.total, answer, model, version)
+            case ContextEdited(edit=CompactionEdit(by_agent=True) as edit):
+                return self._compacted(edit, model, version)
+            case ContextEdited():
+                return replace(self, last=0)
+            case ModelChanged():
+                return replace(self, said=None, compacts_at=None, last=0, beyond=0)
+            case WindowReported(size=size, compacts_at=compacts_at):
+                return replace(self, said=size or self.said, compacts_at=compacts_at or self.compacts_at)
+            case _:
+                return self
+
+    def joined(self, others: tuple[Compacted, ...]) -> "Evidence":
+        """Returns the evidence with compactions of other conversations placed before its own. One with the id of an own
+        compaction is left out."""
+        own = {one.id for one in self.compactions}
+        return replace(self, compactions=(*(one for one in others if one.id not in own), *self.compactions))
+
+    def _report(self, prompt: int, total: int, answer: str, model: str, version: str) -> "Evidence":
+        grown = total - self.last
+        counts = self.last and grown > 0 and answer != self.answer
+        beyond = self.beyond if version == self.version else 0
+        return replace(
+            self,
+            largest=self.largest | {model: prompt} if prompt > self.largest.get(model, 0) else self.largest,
+            last=total,
+            answer=answer,
+            beyond=max(beyond, self.last) if counts and version == self.version else beyond,
+            version=version,
+            growths=(*self.growths, grown)[-RECENT_CALLS:] if counts else self.growths,
+        )
+
+    def _compacted(self, edit: CompactionEdit, model: str, version: str) -> "Evidence":
+        tokens = compaction_block(edit).context_size_before
+        if not tokens:
+            return replace(self, largest={}, last=0, beyond=0)
+        automatic = edit.trigger is EditTrigger.AUTOMATIC
+        seen = Compacted(
+            tokens=tokens,
+            version=version,
+            model=model,
+            automatic=automatic,
+            id=edit.id,
+            beyond=self.beyond if version == self.version else 0,
+            forced=edit.forced,
+            at=edit.timestamp,
+        )
+        return replace(self, largest={}, last=0, beyond=0, compactions=(*self.compactions, seen)[-RECENT_COMPACTIONS:])
