@@ -39,7 +39,8 @@ def occupancy_of_answer(result: Mapping[str, Any]) -> Occupancy | None:
 
 
 def window_of_model(model: Mapping[str, Any]) -> int | None:
-    """Returns the window, in tokens, of a model that an agent lists, or None if the entry has no window."""
+    """Returns the window, in tokens, from one entry of the list of models that an agent sends, or None if the entry has
+    none."""
     return next((size for known in _KNOWN if (size := known.window_of_model(model)) is not None), None)
 
 
@@ -49,7 +50,8 @@ def compaction_done(update: Mapping[str, Any]) -> bool:
 
 
 def unlisted_compact_command(agent_name: str) -> str | None:
-    """Returns the compacting slash command of an agent that has one without listing it, otherwise None.
+    """Returns the slash command (without the slash) by which this agent compacts its context, if the agent has such a
+    command but does not list it among its commands. Otherwise returns None.
 
     `agent_name` is the name that the agent gave when the connection was opened.
     """
@@ -57,5 +59,6 @@ def unlisted_compact_command(agent_name: str) -> str | None:
 
 
 def tool_name(call: Mapping[str, Any]) -> str:
-    """Returns the tool's own name, for example `Read`, from an ACP tool call, or "" if the call doesn't give it."""
+    """Returns the tool's own name, for example `Read`, from an ACP tool call, or an empty string if the call doesn't
+    give it."""
     return as_text(call.get("name")) or next((name for known in _KNOWN if (name := known.tool_in_call(call))), "")

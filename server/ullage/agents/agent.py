@@ -3,20 +3,30 @@
 Each agent has a folder with its own values; `table.py` lists the agents.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from ullage.formats.transcripts.imported import Format
+from ullage.agents.machine import Machine
+from ullage.agents.new_session import SessionWriter
+from ullage.agents.own_context import OwnContext
+from ullage.agents.own_settings import OwnSettings
+from ullage.agents.retention import Retention
+from ullage.agents.running import Processes
+from ullage.agents.session_facts import Facts, common_facts
+from ullage.agents.wiring import Wiring
+from ullage.formats.parsing import Document
+from ullage.formats.transcripts.format import Format
+from ullage.model.json_values import JsonObject
 
 
 class Occupancy(Struct, frozen=True, kw_only=True):
     """The size of an agent's context as the agent reports it.
 
-    `used` is in tokens. `size` is the window in tokens and `model` the model's name, if the agent gave them. If
-    `summed` is true, `used` adds up all requests of a turn, so it is the context's size only if the turn had a single
-    request.
+    `used` is in tokens. `size` is the window in tokens, None if not given, and `model` the model's name, empty if not
+    given. If `summed` is true, `used` adds up all requests of a turn, so it is the context's size only if the turn had
+    a single request.
     """
 
     used: int
@@ -37,12 +47,24 @@ def _nothing_done(_: Mapping[str, Any]) -> bool:
     return False
 
 
+def _no_companions(_: str) -> tuple[str, ...]:
+    return ()
+
+
+def _no_references(_: Document) -> tuple[str, ...]:
+    return ()
+
+
+def _never(_: str) -> bool:
+    return False
+
+
 def _no_text(_: Mapping[str, Any]) -> str:
     return ""
 
 
 class AcpAgent(Struct, frozen=True, kw_only=True):
-    """What an agent does behind the proxy in addition to the Agent Client Protocol.
+    """What one agent adds to the Agent Client Protocol behind the proxy.
 
     - `name`: the name that the agent gives itself when a connection is opened; empty if unknown.
     - `compact_command`: its slash command that compacts the context; empty if it has none.
@@ -54,7 +76,7 @@ class AcpAgent(Struct, frozen=True, kw_only=True):
     - `compaction_done`: says whether a session update reports that the agent has just compacted its context.
     - `tool_in_call`: reads the tool's own name from a tool call.
 
-    The readers return None, False or "" if the message has no such addition.
+    The readers return None, False or an empty string if the message has no such addition.
     """
 
     name: str = ""
@@ -87,16 +109,76 @@ class Inserted(Struct, frozen=True, kw_only=True):
     instruction_marks: tuple[str, ...] = ()
 
 
+class Sessions(Struct, frozen=True, kw_only=True):
+    """Where an agent keeps its conversations, and how they are titled in a list.
+
+    - `patterns`: returns glob patterns with absolute paths for the files of its conversations on a machine.
+    - `title_of`: returns a conversation's title from some of its records, such as the first and the last ones of its
+      file; empty if these have none.
+    - `facts_of`: returns what such records say of their conversation, given the file's path with forward slashes.
+    - `fact_files`: returns small files that hold facts of a conversation, as glob patterns relative to its file's
+      folder, judged by the file's path. Their contents are records, too. A file that is not JSON, the conversation's
+      own or one next to it, is the record `{"file": name, "text": text}`.
+    - `is_sub_agent`: says whether a file that a pattern finds is a sub-agent's, judged by its path.
+    - `format`: the name of the files' format, if the agent has no formats of its own.
+    - `table`: the table whose rows are conversations, if they are kept in a SQLite database.
+    - `registry`: returns the conversations' files that a file lists, as glob patterns, judged by the records of a file
+      that a pattern finds. The file itself holds no conversation then.
+    """
+
+    patterns: Callable[[Machine], tuple[str, ...]]
+    title_of: Callable[[Sequence[JsonObject]], str]
+    facts_of: Callable[[str, Sequence[JsonObject]], Facts] = common_facts
+    fact_files: Callable[[str], tuple[str, ...]] = _no_companions
+    is_sub_agent: Callable[[str], bool] = _never
+    format: str = ""
+    table: str = ""
+    registry: Callable[[Sequence[JsonObject]], tuple[str, ...]] | None = None
+
+
 class Agent(Struct, frozen=True, kw_only=True):
-    """A coding agent.
+    """Everything that Ullage knows about one coding agent.
 
     - `name`: the product's name.
+    - `short`: the name in a few characters, for a status bar; empty if the name is short.
     - `formats`: the transcript formats that it writes, the more specific first.
-    - `acp`: what it does behind the proxy.
+    - `companions`: returns the files that belong to a transcript file, as glob patterns relative to its folder, judged
+      by the file's path alone. The path has forward slashes.
+    - `kept_beside`: returns further files that belong to the conversation, as patterns of the same kind. They aren't
+      read, but the archive keeps them.
+    - `references`: returns the files that a transcript's content refers to, as patterns of the same kind. The
+      document's name is its path.
+    - `sessions`: where it keeps its conversations; None if unknown.
+    - `processes`: how it says which of its processes has which conversation; None if it doesn't.
+    - `session_variable`, `folder_variable`: the environment variables in which it gives the programs that it starts its
+      own id of the conversation, as it was then, and the folder of the project; "" if it gives none.
+    - `writer`: how sessions are written that it resumes; None if that is not known.
+    - `tables`: the tables that hold conversations, if the agent keeps them in a SQLite database.
+    - `takes_focus`: whether its command that compacts takes words about what the summary must keep.
+    - `acp`: what it adds to the protocol behind the proxy.
     - `inserted`: what it inserts into the user's messages.
+    - `retention`: when it deletes its transcripts by itself; None if never, or not known.
+    - `own_context`: the window that it gives its models, and where it compacts.
+    - `own_settings`: where its settings about compaction are, and what they say; None if unknown.
+    - `wiring`: how Ullage is added to its settings, so that it runs Ullage by itself; None if that is not known.
     """
 
     name: str
+    short: str = ""
     formats: tuple[Format, ...] = ()
+    companions: Callable[[str], tuple[str, ...]] = _no_companions
+    kept_beside: Callable[[str], tuple[str, ...]] = _no_companions
+    references: Callable[[Document], tuple[str, ...]] = _no_references
+    sessions: Sessions | None = None
+    processes: Processes | None = None
+    session_variable: str = ""
+    folder_variable: str = ""
+    writer: SessionWriter | None = None
+    tables: tuple[str, ...] = ()
+    retention: Retention | None = None
+    own_context: OwnContext = OwnContext()
+    own_settings: OwnSettings | None = None
+    takes_focus: bool = False
     acp: AcpAgent = AcpAgent()
     inserted: Inserted = Inserted()
+    wiring: Wiring | None = None

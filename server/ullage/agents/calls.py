@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.agents.results import FENCED, fenced_command
+from ullage.agents.results import FENCED, fenced_command, printed
 from ullage.agents.shell import Touch, touched_files
 from ullage.agents.tools import FILE_ACTIONS, NEW_TEXT_KEYS, action_of, command_of, path_of, paths_of, text_of
 from ullage.model.artifacts import FileAction
@@ -27,10 +27,11 @@ _PATCH_ACTIONS = {
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """A tool call with its result.
+    """A tool call and its result.
 
     `index` is the index of the call's message, `result_index` that of the result's message, -1 if there is no result.
-    `failed` is the tool's own report; None means that the tool did not report whether it failed.
+    `result` is what the tool printed: an envelope that an agent puts around it is read and left out.
+    `failed` is what the tool reported; None means that it did not report whether it failed.
     """
 
     index: int
@@ -42,19 +43,19 @@ class ToolCall(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        """The shell command that this call runs; empty if it runs none."""
+        """The shell command that this call runs; empty if the tool doesn't run commands."""
         return command_of(self.name, self.input)
 
     @property
     def path(self) -> str:
-        """The file that this call is about, as its input names it; empty if the input names none or several."""
+        """The path of the call's file, as its input has it; empty if the input names no file or several."""
         return path_of(self.input)
 
 
 def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[ToolCall]:
-    """Returns every call in `messages`, in order, each joined with its result.
+    """Returns every tool call in `messages`, in order, each with its result.
 
-    `indices` has one entry for each message: the number by which the caller knows the message.
+    `indices` has one entry for each message: the number that the calls' `index` and `result_index` refer to.
     """
     results = _results(messages, indices)
     calls: list[ToolCall] = []
@@ -67,10 +68,10 @@ def tool_calls(messages: Sequence[Message], indices: Sequence[int]) -> list[Tool
 
 
 def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = touched_files) -> list[Touch]:
-    """Returns the files that a call touches, as the call names them, each with what the call does to it.
+    """Returns the files that a call reads or changes: pairs of a path as the call has it and the action.
 
-    A failed call changes no file, so for a failed call only the files that it reads are returned. `of_command` reads a
-    command line; a caller may pass a cached reader.
+    A failed call changes no file, so of a failed call only the files that it reads are returned. `of_command` returns
+    the touches of a command line; a caller may pass one that caches.
     """
     command = call.command
     touches = [*_by_patch(call), *(of_command(command) if command else _by_name(call))]
@@ -80,10 +81,8 @@ def touches_of(call: ToolCall, of_command: Callable[[str], Sequence[Touch]] = to
 
 
 def text_put_into(call: ToolCall, path: str) -> str:
-    """Returns the text that a call puts into the file `path`.
-
-    The text is the lines that a patch adds to the file, or else what an edit writes, or else the shell command.
-    """
+    """Returns the text that a call writes into the file `path`: the lines that a patch adds to the file, or else the
+    new text of an edit, or else the whole shell command."""
     return _added_by_patch(call, path) or text_of(call.input, NEW_TEXT_KEYS) or call.command
 
 
@@ -94,7 +93,8 @@ def _by_name(call: ToolCall) -> Iterator[Touch]:
 
 
 def _by_patch(call: ToolCall) -> Iterator[Touch]:
-    """Yields the files of a patch in Codex's notation, and of the list of changes that Codex's events contain."""
+    """Yields the files, with the actions, of a patch in Codex's notation and of the list of changes in Codex's
+    events."""
     for path, action, _ in _patched(call):
         yield path, action
     for path, change in as_object(call.input.get("changes")).items():
@@ -104,7 +104,8 @@ def _by_patch(call: ToolCall) -> Iterator[Touch]:
 
 
 def _patched(call: ToolCall) -> Iterator[tuple[str, FileAction, str]]:
-    """Yields each file of a call's patches: its path, what the patch does to it, and its part of the patch."""
+    """Yields each file of the patches in a call: its path, what the patch does to it, and the part of the patch about
+    it."""
     texts = [value for value in call.input.values() if isinstance(value, str)]
     for text in dict.fromkeys([*texts, call.command]):
         heads = list(_PATCH_LINE.finditer(text)) if "*** " in text else []
@@ -135,7 +136,7 @@ def _native(message: Message, index: int, results: dict[str, tuple[int, ToolResu
                 index=index,
                 name=block.name,
                 input=block.input,
-                result=text_and_resources(result.content) if result else "",
+                result=printed(text_and_resources(result.content)) if result else "",
                 result_index=at,
                 failed=True if result and result.is_error else None,
             )

@@ -17,9 +17,10 @@ class Line(NamedTuple):
 
 
 def file_lines(text: str, first: int | None = None) -> list[Line]:
-    """Returns the lines of a text.
+    """Returns the lines of a text with their numbers. A line number that the tool printed before a line is read and
+    removed.
 
-    `first` is the number of the first line, for lines that show no number of their own.
+    `first` is the number of the first line, for texts without printed numbers; None if it is unknown.
     """
     return list(_lines(text, first))
 

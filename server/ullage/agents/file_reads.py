@@ -41,10 +41,12 @@ _CARRIED = (
 
 
 class FileRead(Struct, frozen=True, kw_only=True):
-    """A place that shows a file: the characters `start` to `stop` of a block's text.
+    """A place of a conversation that shows a file: the characters from `start` to before `stop` of a block's text, also
+    in `text`.
 
-    `block` is the block's index in its message. `first` is the number of the first line, for lines that show no number
-    of their own. `is_input` marks the content that a tool call writes: the model itself wrote this text.
+    `block` is the block's index in its message. `first` is the number of the first line, counted from 1, for lines that
+    show no number of their own; None if it is not known. `is_input` is set if the text is the input of a tool call that
+    writes the file, so the model itself wrote the text.
     """
 
     message_id: str
@@ -62,7 +64,7 @@ class FileRead(Struct, frozen=True, kw_only=True):
 
 
 class _Call(Struct, frozen=True):
-    """What is known about a tool call's result: which file it shows.
+    """A tool call that shows the file `path` in its result. `first` is the number of the first line, None if unknown.
 
     If `snippet` is true, the result shows the file only if it contains the words with which an edit tool introduces
     lines.
@@ -74,7 +76,8 @@ class _Call(Struct, frozen=True):
 
 
 def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
-    """Yields every place that shows a file, in order. Calls that failed and their results are left out."""
+    """Yields every place of the messages that shows a file's contents, in order. Calls that failed and their results
+    are left out."""
     failed = {block.tool_use_id for message in messages for block in _results(message) if block.is_error}
     calls: dict[str, _Call] = {}
     for position, message in enumerate(messages):
@@ -92,7 +95,8 @@ def file_reads(messages: Sequence[Message]) -> Iterator[FileRead]:
 
 
 def only_text(block: ToolResultBlock) -> str:
-    """Returns a result's text, or "" if the result contains anything else, which a notice could not replace."""
+    """Returns a result's text, or an empty string if the result contains anything but text, which a notice could not
+    replace."""
     if not all(isinstance(part, TextBlock) for part in block.content):
         return ""
     return join_texts(block.content)
@@ -114,8 +118,8 @@ def file_keys(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _normalized(path: str) -> str:
-    """The path with slashes, without `.` and `..`, with a lower-case drive letter. The rest keeps its case, because a
-    folder of Windows may distinguish cases."""
+    """Returns the path with forward slashes, without `.` and `..`, and with a lower-case drive letter. Other capitals
+    stay, because a folder of Windows may distinguish them."""
     path = _from_uri(path)
     if _DRIVE.match(path) or ("\\" in path and not path.startswith("/")):
         path = path.replace("\\", "/")
@@ -124,7 +128,8 @@ def _normalized(path: str) -> str:
 
 
 def _from_uri(path: str) -> str:
-    """The path that a file URI names; any other path as it is. Source: RFC 8089, whose appendix E.2 has the drives."""
+    """Returns the path that a `file://` URI names; any other path unchanged. Source: RFC 8089, whose appendix E.2 has
+    the drives."""
     if not path.startswith(_SCHEME):
         return path
     named = unquote(path.removeprefix(_SCHEME))
@@ -163,7 +168,7 @@ def _by_command(read: ShellRead | None) -> _Call | None:
 
 
 def _written(message: Message, block: int, use: ToolUseBlock) -> Iterator[FileRead]:
-    """Yields the file that a call writes as a whole."""
+    """Yields the file read of a tool call that writes a whole file; nothing for other calls."""
     path, text = path_of(use.input), text_of(use.input, CONTENT_KEYS)
     if path and text and action_of(use.name, use.input) is Action.WRITE:
         yield FileRead(message_id=message.id, block=block, path=path, text=text, first=1, is_input=True)

@@ -5,45 +5,67 @@ The patterns are those of all agents of the table.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from ullage.agents.table import AGENTS
+from msgspec import Struct
+
 from ullage.model.standing_instructions import INSTRUCTION_FILES
 
-_KNOWN = tuple(agent.inserted for agent in AGENTS)
-_SUMMARY_OPENINGS = tuple(opening for known in _KNOWN for opening in known.summary_openings)
-_NOT_TYPED = re.compile(rf"\s*(?:{'|'.join(pattern for known in _KNOWN for pattern in known.not_typed)})")
 # Characters. A longer text in tags is not recognised; the bound keeps the search fast on large messages.
 _LONGEST = 20_000
-_TAGS = "|".join(tag for known in _KNOWN for tag in (*known.tags, *known.instruction_tags, *known.reminder_tags))
-_TAGGED = re.compile(rf"<({_TAGS})>.{{0,{_LONGEST}}}?</\1>", re.DOTALL)
-_FILE_NAMES = [re.escape(path.rsplit("/", 1)[-1]) for path in INSTRUCTION_FILES]
-_MARKS = "|".join([*(mark for known in _KNOWN for mark in known.instruction_marks), *_FILE_NAMES])
-_INSTRUCTION_TAGS = "|".join(tag for known in _KNOWN for tag in known.instruction_tags)
-_REMINDER_TAGS = "|".join(tag for known in _KNOWN for tag in known.reminder_tags)
-_INSTRUCTIONS = re.compile(
-    rf"<({_INSTRUCTION_TAGS})>(.{{0,{_LONGEST}}}?)</\1>"
-    rf"|<({_REMINDER_TAGS})>(?=.{{0,2000}}?(?:{_MARKS}))(.{{0,{_LONGEST}}}?)</\3>",
-    re.DOTALL,
-)
+
+
+class _Patterns(Struct, frozen=True, kw_only=True):
+    """What all agents insert: the openings of summaries, and patterns for the rest."""
+
+    summary_openings: tuple[str, ...]
+    not_typed: re.Pattern[str]
+    tagged: re.Pattern[str]
+    instructions: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    # Imported for the first text: the readers of all agents are a tenth of a server's start.
+    from ullage.agents.table import AGENTS  # noqa: PLC0415
+
+    known = tuple(agent.inserted for agent in AGENTS)
+    file_names = (re.escape(path.rsplit("/", 1)[-1]) for path in INSTRUCTION_FILES)
+    not_typed = "|".join(pattern for one in known for pattern in one.not_typed)
+    tags = "|".join(tag for one in known for tag in (*one.tags, *one.instruction_tags, *one.reminder_tags))
+    instruction_tags = "|".join(tag for one in known for tag in one.instruction_tags)
+    reminder_tags = "|".join(tag for one in known for tag in one.reminder_tags)
+    marks = "|".join([*(mark for one in known for mark in one.instruction_marks), *file_names])
+    return _Patterns(
+        summary_openings=tuple(opening for one in known for opening in one.summary_openings),
+        not_typed=re.compile(rf"\s*(?:{not_typed})"),
+        tagged=re.compile(rf"<({tags})>.{{0,{_LONGEST}}}?</\1>", re.DOTALL),
+        instructions=re.compile(
+            rf"<({instruction_tags})>(.{{0,{_LONGEST}}}?)</\1>"
+            rf"|<({reminder_tags})>(?=.{{0,2000}}?(?:{marks}))(.{{0,{_LONGEST}}}?)</\3>",
+            re.DOTALL,
+        ),
+    )
 
 
 def is_summary(text: str) -> bool:
-    """Returns whether a user's message is the summary with which an agent continues after its own compaction."""
-    return text.startswith(_SUMMARY_OPENINGS)
+    """Returns whether a user message's text begins as the summary with which an agent continues after its own
+    compaction."""
+    return text.startswith(_patterns().summary_openings)
 
 
 def is_typed(text: str) -> bool:
-    """Returns whether the user may have typed a text, judged by how the text begins."""
-    return _NOT_TYPED.match(text) is None
+    """Returns whether the user may have typed this text: False if it begins as a text that an agent inserts."""
+    return _patterns().not_typed.match(text) is None
 
 
 def without_inserted(text: str) -> str:
-    """Returns a text of a user's message without the tagged parts that agents and editors have inserted."""
-    return _TAGGED.sub("", text) if "</" in text else text
+    """Returns the text without the tags, and the text in them, that agents and editors insert into a user's message."""
+    return _patterns().tagged.sub("", text) if "</" in text else text
 
 
 def inserted_instructions(text: str) -> Iterator[str]:
     """Yields the standing instructions that agents have inserted into a user's message, each without its tags."""
     if "</" in text:
-        for match in _INSTRUCTIONS.finditer(text):
+        for match in _patterns().instructions.finditer(text):
             yield match[2] or match[4] or ""

@@ -19,27 +19,65 @@ _SUMMARIES = re.compile(
     r"|^\s*(\d+ (?:tests?|doctests?|examples?).{0,40}\d+ failures?.*)$"  # exunit, rspec
     r"|^\s*(\d+ (?:passing|failing).*)$"  # mocha
     r"|^((?:FAILED \(|OK(?: \(|$)).*)$"  # unittest
-    r"|^(\d+ (?:passed|failed)(?:, \d+ \w+)* in [\d.]+s.*)$",  # pytest -q
+    r"|^(\d+ (?:passed|failed)(?:, \d+ \w+)* in [\d.]+s.*)$"  # pytest -q
+    r"|^\s*(Tests?  +\d.*\(\d+\).*)$"  # vitest
+    r"|^\s*(✖ \d+ problems? .*)$"  # eslint
+    r"|^(Found \d+ errors?\b.*|Success: no issues found.*|All checks passed!.*)$"  # mypy, ruff, tsc
+    r"|^\s*(\d+ errors?, \d+ warnings?.*)$"  # pyright
+    r"|^(BUILD (?:SUCCESSFUL|FAILED)\b.*)$",  # gradle
     re.MULTILINE,
 )
 _NO_FAILURE = re.compile(r"\b0 (?:failed|failures?|failing|errors?)\b")
 _FAILURE = re.compile(r"\bFAIL(?:ED)?\b|\b[1-9]\d* (?:failed|failures?|failing|errors?)\b")
+_NAMES_FAILURE = re.compile(
+    r"^(?!Exit code|.{0,3}<).*\b(?:[Ff]ail(?:ed|ure|s)?|FAILED|[Ii]nvalid|[Dd]enied|[Uu]ndefined|not found|ERROR)\b.*$",
+    re.MULTILINE,
+)
+# Lines that are about the command and not from it.
+_FRAME = re.compile(r"\s*(?:<|Exit code \d+\s*$|Error\s*$|Command exited with code)")
+# Lines with which a command ends only if it failed. They show it where a filter hides the exit code.
+_BROKE = re.compile(
+    r"^(?:Traceback \(most recent call last\)|error: could not compile |make(?:\[\d+\])?: \*\*\* "
+    r"|npm (?:ERR!|error) code "
+    r"|\*\* \((?:\w+\.)*(?:CompileError|SyntaxError|TokenMissingError|Mix)\)|.{1,200}: error TS\d+: )",
+    re.MULTILINE,
+)
 _ERROR_LINE = re.compile(
     r"^[ >|E]{0,6}((?:[\w.]*(?:Error|Exception|Interrupt)\b(?::| \().*)|(?:(?:fatal|error|ERROR|panic|panicked)\b.*)"
     r"|(?:\*\* \(.*\).*)|(?:.*(?:[Nn]o such file or directory|command not found|Permission denied|cannot find|"
     r"[Cc]ould not|SyntaxError).*))$",
     re.MULTILINE,
 )
-_TRACEBACK = "Traceback (most recent call last)"
+# What agents return for a command that the user or a rule did not let run.
+_REFUSED = re.compile(
+    r"\s*(?:The user doesn't want to (?:proceed|take this action)|\[Request interrupted by user|<tool_use_error>"
+    r"|Permission to use \w+|The user (?:rejected|declined)|Tool execution (?:was )?(?:rejected|cancel)"
+    r"|(?:rejected|aborted|cancelled) by (?:the )?user|Command (?:blocked|aborted)|Hook .{0,60}denied)",
+    re.IGNORECASE,
+)
+# What Claude Code returns for a call that the user refused with words.
+_REFUSED_SAYING = re.compile(
+    r"\s*The user doesn't want to (?:proceed|take this action).{0,600}?\bthe user said:\s*(\S.*?)(?:\n\nNote: .*)?\s*$",
+    re.DOTALL,
+)
+# What agents return for a command that still runs.
+_GOES_ON = re.compile(
+    r"\s*(?:Command (?:running|was (?:manually )?(?:backgrounded|moved)).{0,40}background"
+    r"|.{0,200}?(?:Process|Command) (?:is )?(?:still )?running (?:with|in) (?:session|background))",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
-    """Returns the outcome of a command and the most informative line of its output, or "" if there is none.
+    """Returns the outcome of a command and the most informative line of its output, which is empty if there is none.
 
-    The line is the test runner's summary, or for a failure the error. `failed` is the tool's own report, None if it
-    made none.
+    The line is the test runner's summary, or for a failure the error. `failed` is what the tool reported, None if it
+    reported nothing.
     """
     looked_at = telling(output)
+    # Some agents return output as JSON, or with its line breaks escaped.
+    if looked_at.count("\\n") > 2 * looked_at.count("\n"):
+        looked_at = looked_at.replace("\\n", "\n")
     summary = _last_summary(looked_at)
     outcome = _outcome(looked_at, summary, failed)
     if summary and not (outcome is Outcome.FAILED and not _FAILURE.search(summary)):
@@ -50,8 +88,25 @@ def judge(output: str, failed: bool | None = None) -> tuple[Outcome, str]:
 
 
 def telling(output: str) -> str:
-    """Returns the beginning and the end of an output: the part that `judge` reads."""
+    """Returns the part of an output that `judge` reads: its first 1,500 and last 5,000 characters, or all if it is
+    shorter."""
     return output if len(output) <= _HEAD + _TAIL else f"{output[:_HEAD]}\n{output[-_TAIL:]}"
+
+
+def was_refused(output: str) -> bool:
+    """Returns whether a command was not run, because the user or a rule did not let it."""
+    return _REFUSED.match(output[:400]) is not None or output[-60:].rstrip().endswith("Command aborted")
+
+
+def said_in_refusal(output: str) -> str:
+    """Returns what the user said in refusing a call, empty if that is no such result."""
+    said = _REFUSED_SAYING.match(output)
+    return said[1] if said else ""
+
+
+def goes_on(output: str) -> bool:
+    """Returns whether a command still ran in the background when its call returned."""
+    return _GOES_ON.match(output[:400]) is not None
 
 
 def _outcome(output: str, summary: str, failed: bool | None) -> Outcome:
@@ -60,7 +115,7 @@ def _outcome(output: str, summary: str, failed: bool | None) -> Outcome:
         return Outcome.FAILED
     if summary:
         return Outcome.FAILED if _FAILURE.search(_NO_FAILURE.sub("", summary)) else Outcome.PASSED
-    if _TRACEBACK in output:
+    if _BROKE.search(output):
         return Outcome.FAILED
     return Outcome.PASSED if code or failed is False else Outcome.UNKNOWN
 
@@ -73,10 +128,14 @@ def _last_summary(output: str) -> str:
 
 
 def _error_line(output: str) -> str:
-    """Returns the last line that names an error, or else the last line that isn't empty or a tag."""
+    """Returns the last line that names an error, or else the last line that is neither empty nor a tag nor an exit
+    code."""
     last = ""
     for match in _ERROR_LINE.finditer(output):
         last = match[1]
     if not last:
-        last = next((line for line in reversed(output.splitlines()) if line.strip() and line[0] != "<"), "")
+        named = _NAMES_FAILURE.findall(output)
+        last = named[-1] if named else ""
+    if not last:
+        last = next((line for line in reversed(output.splitlines()) if line.strip() and not _FRAME.match(line)), "")
     return last.strip()

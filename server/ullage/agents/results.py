@@ -6,6 +6,7 @@ Such an agent ends its text with one command in a fenced code block, and the nex
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from ullage.agents.tools import Action, canonical_name
@@ -23,7 +24,7 @@ _OBSERVATION = re.compile(
 
 
 class ToolResult(Struct, frozen=True, kw_only=True):
-    """A tool result.
+    """A tool result in a list of messages.
 
     `position` is the index of its message, `block` the index of its block there. `tool` is the tool's name, empty if
     the transcript lacks the tool use. `tool_use_id` is empty for the output of a fenced command. `pictures` is true if
@@ -39,13 +40,37 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     pictures: bool = False
 
 
+class _About(Struct, frozen=True):
+    exit_code: int = 0
+
+
+class _Envelope(Struct, frozen=True):
+    output: str
+    metadata: _About
+
+
+def printed(text: str) -> str:
+    """Returns what a tool printed, from the text of its result. Codex before 0.58 put the output of a command into a
+    JSON object with the exit code; of such a text, returns the output, after a line with the exit code if that is not
+    0. Any other text is returned as it is."""
+    if not text.startswith('{"output":'):
+        return text
+    try:
+        envelope = msgspec.json.decode(text, type=_Envelope)
+    except msgspec.DecodeError:
+        return text
+    code = envelope.metadata.exit_code
+    return f"Exit code {code}\n{envelope.output}" if code else envelope.output
+
+
 def tool_uses(messages: Sequence[Message]) -> Iterator[ToolUseBlock]:
-    """Yields every tool use, in order."""
+    """Yields every tool use block of the messages, in order."""
     return (block for message in messages for block in message.content if isinstance(block, ToolUseBlock))
 
 
 def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
-    """Yields every tool result, in order."""
+    """Yields every tool result of the messages, in order: result blocks, and the outputs of commands in fenced code
+    blocks."""
     tools = {block.id: block.name for block in tool_uses(messages)}
     for position, message in enumerate(messages):
         fenced = position > 0 and bool(fenced_command(messages, position - 1))
@@ -67,7 +92,8 @@ def tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
 
 
 def fenced_command(messages: Sequence[Message], position: int) -> str:
-    """Returns the command in the message at `position` if the next message is the command's output, otherwise ""."""
+    """Returns the command in the fenced code block that ends the message at `position`, if the next message is the
+    command's output. Otherwise returns an empty string."""
     message = messages[position]
     if message.role is not Role.ASSISTANT or position + 1 >= len(messages):
         return ""

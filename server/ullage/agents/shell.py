@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ullage.model.artifacts import FileAction
 
-_HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
+HEREDOC = re.compile(r"<<-?\s{0,3}['\"]?(\w{1,40})['\"]?")
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+|\\\n)
     |(?P<comment>\#[^\n]*)
@@ -30,7 +30,7 @@ _NOT_A_FILE = re.compile(r"[*?$(){}\[\]<>|&;`\"'=,!^%]|^-|^/dev/|^\d+$|^\.+$|^/$
 _FILE = re.compile(r"[\w~./@+-]*(?:\.[A-Za-z0-9]\w*|/[\w.@+-]+|Makefile|Dockerfile|LICENSE|README)$")
 _TEST = re.compile(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests\.py|nextest)\b"
-    r"|\b(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel)"
+    r"|\b(?:cargo|go|mix|npm|pnpm|yarn|bun|deno|make|just|gradlew?|mvn|dotnet|swift|zig|rake|stack|cabal|bazel|mise|task|nx|poe|hatch)"
     r"\s+(?:run\s+)?(?:\S+:)?(?:test|check)\b|\bbin/test\b|\./test\b|\btest_\w+\.py\b|\brun_tests?\b"
 )
 _LOOKS_ONLY = {
@@ -57,22 +57,23 @@ Touch = tuple[str, FileAction]
 
 
 class ShellRead(Struct, frozen=True, kw_only=True):
-    """The file that a command shows, and the number of the first line that it shows (None if the number is unknown)."""
+    """The file that a shell command shows, and the number of the first line that it shows (None if the number is
+    unknown)."""
 
     path: str
     first: int | None
 
 
-class _Part(Struct, frozen=True):
-    """A simple command.
+class Part(Struct, frozen=True):
+    """A simple command of a command line.
 
-    `joint` is the operator before it, `words` are its words without quotes, `last` is the last word with its quotes,
+    `joint` is the operator before it, `words` are its words without quotes, `quoted` the same words with their quotes,
     and `redirections` are pairs of a sign (`>`) and a file.
     """
 
     joint: str
     words: tuple[str, ...]
-    last: str
+    quoted: tuple[str, ...]
     redirections: tuple[tuple[str, str], ...]
 
     @property
@@ -81,7 +82,8 @@ class _Part(Struct, frozen=True):
 
 
 def without_cd(command: str) -> tuple[str, str]:
-    """Returns the command without a leading `cd`, and the folder that the `cd` goes to ("" if there is no `cd`)."""
+    """Returns the command without a leading `cd`, and the folder that the `cd` goes to, empty if there is no leading
+    `cd`."""
     match = _LEADING_CD.match(command)
     if match is None:
         return command.strip(), ""
@@ -89,7 +91,7 @@ def without_cd(command: str) -> tuple[str, str]:
 
 
 def first_line(command: str) -> str:
-    """Returns the first line that does something: not a leading `cd`, a comment or a `set`."""
+    """Returns the first line of a command that does something: not a leading `cd`, a comment or a `set`."""
     lines = without_cd(command)[0].split("\n")
     return next((line.strip() for line in lines if not _PREAMBLE.match(line)), lines[0])
 
@@ -101,16 +103,17 @@ def is_test(command: str) -> bool:
 
 def only_looks(command: str) -> bool:
     """Returns whether every part of the command only prints something and changes nothing."""
-    return all(_part_looks(part) for part in _parts(command))
+    return all(part_looks(part) for part in parts_of(command))
 
 
 def shell_read(command: str) -> ShellRead | None:
-    """Returns the one file that a command shows, or None if the command does anything else.
+    """Returns the one file whose lines a command prints, or None if the command does anything else.
 
-    `first` is None after a filter or with `tail`, because then the number is unknown.
+    The path includes the folder of a leading `cd`. The number of the first line is None after a filter (`| head`) and
+    with `tail`, because the command does not say it.
     """
     rest, folder = without_cd(command)
-    parts = _parts(rest)
+    parts = parts_of(rest)
     if len(parts) > 1 and (parts[-1].joint, parts[-1].words) == ("||", ("true",)):
         parts = parts[:-1]
     if not parts or "<<" in rest or len(rest) > _MAX_COMMAND or not _is_plain(folder):
@@ -122,11 +125,12 @@ def shell_read(command: str) -> ShellRead | None:
 
 
 def touched_files(command: str) -> list[Touch]:
-    """Returns the files that a command reads, writes or removes, as far as its words show."""
+    """Returns the files that a command reads, writes or removes, as pairs of path and action, as far as its words show
+    them."""
     if read := shell_read(command):
         return [(read.path, FileAction.READ)]
     rest, folder = without_cd(command)
-    touches = [touch for part in _parts(rest) for touch in _touches(part)]
+    touches = [touch for part in parts_of(rest) for touch in _touches(part)]
     return [(_join(folder, path), action) for path, action in touches if _is_file(path)]
 
 
@@ -138,23 +142,24 @@ def _bare(command: str) -> str:
         if ending:
             ending = "" if line.strip() == ending else ending
             continue
-        opening = _HEREDOC.search(line)
+        opening = HEREDOC.search(line)
         ending = opening[1] if opening else ""
-        kept.append(_HEREDOC.sub("", line))
+        kept.append(HEREDOC.sub("", line))
     return "\n".join(kept)
 
 
 @lru_cache(maxsize=512)
-def _parts(command: str) -> tuple[_Part, ...]:
-    """Returns the parts of a command line that have words. Cached, because several readings ask about one command."""
-    parts: list[_Part] = []
+def parts_of(command: str) -> tuple[Part, ...]:
+    """Returns the simple commands of a command line, without the bodies of here-documents. Cached, because several
+    functions ask about one command line."""
+    parts: list[Part] = []
     joint, sign = "", ""
     words, redirections = list[str](), list[tuple[str, str]]()
     for token in _TOKEN.finditer(_bare(command) + "\n"):
         kind, text = token.lastgroup, token[0]
         if kind == "joint":
             if words:
-                parts.append(_Part(joint, tuple(map(_unquoted, words)), words[-1], tuple(redirections)))
+                parts.append(Part(joint, tuple(map(_unquoted, words)), tuple(words), tuple(redirections)))
                 words, redirections, joint = [], [], text
             elif text != "\n":
                 joint = text
@@ -179,21 +184,23 @@ def _unquoted(word: str) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    """Returns whether the shell uses a word as it is written, without expanding a variable, a command or a pattern."""
+    """Returns whether the shell uses a word as it is written: it has no variable, command substitution or pattern to
+    expand."""
     unquoted = re.sub(r"'[^']*'", "", word)
     return not re.search(r"[$`]", unquoted) and not re.search(r"[*?]", re.sub(r'"[^"]*"', "", unquoted))
 
 
-def _read(part: _Part, folder: str, *, filtered: bool) -> ShellRead | None:
+def _read(part: Part, folder: str, *, filtered: bool) -> ShellRead | None:
     name, options, path = part.words[0], " ".join(part.words[1:-1]), part.words[-1]
     match = _SHOWS[name].fullmatch(options) if name in _SHOWS and len(part.words) > 1 else None
-    if match is None or path.startswith("-") or not path or not _is_plain(part.last):
+    if match is None or path.startswith("-") or not path or not _is_plain(part.quoted[-1]):
         return None
     starts = int(match[1]) if match.re.groups else 1
     return ShellRead(path=_join(folder, path), first=None if filtered or name == "tail" else starts)
 
 
-def _part_looks(part: _Part) -> bool:
+def part_looks(part: Part) -> bool:
+    """Returns whether a simple command only prints something and changes nothing."""
     name = part.words[0]
     if part.writes:
         return False
@@ -204,7 +211,7 @@ def _part_looks(part: _Part) -> bool:
     return name in _LOOKS_ONLY
 
 
-def _touches(part: _Part) -> Iterator[Touch]:
+def _touches(part: Part) -> Iterator[Touch]:
     written = [(path, _WRITES.get(sign) or _APPENDS.get(sign)) for sign, path in part.redirections]
     yield from ((path, action) for path, action in written if action)
     words, name = part.words, part.words[0]

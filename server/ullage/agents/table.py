@@ -1,31 +1,81 @@
-"""The coding agents that Ullage knows, one entry each.
+"""The coding agents that Ullage knows, one line each.
 
-To add an agent, add a folder in this package and an entry here.
+To add an agent, add a folder in this package, whose `__init__.py` makes its `AGENT`, and a line here.
 """
 
-from ullage.agents.agent import AcpAgent, Agent, Inserted
-from ullage.agents.claude_code import acp as claude_code_acp
-from ullage.agents.claude_code import inserted as claude_code_inserted
-from ullage.agents.claude_code import reader as claude_code_reader
-from ullage.agents.codex import log_reader as codex_log_reader
-from ullage.agents.codex import reader as codex_reader
-from ullage.agents.gemini_cli import acp as gemini_cli_acp
-from ullage.agents.qwen_code import acp as qwen_code_acp
-
-AGENTS: tuple[Agent, ...] = (
-    Agent(
-        name="Claude Code",
-        formats=(claude_code_reader.FORMAT,),
-        acp=claude_code_acp.ACP,
-        inserted=claude_code_inserted.INSERTED,
-    ),
-    Agent(
-        name="Codex",
-        formats=(codex_log_reader.FORMAT, codex_reader.FORMAT),
-        acp=AcpAgent(compact_command="compact"),
-        inserted=Inserted(tags=("environment_context",), instruction_tags=("user_instructions",)),
-    ),
-    Agent(name="Gemini CLI", acp=gemini_cli_acp.ACP),
-    Agent(name="opencode", acp=AcpAgent(name="OpenCode", compact_command="compact", offers_command=False)),
-    Agent(name="Qwen Code", acp=qwen_code_acp.ACP),
+from ullage.agents import (
+    aider,
+    antigravity,
+    claude_code,
+    cline,
+    codex,
+    copilot_chat,
+    copilot_cli,
+    crush,
+    cursor,
+    droid,
+    gemini_cli,
+    goose,
+    grok,
+    hermes,
+    kilo_code,
+    kimi_code,
+    opencode,
+    openhands,
+    pi,
+    qwen_code,
+    roo_code,
 )
+from ullage.agents.agent import Agent
+
+# In the order in which their transcript formats are tried.
+AGENTS: tuple[Agent, ...] = (
+    claude_code.AGENT,
+    codex.AGENT,
+    copilot_chat.AGENT,
+    copilot_cli.AGENT,
+    gemini_cli.AGENT,
+    opencode.AGENT,
+    kilo_code.AGENT,
+    cline.AGENT,
+    roo_code.AGENT,
+    crush.AGENT,
+    goose.AGENT,
+    kimi_code.AGENT,
+    openhands.AGENT,
+    aider.AGENT,
+    pi.AGENT,
+    qwen_code.AGENT,
+    droid.AGENT,
+    cursor.AGENT,
+    antigravity.AGENT,
+    grok.AGENT,
+    hermes.AGENT,
+)
+_BY_NAME = {agent.name: agent for agent in AGENTS}
+_BY_FORMAT = {known.name: agent for agent in AGENTS for known in agent.formats}
+
+
+def agent_of_format(name: str) -> Agent | None:
+    """Returns the agent that writes the transcript format named `name`, or None if no known agent does."""
+    return _BY_FORMAT.get(name)
+
+
+def agent_of_word(word: str) -> Agent | None:
+    """Returns the agent that commands call `word`, or None if Ullage can't be added to an agent of that name."""
+    return next((agent for agent in AGENTS if agent.wiring and agent.wiring.word == word), None)
+
+
+def short_name(name: str) -> str:
+    """Returns an agent's name in a few characters, for a status bar: the name itself if no shorter one is known."""
+    agent = _BY_NAME.get(name)
+    return agent.short or name if agent else name
+
+
+def compact_command(name: str) -> tuple[str, bool]:
+    """Returns what a user types in an agent to compact the conversation, such as `/compact`, or "" if it is not known.
+    The second value says whether the command takes words about what the summary must keep."""
+    agent = _BY_NAME.get(name)
+    if agent is None or not agent.acp.compact_command:
+        return "", False
+    return f"/{agent.acp.compact_command}", agent.takes_focus

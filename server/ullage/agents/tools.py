@@ -18,7 +18,7 @@ from ullage.model.json_values import as_list, as_object
 
 
 class Action(StrEnum):
-    """What a tool does."""
+    """What a tool of a coding agent does with its call: read a file, run a command and so on."""
 
     READ = "read"
     WRITE = "write"
@@ -37,11 +37,11 @@ TOOLS: Mapping[Action, tuple[str, ...]] = {
         *("read_file", "read", "read_files", "read_many_files", "read_multiple_files", "read_text_file"),
         *("read_notebook", "notebook_read", "read_file_range", "file_read", "fs_read", "get_file"),
         *("get_file_contents", "view", "view_file", "view_image", "view_code_item", "view_file_outline"),
-        *("open", "open_file", "cat"),
+        *("open", "open_file", "cat", "read_media_file"),
     ),
     Action.WRITE: (
         *("write_file", "write", "write_to_file", "write_text_file", "create", "create_file", "create_new_file"),
-        *("save_file", "fs_write", "file_write", "new_file", "add_file"),
+        *("save_file", "fs_write", "file_write", "new_file", "add_file", "download"),
     ),
     Action.EDIT: (
         *("edit_file", "edit", "multi_edit", "notebook_edit", "edit_notebook", "edit_notebook_file", "update_file"),
@@ -56,15 +56,19 @@ TOOLS: Mapping[Action, tuple[str, ...]] = {
         *("search", "search_files", "search_file", "search_dir", "search_file_content", "search_text"),
         *("search_codebase", "codebase_search", "semantic_search", "grep", "grep_search", "grep_files"),
         *("glob", "glob_file_search", "file_search", "find", "find_file", "find_by_name", "find_path"),
+        *("code_search", "sourcegraph", "list_code_definition_names", "lsp_references", "lsp_symbols"),
     ),
     Action.LIST: ("list_files", "ls", "list", "list_dir", "list_directory", "tree"),
     Action.RUN: (
         *("bash", "shell", "terminal", "execute", "execute_bash", "execute_command", "exec", "exec_command"),
         *("container.exec", "run", "run_command", "run_commands", "run_shell_command", "run_terminal_cmd"),
         *("run_terminal_command", "run_in_terminal", "local_shell", "local_shell_call", "shell_command", "cmd"),
-        *("launch_process",),
+        *("launch_process", "shell_exec", "run_terminal"),
     ),
-    Action.FETCH: ("fetch", "web_fetch", "fetch_web_content", "web_search", "google_web_search"),
+    Action.FETCH: (
+        *("fetch", "web_fetch", "fetch_url", "agentic_fetch", "fetch_web_content", "fetch_webpage", "read_url_content"),
+        *("web_search", "google_web_search", "search_web"),
+    ),
     Action.THINK: ("think", "thought", "sequential_thinking"),
 }
 # The values of `command` for tools with several actions, such as Anthropic's text editor, and the action of each.
@@ -102,7 +106,7 @@ PATH_KEYS = (
     *("target_notebook", "relative_path", "uri"),
 )
 # Keys of lists of paths, or of objects that contain a path.
-PATHS_KEYS = ("paths", "file_paths", "files", "operations")
+PATHS_KEYS = ("paths", "file_paths", "files", "operations", "include")
 CONTENT_KEYS = ("content", "file_text", "contents", "text", "code_content", "file_content")
 # Keys of the text that an edit inserts, and of the text that it removes.
 NEW_TEXT_KEYS = (
@@ -112,7 +116,7 @@ NEW_TEXT_KEYS = (
 OLD_TEXT_KEYS = ("old_string", "old_str", "old_text", "target_content")
 COMMAND_KEYS = ("command", "cmd", "script", "command_line", "commands")
 # Keys of to-do lists.
-PLAN_KEYS = ("todos", "plan", "items")
+PLAN_KEYS = ("todos", "todo_list", "plan", "items")
 # Keys that say what a call without a file is about.
 SUBJECT_KEYS = ("url", "query", "pattern", "description", "task_id")
 
@@ -122,7 +126,7 @@ _GLOB = re.compile(r"[*?{}]")
 
 @lru_cache(maxsize=4096)
 def plain(name: str) -> str:
-    """Returns a tool's name or an input's key as the table compares it: lower case, without separators."""
+    """Returns a tool's name or an input's key in lower case without separators, as names and keys are compared."""
     return _SEPARATORS.sub("", name).lower()
 
 
@@ -135,12 +139,12 @@ _ACTIONS = {plain(name): action for action, names in TOOLS.items() for name in n
 
 
 def canonical_name(action: Action) -> str:
-    """Returns the tool name for a call of which only the action is known."""
+    """Returns the tool name that is used for a call of which only the action is known."""
     return TOOLS[action][0]
 
 
 def action_of(name: str, given: Mapping[str, Any]) -> Action | None:
-    """Returns what the tool `name` does with the input `given`, or None for a tool that is not in the table.
+    """Returns what the tool `name` does if called with the input `given`, or None if no known agent has such a tool.
 
     An MCP tool's server (`mcp__SERVER__TOOL`) is ignored.
     """
@@ -152,30 +156,33 @@ def action_of(name: str, given: Mapping[str, Any]) -> Action | None:
 
 
 def value_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
-    """Returns the first value under one of `keys` that is not empty, or None if there is none."""
+    """Returns the first value of a tool input under one of `keys`, in their order, that is not empty, or None if there
+    is none. Capitals and separators in keys make no difference: `filePath` is `file_path`."""
     own = {plain(key): value for key, value in given.items()}
     return next((value for key in _plain_keys(keys) if (value := own.get(key))), None)
 
 
 def text_of(given: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """Returns the first text under one of `keys` that is not empty, or "" if there is none."""
+    """Returns the first string of a tool input under one of `keys`, in their order, that is not empty, or an empty
+    string if there is none. Capitals and separators in keys make no difference: `filePath` is `file_path`."""
     own = {plain(key): value for key, value in given.items() if isinstance(value, str)}
     return next((value for key in _plain_keys(keys) if (value := own.get(key))), "")
 
 
 def has_key(key: str, keys: tuple[str, ...]) -> bool:
-    """Returns whether an input's key is one of `keys`."""
+    """Returns whether an input's key is one of `keys`, whatever its capitals and separators."""
     return plain(key) in _plain_keys(keys)
 
 
 def path_of(given: Mapping[str, Any]) -> str:
-    """Returns the file that a call is about, as its input names it, or "" if the input names none or several."""
+    """Returns the path of a call's file, as its input has it, or an empty string if the input names no file or
+    several."""
     paths = paths_of(given)
     return paths[0] if len(paths) == 1 else ""
 
 
 def paths_of(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the files that a call is about: one path, or a list of paths without repetition.
+    """Returns the paths of a call's files, as its input has them: one path, or a list of paths without repetition.
 
     Glob patterns are left out.
     """
@@ -189,7 +196,8 @@ def paths_of(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def command_of(name: str, given: Mapping[str, Any]) -> str:
-    """Returns the command line that a call runs, or "" if the tool doesn't run commands.
+    """Returns the command line that a call of the tool `name` runs, or an empty string if the tool doesn't run
+    commands.
 
     A list of words is joined with spaces; of `["bash", "-lc", LINE]` only LINE is returned. A list under `commands`
     holds one command per entry; they are joined with line breaks.
@@ -211,7 +219,7 @@ def _command_line(value: Any) -> str:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Yields every text inside a value of a call's input, in order."""
+    """Yields every string in a value of a call's input, at any depth, in order. Keys are left out."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,7 +1,11 @@
 """Reads a transcript file of any known format. The format is recognised by the file's content, never by its name."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from ullage.agents.agent import Agent
 from ullage.agents.table import AGENTS
-from ullage.formats.parsing import Document, parse_document
+from ullage.formats.parsing import EMPTY, Document, Line, parse_document
 from ullage.formats.transcripts import (
     anthropic_messages,
     litellm_log,
@@ -12,8 +16,10 @@ from ullage.formats.transcripts import (
     trae,
     ullage_jsonl,
 )
-from ullage.formats.transcripts.imported import Format, ImportedTranscript
+from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.errors import UnknownFormat
+from ullage.model.json_values import JsonObject
 
 # In the order in which they are tried. A specific format comes before general ones that would match its files too.
 FORMATS: tuple[Format, ...] = (
@@ -33,19 +39,66 @@ def read(data: bytes, name: str = "", format: str | None = None, run: int | None
     """Converts another program's transcript into Ullage's events.
 
     `name` is the input's name in errors. `format` is the name of a format, which is then used without detection. If a
-    file contains several conversations, `run` chooses one, counted from 1; by default the longest is read. The other
-    conversations are listed in the result's `skipped`.
+    file contains several conversations, `run` chooses one, counted from 1; by default the newest or the longest is
+    read. The other conversations are listed in the result's `skipped`.
 
     Raises `UnknownFormat` if no format matches or `format` is not known, `UnreadableTranscript` if the input contains
     no message, and `InvalidRequest` if it has no such run.
     """
-    document = parse_document(data, name or "input", run)
-    return (_named(format) if format else _detect(document)).read(document)
+    return read_document(parse_document(data, name or "input", run), format)
+
+
+def read_document(document: Document, format: str | None = None) -> ImportedTranscript:  # noqa: A002
+    """Converts a parsed transcript file into Ullage's events. `format` and the errors are as in `read`."""
+    return (_named(format) if format else detect_format(document)).read(document)
+
+
+def companions_of(path: str) -> tuple[str, ...]:
+    """Returns the files that belong to a transcript file, as glob patterns relative to its folder, for all known
+    agents. Judged by the path alone."""
+    return tuple(pattern for agent in AGENTS for pattern in agent.companions(path))
+
+
+def kept_beside(path: str) -> tuple[str, ...]:
+    """Returns all files that belong to a conversation's file, read or not, as patterns of the same kind as those of
+    `companions_of`."""
+    return (*companions_of(path), *(pattern for agent in AGENTS for pattern in agent.kept_beside(path)))
+
+
+def references_of(document: Document) -> tuple[str, ...]:
+    """Returns the files that a transcript's content refers to, as glob patterns relative to its folder. The document's
+    name is its path."""
+    return tuple(pattern for agent in AGENTS for pattern in agent.references(document))
+
+
+def conversation_tables() -> frozenset[str]:
+    """Returns the names of the database tables in which any agent keeps conversations."""
+    return frozenset(table for agent in AGENTS for table in agent.tables)
 
 
 def detect(data: bytes, name: str = "") -> str:
-    """Returns the name of the input's format. Raises `UnknownFormat` if no format matches."""
-    return _detect(parse_document(data, name or "input")).name
+    """Returns the name of the transcript format of a file's content. `name` is the file's name in errors. Raises
+    `UnknownFormat` if no format matches."""
+    return detect_format(parse_document(data, name or "input")).name
+
+
+def format_of(agent: Agent, path: str, records: Sequence[JsonObject]) -> str:
+    """Returns the name of the format of one of an agent's files, judged by some of its records. If they don't show
+    which it is, returns the agent's last format.
+
+    For an agent without formats of its own, returns the format of its `sessions`, or "" if it has none.
+    """
+    if not agent.formats:
+        return agent.sessions.format if agent.sessions else ""
+    *others, last = agent.formats
+    lines = tuple(Line(number=number, value=record) for number, record in enumerate(records, start=1))
+    document = Document(name=path, value=records[0] if len(records) == 1 else list(records), lines=lines)
+    return next((known.name for known in others if known.matches(document)), last.name)
+
+
+def known_format(document: Document) -> Format | None:
+    """Returns the document's format, or None if no format matches."""
+    return next((known for known in FORMATS if known.matches(document)), None)
 
 
 def format_names() -> tuple[str, ...]:
@@ -53,15 +106,29 @@ def format_names() -> tuple[str, ...]:
     return tuple(known.name for known in FORMATS)
 
 
-def _detect(document: Document) -> Format:
-    for known in FORMATS:
-        if known.matches(document):
-            return known
+def detect_format(document: Document) -> Format:
+    """Returns the document's format. Raises `UnknownFormat` if no format matches."""
+    known = known_format(document)
+    if known is not None:
+        return known
+    raise UnknownFormat(_refusal(document))
+
+
+# What users give for a format to see which there are.
+_LIST = "list"
+
+
+def _refusal(document: Document) -> str:
+    """Returns why the document is not read, and what to do."""
+    if document.problem == EMPTY:
+        return f"{document.name} {EMPTY}: there is no transcript in it"
+    if not (document.problem or document.lines or document.value is not None):
+        return f"{document.name} is a folder or database without a conversation of a known agent; name a transcript"
     # If any line is JSON, the input isn't JSON as a whole, and the parse error would mislead.
     problem = "" if document.objects else document.problem
-    raise UnknownFormat(
-        f"{document.name}: no known transcript format recognised{f' ({problem})' if problem else ''}; "
-        f"known: {', '.join(format_names())}. Name one with --format."
+    return (
+        f"{document.name} is not a transcript of a known format{f' ({problem})' if problem else ''}; "
+        "if it is one, name its format (`--format list` lists them)"
     )
 
 
@@ -69,4 +136,8 @@ def _named(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise UnknownFormat(f"unknown format {name!r}; known: {', '.join(format_names())}")
+    known_names = f"known: {', '.join(format_names())}"
+    if name == _LIST:
+        raise UnknownFormat(f"formats {known_names}")
+    near = get_close_matches(name, format_names(), n=1)
+    raise UnknownFormat(f"unknown format {name!r}; {f'did you mean {near[0]}?' if near else known_names}")

@@ -8,9 +8,12 @@ from ullage.agents.agent import Inserted
 INSERTED = Inserted(
     summary_openings=("This session is being continued from a previous conversation",),
     not_typed=(
-        r"<(?:local-command|command-(?:name|message|args)|task-notification|ide_\w+|bash-(?:input|stdout|stderr))",
+        r"<(?:local-command|command-(?:name|message|args)|(?:task|agent)-notification|ide_\w+)",
+        r"<(?:bash-(?:input|stdout|stderr)|system-reminder)",
         r"\[Request interrupted",
         r"Caveat:",
+        # The text of a skill, which Claude Code sends as a message of its own.
+        r"Base directory for this skill: ",
     ),
     tags=(r"ide_\w+",),
     reminder_tags=("system-reminder",),

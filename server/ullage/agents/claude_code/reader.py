@@ -1,211 +1,255 @@
-"""Reads Claude Code's session logs: one JSON object per line.
+"""Reads Claude Code's session logs: one JSON object per line, versions 1.0 to 2.1.
 
-The `type` of a line is user, assistant, system, progress or another. One answer of the model is spread over several
-lines with the same `message.id`, and the results of its first tool calls may come between these lines. Only the last of
-the lines has the complete usage. A compaction is a `compact_boundary` line followed by a user line with
-`isCompactSummary`.
+Each line names its parent, so the lines form a tree, and a child may be written before its parent. A line whose parent
+is not the last one is a rewind. One answer of the model is spread over several lines with the same
+`message.id`; the results of its calls may come between them, and only the last line has the complete usage. A
+compaction is a `compact_boundary` line with a user line with `isCompactSummary`; early versions write only the latter,
+as a new root. A resumed session may copy its history under new ids. Lines with `isSidechain` are a sub-agent's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import deque
 
-from ullage.agents.claude_code.branch import Branch, Entry, find_branch
-from ullage.formats.parsing import Document, as_count, as_timestamp
-from ullage.formats.provider_usage import convert_usage
+from msgspec.structs import replace
+
+from ullage.agents.claude_code.entry import Entry, entry_of
+from ullage.agents.claude_code.tree_writer import TreeWriter
+from ullage.agents.side_chains import conversation_records
+from ullage.formats.parsing import Document, Line
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.imported import Format, ImportedTranscript
-from ullage.model.blocks import Block, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.model.blocks import join_texts
 from ullage.model.json_values import as_object, as_text
-from ullage.model.message import Role
 
 NAME = "claude-code"
 # Types of lines that Claude Code writes for itself. The model is sent none of them.
 _OWN_LINES = {
-    "progress",
-    "file-history-snapshot",
-    "queue-operation",
-    "summary",
-    "system",
-    "attachment",
-    "custom-title",
-    "ai-title",
-    "last-prompt",
-    "permission-mode",
+    *("agent-color", "agent-name", "agent-setting", "ai-title", "api-request", "api-request-blob", "api-request-shape"),
+    *("atis-latch", "attribution-snapshot", "bridge-session", "cost-state"),
+    *("custom-title", "file-history-snapshot", "frame-link", "last-prompt", "mode", "permission-mode", "pr-link"),
+    *(
+        "progress",
+        "queue-operation",
+        "relocated",
+        "result",
+        "speculation-accept",
+        "started",
+        "summary",
+        "system",
+        "tag",
+    ),
+    "worktree-state",
 }
-_SYNTHETIC_MODEL = "<synthetic>"
+# Lines. A child that is written before its parent is in the same batch of lines: in recorded sessions at most two lines
+# before it. After so many lines the parent is missing from the file.
+_PATIENCE = 50
 
 
 def matches(document: Document) -> bool:
-    """Returns whether any line is a message in Claude Code's shape."""
+    """Returns whether any line of the file is a message in Claude Code's shape."""
     return any(
         value.get("type") in ("user", "assistant")
-        and isinstance(value.get("message"), dict)
+        and isinstance(as_object(value.get("message")).get("content"), str | list)
         and ("sessionId" in value or "uuid" in value)
         for value in document.objects
     )
 
 
-def read(document: Document) -> ImportedTranscript:
-    """Returns the conversation that the log's last message belongs to."""
-    builder = TranscriptBuilder(NAME, document.name)
-    entries: list[Entry] = []
-    for line in document.lines:
-        if line.value is None:
-            builder.skip_unread(line)
-        else:
-            entries.append(Entry(number=line.number, value=line.value))
-    _read_facts(builder, entries)
-    messages = _keep_messages(builder, entries)
-    if messages:
-        _Conversation(builder, find_branch(messages), entries).read()
-    return builder.finish()
+class Reader:
+    """Reads one conversation of a Claude Code log, line by line. Lines are held back until their parents have been
+    read.
 
-
-def _read_facts(builder: TranscriptBuilder, entries: Iterable[Entry]) -> None:
-    for entry in entries:
-        builder.cwd = builder.cwd or as_text(entry.value.get("cwd"))
-        title = as_text(entry.value.get("summary")) or as_text(entry.value.get("customTitle"))
-        builder.title = title or builder.title
-
-
-def _keep_messages(builder: TranscriptBuilder, entries: Iterable[Entry]) -> list[Entry]:
-    """Returns the entries that belong to the tree, or an empty list if none of them is a message.
-
-    Records every entry that is not a message as skipped.
+    A log can hold the main conversation and conversations of sub-agents. The first line that says by `isSidechain`
+    which of the two it belongs to decides; lines of the other kind are left out.
     """
-    kept: list[Entry] = []
-    for entry in entries:
-        reason, expected = _why_skipped(entry)
-        if reason:
-            builder.skip(entry.number, reason, expected=expected)
-        if expected:
-            kept.append(entry)
-    return kept if any(entry.is_message for entry in kept) else []
 
-
-def _why_skipped(entry: Entry) -> tuple[str, bool]:
-    """Returns why an entry is not a message ("" if it is one), and whether such an entry is normal in this format."""
-    value, kind = entry.value, entry.kind
-    if kind in ("user", "assistant"):
-        if not isinstance(as_object(value.get("message")).get("content"), str | list):
-            return "message without content", False
-        if value.get("isSidechain") is True:
-            return "sidechain: a sub-agent's conversation", True
-        return "", True
-    if kind in _OWN_LINES:
-        subtype = as_text(value.get("subtype"))
-        return f"{kind} line ({subtype})" if subtype else f"{kind} line", True
-    return f"unknown line type {kind!r}", False
-
-
-class _Conversation:
-    """Turns one branch into messages: merges the lines of each answer, and the lines of its results."""
-
-    def __init__(self, builder: TranscriptBuilder, branch: Branch, entries: Sequence[Entry]) -> None:
+    def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
-        self._chain = branch.chain
-        self._lines = sorted([*branch.chain, *branch.siblings], key=lambda entry: entry.number)
-        self._answers: dict[str, list[Entry]] = {}
-        self._results: dict[str, list[Entry]] = {}
-        for line in self._lines:
-            if line.answer_id:
-                self._answers.setdefault(line.answer_id, []).append(line)
-            for call in line.result_ids:
-                self._results.setdefault(call, []).append(line)
-        self._boundaries = [entry for entry in entries if entry.value.get("subtype") == "compact_boundary"]
-        self._taken: set[int] = set()
-        self._skip_other_branches(entries)
+        self._writer = TreeWriter(builder)
+        # Whether the conversation is a sub-agent's, and lines that came before this was known.
+        self._is_side: bool | None = None
+        self._undecided: list[Entry] = []
+        self._has_custom_title = False
+        self._taken = 0
+        # Lines that wait for their parent, by its id; and when the waiting for each parent began.
+        self._orphans: dict[str, list[Entry]] = {}
+        self._waiting: deque[tuple[int, str]] = deque()
+        self._missing: set[str] = set()
+        # A boundary whose summary has not come yet, and the lines after it.
+        self._boundary: Entry | None = None
+        self._after_boundary: list[Entry] = []
+        self._boundary_at = 0
+        # The line of the tree that was read last is a repeated one; and this was so before the boundary.
+        self._has_repeated = False
+        self._is_forced = False
 
-    def read(self) -> None:
-        for entry in self._chain:
-            if entry.number in self._taken:
-                continue
-            if entry.value.get("isApiErrorMessage") is True:
-                self._builder.skip(entry.number, "error of the API, not sent to the model", expected=True)
-            elif entry.kind == "assistant":
-                self._read_answer(entry)
-            elif entry.value.get("isCompactSummary") is True:
-                self._read_compaction(entry)
-            else:
-                self._read_user(entry)
+    def take(self, record: Line) -> None:
+        """Reads the next line of the log. A line whose parent has not come in the next 50 lines is read without its
+        parent."""
+        self._taken += 1
+        entry = entry_of(record)
+        if entry is None:
+            self._builder.skip_unread(record)
+        else:
+            self._take_own(entry)
+        while self._waiting and self._waiting[0][0] < self._taken - _PATIENCE:
+            self._stop_waiting(self._waiting.popleft()[1])
+        if self._boundary and self._boundary_at < self._taken - _PATIENCE:
+            self._end_boundary()
 
-    def _read_answer(self, entry: Entry) -> None:
-        lines = self._answer_lines(entry)
-        self._taken.update(line.number for line in lines)
-        content = _without_copies(lines)
-        message = as_object(lines[-1].value.get("message"))
-        model = as_text(message.get("model"))
-        if model != _SYNTHETIC_MODEL:
-            self._builder.use_model(model)
-        message_id = self._builder.add(Role.ASSISTANT, content, entry.answer_id or _uuid(entry), _timestamp(entry))
-        self._builder.report(convert_usage(as_object(message.get("usage"))), message_id)
-        self._read_results({block.id for block in content if isinstance(block, ToolUseBlock)})
+    def finish(self) -> None:
+        """Adds the lines that are held back because their parent, or the summary of a compaction before them, has not
+        come."""
+        if self._undecided:
+            self._is_side = True
+            self._take_undecided()
+        self._end_boundary()
+        while self._waiting:
+            self._stop_waiting(self._waiting.popleft()[1])
+        self._end_boundary()
+        self._writer.finish()
 
-    def _answer_lines(self, entry: Entry) -> list[Entry]:
-        return self._answers.get(entry.answer_id, [entry])
+    def settle(self) -> None:
+        """Adds the newest answer if the log says that it has ended. Otherwise further lines of it may come."""
+        self._writer.complete_answer()
 
-    def _read_results(self, calls: set[str]) -> None:
-        """Adds one message with all results of an answer's calls, however many lines the log used for them."""
-        found = {line.number: line for call in calls for line in self._results.get(call, [])[:1]}
-        lines = [found[number] for number in sorted(found.keys() - self._taken)]
-        if not lines:
+    def _take_own(self, entry: Entry) -> None:
+        """Reads a line if it belongs to the conversation that this reader reads; else records it as skipped.
+
+        Early versions write sub-agents' lines without an `agentId` into the main file, maybe as its first lines.
+        """
+        if self._is_side is None and "isSidechain" in entry.value:
+            if entry.is_side and not entry.value.get("agentId"):
+                self._undecided.append(entry)
+                return
+            self._is_side = entry.is_side
+            self._take_undecided()
+        if "isSidechain" in entry.value and entry.is_side != self._is_side:
+            whose = as_text(entry.value.get("agentId")) or "a sub-agent"
+            self._builder.skip(entry.number, f"another conversation: {whose}", expected=True)
             return
-        self._taken.update(line.number for line in lines)
-        content = [block for line in lines for block in _read_content(line)]
-        # Providers want tool results before any other content of the same message.
-        content.sort(key=lambda block: not isinstance(block, ToolResultBlock))
-        self._builder.add(Role.USER, content, _uuid(lines[0]), _timestamp(lines[0]))
+        self._read_facts(entry)
+        if entry.uuid or entry.is_message:
+            self._take_in_tree(entry)
+        else:
+            self._take_other(entry)
 
-    def _read_user(self, entry: Entry) -> None:
-        self._taken.add(entry.number)
-        self._builder.add(Role.USER, _read_content(entry), _uuid(entry), _timestamp(entry))
-
-    def _read_compaction(self, entry: Entry) -> None:
-        self._taken.add(entry.number)
-        before = [boundary for boundary in self._boundaries if boundary.number < entry.number]
-        boundary = before[-1].value if before else {}
-        metadata = as_object(boundary.get("compactMetadata"))
-        self._builder.compact(
-            join_texts(_read_content(entry)),
-            edit_id=_uuid(entry),
-            timestamp=_timestamp(entry),
-            before=as_count(metadata.get("preTokens")),
-            trigger=as_text(metadata.get("trigger")),
-        )
-
-    def _skip_other_branches(self, entries: Iterable[Entry]) -> None:
-        kept = {line.number for line in self._lines}
+    def _take_undecided(self) -> None:
+        entries, self._undecided = self._undecided, []
         for entry in entries:
-            if entry.is_message and entry.number not in kept:
-                self._builder.skip(entry.number, "not on the branch that leads to the last message", expected=True)
+            self._take_own(entry)
 
+    def _read_facts(self, entry: Entry) -> None:
+        value, builder = entry.value, self._builder
+        builder.agent = "Claude Code"
+        builder.cwd = builder.cwd or as_text(value.get("cwd"))
+        builder.version = as_text(value.get("version")) or builder.version
+        session = as_text(value.get("sessionId"))
+        if self._is_side:
+            builder.is_sub_agent = True
+            builder.session_id = as_text(value.get("agentId")) or builder.session_id
+            builder.parent = session or builder.parent
+        else:
+            builder.session_id = session or builder.session_id
+            builder.parent = as_text(as_object(value.get("forkedFrom")).get("sessionId")) or builder.parent
 
-def _without_copies(lines: Iterable[Entry]) -> list[Block]:
-    """Returns the blocks of an answer in order, each once. The log of a resumed session has some lines twice."""
-    content: list[Block] = []
-    calls: set[str] = set()
-    for line in lines:
-        for block in _read_content(line):
-            if isinstance(block, ToolUseBlock):
-                if block.id in calls:
-                    continue
-                calls.add(block.id)
-            elif block in content:
+    def _take_other(self, entry: Entry) -> None:
+        """Reads a line without a place in the tree: a queued prompt, a title, or a line of the program's own, which is
+        skipped."""
+        if entry.kind == "queue-operation" and self._writer.take_queued(entry):
+            return
+        if entry.kind == "last-prompt":
+            self._writer.complete_answer()
+        self._read_title(entry)
+        if entry.kind in _OWN_LINES:
+            self._builder.skip(entry.number, f"{entry.kind} line", expected=True)
+        else:
+            self._builder.skip(entry.number, f"unknown line type {entry.kind!r}", expected=False)
+
+    def _read_title(self, entry: Entry) -> None:
+        title = as_text(entry.value.get("customTitle"))
+        self._has_custom_title = self._has_custom_title or bool(title)
+        if not self._has_custom_title:
+            title = as_text(entry.value.get("aiTitle"))
+            # A summary that belongs to a line of another file is the title of another conversation.
+            if entry.kind == "summary" and self._writer.knows(as_text(entry.value.get("leafUuid"))):
+                title = as_text(entry.value.get("summary"))
+        self._builder.title = title or self._builder.title
+
+    def _take_in_tree(self, entry: Entry) -> None:
+        """Reads a line of the tree, or holds it back until its parent and, after a compaction's boundary, the summary
+        were read."""
+        if entry.uuid and self._writer.knows(entry.uuid) and entry.uuid not in self._missing:
+            self._builder.skip(entry.number, f"{entry.kind} line, repeated", expected=True)
+            self._has_repeated = True
+            return
+        is_forced, self._has_repeated = self._has_repeated, False
+        if entry.subtype == "compact_boundary":
+            # After the provider has refused a request, its last line is written again, right before the boundary.
+            self._is_forced = is_forced
+        if self._boundary and entry.subtype != "compact_boundary" and not self._is_summary(entry):
+            self._after_boundary.append(entry)
+        elif entry.parent and not self._writer.knows(entry.parent) and not self._is_summary(entry):
+            if entry.parent not in self._orphans:
+                self._waiting.append((self._taken, entry.parent))
+            self._orphans.setdefault(entry.parent, []).append(entry)
+        else:
+            self._read(entry)
+
+    def _is_summary(self, entry: Entry) -> bool:
+        if entry.value.get("isCompactSummary") is True:
+            return True
+        return self._boundary is not None and entry.kind == "user" and entry.parent == self._boundary.uuid
+
+    def _read(self, entry: Entry) -> None:
+        ready = deque([entry])
+        while ready:
+            entry = ready.popleft()
+            if entry.subtype == "compact_boundary":
+                self._end_boundary()
+                self._writer.end_answer()
+                self._boundary, self._boundary_at = entry, self._taken
                 continue
-            content.append(block)
-    return content
+            if self._is_summary(entry):
+                held, boundary = self._take_boundary()
+                self._writer.write_summary(entry, boundary, is_forced=self._is_forced)
+                ready.extend(self._orphans.pop(boundary.uuid, []) if boundary else [])
+                for later in held:
+                    self._take_in_tree(later)
+            else:
+                self._writer.write(entry)
+            ready.extend(self._orphans.pop(entry.uuid, []))
+
+    def _take_boundary(self) -> tuple[list[Entry], Entry | None]:
+        held, boundary = self._after_boundary, self._boundary
+        self._after_boundary, self._boundary = [], None
+        return held, boundary
+
+    def _end_boundary(self) -> None:
+        """Reads on without a compaction if no summary came after a compaction's boundary."""
+        held, boundary = self._take_boundary()
+        if boundary is not None:
+            self._writer.write(boundary)
+            for entry in [*self._orphans.pop(boundary.uuid, []), *held]:
+                self._take_in_tree(entry)
+
+    def _stop_waiting(self, parent: str) -> None:
+        """Reads the lines that wait for the line `parent`, which is missing from the file: they continue the
+        conversation."""
+        orphans = self._orphans.pop(parent, [])
+        if orphans:
+            self._missing.add(parent)
+            self._writer.assume(parent)
+        for entry in orphans:
+            self._take_in_tree(entry)
 
 
-def _read_content(entry: Entry) -> tuple[Block, ...]:
-    return read_blocks(as_object(entry.value.get("message")).get("content"))
+def records(document: Document) -> Records:
+    """Returns the lines of one conversation, the main one or a sub-agent's, from the log or from sub-agents' files next
+    to it. `document.run` chooses it, by default the main one."""
+    return conversation_records(
+        document, lambda value: join_texts(read_blocks(as_object(value.get("message")).get("content")))
+    )
 
 
-def _uuid(entry: Entry) -> str:
-    return as_text(entry.value.get("uuid"))
-
-
-def _timestamp(entry: Entry) -> int:
-    return as_timestamp(entry.value.get("timestamp"))
-
-
-FORMAT = Format(name=NAME, matches=matches, read=read)
+FORMAT = replace(incremental(NAME, matches, Reader, records), settle=Reader.settle)

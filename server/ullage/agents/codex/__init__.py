@@ -1,1 +1,20 @@
 """What Ullage knows about Codex."""
+
+from ullage.agents.agent import AcpAgent, Agent, Sessions
+from ullage.agents.codex import log_reader, reader
+from ullage.agents.codex.inserted import INSERTED
+from ullage.agents.codex.segments import companions, references
+from ullage.agents.codex.sessions import facts_of, patterns, title_of
+from ullage.agents.codex.thresholds import OWN_CONTEXT, SETTINGS
+
+AGENT = Agent(
+    name="Codex",
+    formats=(log_reader.FORMAT, reader.FORMAT),
+    companions=companions,
+    references=references,
+    sessions=Sessions(patterns=patterns, title_of=title_of, facts_of=facts_of),
+    own_context=OWN_CONTEXT,
+    own_settings=SETTINGS,
+    acp=AcpAgent(compact_command="compact"),
+    inserted=INSERTED,
+)

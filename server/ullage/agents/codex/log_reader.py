@@ -7,18 +7,21 @@ either.
 
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
+from ullage.agents.codex.log_outputs import CommandOutputs
 from ullage.agents.codex.log_turn import CodexTurn
-from ullage.formats.parsing import Document, Line, as_timestamp
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.formats.transcripts.imported import Format, ImportedTranscript, choose_run
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.imported import SkippedLine, choose_run
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 NAME = "codex-log"
 _OWN_EVENTS = {
     "session_configured",
     "agent_reasoning_section_break",
-    "exec_command_output_delta",
     "exec_approval_request",
     "apply_patch_approval_request",
     "turn_diff",
@@ -29,41 +32,43 @@ _OWN_EVENTS = {
 
 
 def matches(document: Document) -> bool:
-    """Returns whether any line has the shape of a Codex log line."""
+    """Returns whether any line of the file has the shape of a line of Codex's terminal log."""
     return any("dir" in value and value.get("kind") in ("codex_event", "session_start") for value in document.objects)
 
 
-def read(document: Document) -> ImportedTranscript:
-    """Returns one conversation of the log: the one that `document.run` asks for, by default the longest.
+def records(document: Document) -> Records:
+    """Returns the lines of one conversation of the log: the one that `document.run` asks for, by default the longest.
 
-    The other conversations are recorded as skipped. Raises `InvalidRequest` if the log has no such conversation, and
-    `UnreadableTranscript` if the conversation contains no message.
+    The other conversations are listed as skipped. Lines that are not JSON belong to the chosen one. Raises
+    `InvalidRequest` if the log has no such conversation.
     """
-    builder = TranscriptBuilder(NAME, document.name)
     runs = _split(document.lines)
     chosen = choose_run([_size(run) for run in runs], document.run, document.name)
-    reader = _Reader(builder)
-    for index, run in enumerate(runs):
-        for line in run:
-            if index == chosen or line.value is None:
-                reader.read_line(line)
-        if index != chosen:
-            builder.skip(run[0].number, f"run {index + 1}: another conversation, {len(run)} lines", expected=True)
-    reader.finish()
-    return builder.finish()
+    others = tuple(
+        SkippedLine(line=run[0].number, reason=f"run {index}: another conversation, {len(run)} lines", expected=True)
+        for index, run in enumerate(runs, start=1)
+        if index - 1 != chosen
+    )
+    lines = tuple(line for index, run in enumerate(runs) for line in run if index == chosen or line.value is None)
+    return Records(lines=lines, skipped=others)
 
 
 def _split(lines: Iterable[Line]) -> list[list[Line]]:
-    """Returns the lines of each conversation. Lines before the first conversation belong to it."""
+    """Returns the lines of each conversation of the log. Lines before the first conversation belong to the first."""
     runs: list[list[Line]] = [[]]
     configured = False
     for line in lines:
-        if _event(line).get("type") == "session_configured":
+        if _begins(line):
             if configured:
                 runs.append([])
             configured = True
         runs[-1].append(line)
     return runs
+
+
+def _begins(line: Line) -> bool:
+    """Returns whether a line begins a conversation: the first one of the log, or another one."""
+    return _event(line).get("type") == "session_configured"
 
 
 def _event(line: Line) -> JsonObject:
@@ -74,13 +79,14 @@ def _size(run: Iterable[Line]) -> int:
     return sum(_event(line).get("type") in ("agent_message", "exec_command_end", "patch_apply_end") for line in run)
 
 
-class _Reader:
-    """Reads the lines of one conversation into a transcript."""
+class LogReader:
+    """Reads one conversation of Codex's terminal log. The messages of a request are held back until the request
+    ends."""
 
     def __init__(self, builder: TranscriptBuilder) -> None:
         self._builder = builder
         self._turn = CodexTurn(builder)
-        self._time = 0
+        self._outputs = CommandOutputs()
         self._handlers: dict[str, Callable[[JsonObject], None]] = {
             "task_started": lambda _: self._turn.start(),
             "user_message": lambda event: self._turn.add_user(as_text(event.get("message"))),
@@ -91,6 +97,7 @@ class _Reader:
             "agent_message": lambda event: self._turn.add_text(as_text(event.get("message"))),
             "agent_message_delta": lambda event: self._turn.stream_text(as_text(event.get("delta"))),
             "exec_command_begin": self._begin_command,
+            "exec_command_output_delta": self._outputs.stream,
             "exec_command_end": self._end_call,
             "patch_apply_begin": self._begin_patch,
             "patch_apply_end": self._end_call,
@@ -101,30 +108,34 @@ class _Reader:
             "error": lambda _: self._turn.finish(),
         }
 
-    def read_line(self, line: Line) -> None:
-        if line.value is None:
-            self._builder.skip_unread(line)
+    def take(self, record: Line) -> None:
+        """Reads the next event of the log."""
+        if record.value is None:
+            self._builder.skip_unread(record)
             return
-        self._time = as_timestamp(line.value.get("ts"))
-        self._turn.timestamp = self._time
-        kind = as_text(line.value.get("kind"))
+        self._turn.timestamp = as_timestamp(record.value.get("ts"))
+        kind = as_text(record.value.get("kind"))
+        payload = as_object(record.value.get("payload"))
         if kind == "codex_event":
-            self._read_event(line.number, _event(line))
-        elif kind == "op" and as_object(line.value.get("payload")).get("type") == "user_input":
-            items = as_objects(as_object(line.value.get("payload")).get("items"))
+            self._read_event(record.number, _event(record))
+        elif kind == "op" and payload.get("type") == "user_input":
+            items = as_objects(payload.get("items"))
             self._turn.add_user("\n".join(as_text(item.get("text")) for item in items))
         else:
             if kind == "session_start":
-                self._builder.cwd = as_text(line.value.get("cwd"))
-            self._builder.skip(line.number, f"{kind or 'unknown'} line", expected=bool(kind))
+                self._builder.agent = "Codex"
+                self._builder.cwd = as_text(record.value.get("cwd"))
+            self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=bool(kind))
 
     def finish(self) -> None:
+        """Adds the messages of the last request, which were held back."""
         self._turn.finish()
 
     def _read_event(self, number: int, event: JsonObject) -> None:
         kind = as_text(event.get("type"))
         if kind == "session_configured":
             self._builder.use_model(as_text(event.get("model")))
+            self._builder.session_id = as_text(event.get("session_id"))
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(event)
@@ -144,8 +155,8 @@ class _Reader:
         self._turn.begin_call(as_text(event.get("call_id")), name, as_object(call.get("arguments")))
 
     def _end_call(self, event: JsonObject) -> None:
-        output = as_text(event.get("stdout")) + as_text(event.get("stderr"))
         failed = event.get("success") is False or event.get("exit_code", 0) != 0
+        output = self._outputs.end(event, failed=failed)
         self._turn.end_call(as_text(event.get("call_id")), output, failed=failed)
 
     def _end_mcp(self, event: JsonObject) -> None:
@@ -157,7 +168,8 @@ class _Reader:
     def _report(self, event: JsonObject) -> None:
         # Newer versions report the session's total as well as the last request's usage.
         info = as_object(event.get("info"))
+        self._builder.window(as_count(info.get("model_context_window")) or None, timestamp=self._turn.timestamp)
         self._turn.finish(convert_usage(as_object(info.get("last_token_usage")) or event))
 
 
-FORMAT = Format(name=NAME, matches=matches, read=read)
+FORMAT = replace(incremental(NAME, matches, LogReader, records), begins_another=_begins)

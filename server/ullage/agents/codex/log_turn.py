@@ -12,7 +12,8 @@ UNRECORDED_PROMPT = "[The log does not record this message.]"
 
 
 class CodexTurn:
-    """Collects the events of a request until the request ends.
+    """Collects the events of one request to the model, and adds its answer and tool results to the transcript when it
+    ends.
 
     Streamed pieces of a text are used only if the log doesn't contain the complete text.
     """
@@ -27,14 +28,15 @@ class CodexTurn:
         self.timestamp = 0
 
     def start(self) -> None:
-        """Begins a task. Adds a placeholder for the user's prompt if the log didn't contain the prompt."""
+        """Begins a task (a prompt turn) and ends the request before it. If the log didn't contain the user's prompt, a
+        placeholder is added for it."""
         self.finish()
         if not self._prompted:
             self._builder.add(Role.USER, (TextBlock(text=UNRECORDED_PROMPT),), timestamp=self.timestamp)
         self._prompted = False
 
     def add_user(self, text: str) -> None:
-        """Adds the user's prompt. A second prompt before the task begins is ignored.
+        """Adds the user's prompt to the transcript. A second prompt before the task begins is ignored.
 
         Newer logs contain each prompt twice, as an operation and as an event.
         """
@@ -71,14 +73,14 @@ class CodexTurn:
         self._answer.append(ToolUseBlock(id=call_id, name=name, input=arguments))
 
     def end_call(self, call_id: str, output: str, *, failed: bool) -> None:
-        """Adds a tool's result."""
+        """Adds the result of a tool call."""
         content = (TextBlock(text=output),) if output else ()
         self._results.append(ToolResultBlock(tool_use_id=call_id, content=content, is_error=failed))
 
     def finish(self, usage: Usage | None = None) -> None:
-        """Ends the request: adds the answer, then a message with all tool results, to the transcript.
+        """Ends the request: adds the answer with its `usage`, then a message with all tool results, to the transcript.
 
-        Without an answer, `usage` is dropped.
+        If there is no answer, `usage` is dropped.
         """
         self._take_streamed()
         if self._answer:

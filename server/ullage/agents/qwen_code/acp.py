@@ -12,10 +12,8 @@ from ullage.model.json_values import as_object
 
 
 def _occupancy(update: Mapping[str, Any]) -> Occupancy | None:
-    """Returns the context's size after the agent's own compaction, or else by the usage of one request.
-
-    Returns None if the update has neither.
-    """
+    """Returns the tokens in the agent's context from a session update: those after the agent's own compaction, or else
+    those that the usage of a request shows. Returns None if the update has neither."""
     meta = as_object(update.get("_meta"))
     left = token_count(as_object(meta.get("contextCompression")).get("newTokenCount"))
     used = left if left is not None else prompt_and_answer(as_object(meta.get("usage")))

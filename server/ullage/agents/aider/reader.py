@@ -1,0 +1,144 @@
+"""Reads aider's chat history (`.aider.chat.history.md`): Markdown, with a heading for each start of the program.
+
+Lines that begin with `####` are the user's, those that begin with `>` are notices, and the others are the model's. The
+token counts in the notices are rounded to two digits from 1,000 on. (Rules: aider's own reader of the file.)
+"""
+
+import re
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from msgspec.structs import replace
+
+from ullage.formats.parsing import Document, Line, as_timestamp
+from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.several import Conversation, choose
+from ullage.model.blocks import TextBlock
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "aider"
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_VERSION = re.compile(r"> Aider v(\S+)")
+_MODEL = re.compile(r"> (?:Main model|Model): (\S+)")
+_TOKENS = re.compile(r"> Tokens: .*\d")
+_COUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?)(k|M)? (sent|cache write|cache hit|received)")
+_UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
+# Commands whose text is sent to the model, and those that empty the chat. The others are for the program.
+_ASKING = ("/ask ", "/code ", "/architect ", "/context ", "/help ")
+_CLEARING = ("/clear", "/reset")
+
+
+def matches(document: Document) -> bool:
+    """Returns whether any line of the file is aider's heading for a start of the program."""
+    return any(map(_begins, document.lines))
+
+
+def _begins(line: Line) -> bool:
+    """Returns whether a line is the first one since a start of the program."""
+    return _START.match(line.text) is not None
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the project's folder, then the lines since one start of the program. `document.run` chooses
+    the start, by default the newest one with a prompt; the others are listed as skipped."""
+    starts = [at for at, line in enumerate(document.lines) if _begins(line)]
+    parts = [document.lines[at:end] for at, end in pairwise([*starts, len(document.lines)])]
+    found = [
+        Conversation(
+            id=part[0].text.removeprefix("# "),
+            updated=number,
+            messages=sum(line.text.startswith("####") for line in part),
+        )
+        for number, part in enumerate(parts)
+    ]
+    chosen, others = choose(found, document)
+    folder = str(PurePosixPath(document.name.replace("\\", "/")).parent)
+    head = Line(number=1, value={"folder": "" if folder == "." else folder})
+    return Records(lines=(head, *(parts[chosen] if parts else ())), skipped=others)
+
+
+class AiderReader:
+    """Reads the lines since one start of aider. A message is held back until a line of another kind follows."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._role: Role | None = None
+        self._lines: list[str] = []
+        self._number = 0
+        self._started = 0
+        self._answer = ""
+        builder.agent = "aider"
+
+    def take(self, record: Line) -> None:
+        """Reads the next line: a part of a prompt or an answer, or a notice with the model or the token counts. Blank
+        lines are not given; gaps in the line numbers show them."""
+        if record.value and "folder" in record.value and not record.text:
+            self._builder.cwd = str(record.value["folder"])
+            return
+        text = record.text.rstrip()
+        start = _START.match(text)
+        if start:
+            self._flush()
+            self._started = as_timestamp(start.group(1).replace(" ", "T"))
+            self._builder.session_id = f"{start.group(1)}"
+            self._builder.skip(record.number, "start of the program", expected=True)
+        elif text.startswith("####"):
+            self._extend(Role.USER, text.removeprefix("####").strip(), record.number)
+        elif text.startswith(">"):
+            self._flush()
+            self._take_notice(text)
+            self._builder.skip(record.number, "notice of the program", expected=True)
+        else:
+            self._extend(Role.ASSISTANT, text, record.number)
+
+    def finish(self) -> None:
+        """Adds the message that was held back."""
+        self._flush()
+
+    def _extend(self, role: Role, text: str, number: int) -> None:
+        if self._role is not role:
+            self._flush()
+            self._role, self._number = role, number
+        # A blank line within an answer belongs to it.
+        self._lines += [""] * (number - self._number - 1 if self._lines and role is Role.ASSISTANT else 0)
+        self._lines.append(text)
+        self._number = number
+
+    def _take_notice(self, text: str) -> None:
+        builder = self._builder
+        version, model = _VERSION.match(text), _MODEL.match(text)
+        builder.version = version.group(1) if version else builder.version
+        builder.use_model(model.group(1) if model else "")
+        if _TOKENS.match(text) and self._answer:
+            builder.report(_usage(text), self._answer)
+
+    def _flush(self) -> None:
+        text, role = "\n".join(self._lines).strip(), self._role
+        first, self._lines, self._role = self._number, [], None
+        if not text or role is None:
+            return
+        if role is Role.USER and text.startswith("/"):
+            asked = next((text.removeprefix(command) for command in _ASKING if text.startswith(command)), "")
+            if not asked:
+                if text.split()[0] in _CLEARING:
+                    self._builder.rewind("")
+                self._builder.skip(first, f"command {text.split()[0]}", expected=True)
+                return
+            text = asked.strip()
+        if role is Role.USER and not self._builder.title:
+            self._builder.title = text.partition("\n")[0][:200]
+        message_id = self._builder.add(role, (TextBlock(text=text),), timestamp=self._started)
+        self._started = 0
+        self._answer = message_id if role is Role.ASSISTANT else ""
+
+
+def _usage(text: str) -> Usage:
+    counts = {kind: int(float(number.replace(",", "")) * _UNITS[unit]) for number, unit, kind in _COUNT.findall(text)}
+    read, written = counts.get("cache hit", 0), counts.get("cache write", 0)
+    return exclude_cache(counts.get("sent", 0), counts.get("received", 0), read, written)
+
+
+FORMAT = replace(incremental(NAME, matches, AiderReader, records), begins_another=_begins)

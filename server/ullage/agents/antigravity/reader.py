@@ -1,0 +1,94 @@
+"""Reads Antigravity's transcripts (`…/brain/ID/.system_generated/logs/transcript_full.jsonl` and `transcript.jsonl`).
+
+One step per line: `{step_index, source, type, status, created_at}`. A `PLANNER_RESPONSE` is an answer with calls; the
+other steps of the model are the tools that ran. A `CHECKPOINT` is a compaction. No file holds the usage.
+"""
+
+import re
+
+from ullage.formats.parsing import Document, Line, as_timestamp, parse_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import incremental
+from ullage.formats.transcripts.message_pieces import PieceReader
+from ullage.model.blocks import Block, TextBlock, ThinkingBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+
+NAME = "antigravity"
+_MODEL = re.compile(r"changed setting `Model Selection` from .*? to (.+?)\.\s*(?:</|$)")
+
+
+def matches(document: Document) -> bool:
+    """Returns whether any line of the file is a step of an Antigravity conversation."""
+    return any({"step_index", "source", "type", "status"} <= set(value) for value in document.objects)
+
+
+class StepReader:
+    """Reads the steps of one Antigravity conversation. The pieces of a message are held back until another message
+    begins."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._pieces = PieceReader(builder)
+        self._ran: list[str] = []
+
+    def take(self, record: Line) -> None:
+        """Reads the next step: a message, an answer with calls, a tool's result or a compaction."""
+        if record.value is None:
+            self._builder.skip_unread(record)
+            return
+        step, time = record.value, as_timestamp(record.value.get("created_at"))
+        self._builder.agent = "Antigravity"
+        if cut := as_list(step.get("truncated_fields")):
+            fields = ", ".join(as_text(field) for field in cut)
+            self._builder.skip(
+                record.number, f"cut in this file, whole in transcript_full.jsonl: {fields}", expected=True
+            )
+        kind, text = as_text(step.get("type")), as_text(step.get("content"))
+        match kind:
+            case "USER_INPUT" | "SYSTEM_MESSAGE":
+                self._take_message(text, time)
+            case "PLANNER_RESPONSE":
+                self._take_answer(step, time)
+            case "CHECKPOINT":
+                self._pieces.end()
+                self._builder.compact(text, timestamp=time)
+            case _ if step.get("source") == "MODEL" or kind == "GENERIC":
+                self._take_result(kind.lower(), text, time)
+            case _:
+                self._builder.skip(record.number, f"{kind or 'unknown'} step", expected=kind == "CONVERSATION_HISTORY")
+
+    def finish(self) -> None:
+        """Adds the message that was held back."""
+        self._pieces.end()
+
+    def _take_message(self, text: str, time: int) -> None:
+        if chosen := _MODEL.search(text):
+            self._builder.use_model(chosen[1])
+        self._pieces.say(Role.USER, [TextBlock(text=text)], time=time)
+
+    def _take_answer(self, step: JsonObject, time: int) -> None:
+        self._pieces.end()
+        thinking, text = as_text(step.get("thinking")), as_text(step.get("content"))
+        blocks: list[Block] = [ThinkingBlock(thinking=thinking)] if thinking else []
+        self._pieces.answer([*blocks, *([TextBlock(text=text)] if text else [])], time=time)
+        for call in as_objects(step.get("tool_calls")):
+            given = {key: _decode(value) for key, value in as_object(call.get("args")).items()}
+            self._ran.append(self._pieces.call(as_text(call.get("name")), given, time=time))
+
+    def _take_result(self, name: str, text: str, time: int) -> None:
+        """Adds a tool's result to the oldest call without one, because the names of tools and of steps differ. If no
+        call waits, the step is added as a call and its result."""
+        call = self._ran.pop(0) if self._ran else self._pieces.call(name, {}, time=time)
+        self._pieces.result([TextBlock(text=text)], call, time=time)
+
+
+def _decode(value: object) -> object:
+    """Returns the value of a call's argument, which the file has as JSON in a text. Text that isn't JSON stays text."""
+    if not isinstance(value, str):
+        return value
+    decoded, problem = parse_json(value.encode())
+    return value if problem else decoded
+
+
+FORMAT = incremental(NAME, matches, StepReader)

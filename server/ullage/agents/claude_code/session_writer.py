@@ -1,0 +1,118 @@
+"""Writes a session that Claude Code resumes with `claude --resume ID`.
+
+Each line names its parent, and each message is one line. A summary is a user line with `isCompactSummary` and comes
+first. No usage is written: Claude Code compacts at once if the last answer's usage is near its threshold, and the usage
+in the original is that of a larger context.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.agents.claude_code.inserted import INSERTED
+from ullage.agents.claude_code.sessions import project_pattern
+from ullage.agents.machine import Machine
+from ullage.agents.new_session import NewSession, SessionWriter, as_said, is_later, summary_text, uuid_of
+from ullage.formats.requests.anthropic import FORMAT, write_block
+from ullage.formats.requests.turns import Turn, pair_turns
+from ullage.model.blocks import ToolUseBlock, join_texts
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import JsonObject
+from ullage.model.message import Role
+
+# The latest major version whose resumed sessions were tried.
+_LATEST = 2
+_NOT_TYPED = re.compile("|".join(INSERTED.not_typed))
+
+
+class _Line(Struct, frozen=True, kw_only=True):
+    """A line of the log: its type, its message, the fields that say what the message is, and its time in Unix
+    milliseconds, 0 if unknown."""
+
+    kind: str
+    message: dict[str, Any]
+    beside: dict[str, Any]
+    time: int
+
+
+def lines(session: NewSession) -> Sequence[JsonObject]:
+    """Returns the lines of a session's file. Each tool call has its result: without one it gets a result that says so,
+    and a result without a call becomes text. Each line has a time of its own, that of its message if possible."""
+    shared = {"isSidechain": False, "userType": "external", "cwd": session.cwd, "sessionId": session.id}
+    if session.version:
+        shared["version"] = session.version
+    written: list[JsonObject] = []
+    parent: str | None = None
+    time = 0
+    for number, line in enumerate(_lines(session)):
+        # Lines of one time with the same text would be copies of each other.
+        time = max(time + 1, line.time or (0 if time else session.made_at))
+        uuid = uuid_of(session.id, f"line {number}")
+        own = {"type": line.kind, "message": line.message, **line.beside, "uuid": uuid, "timestamp": _moment(time)}
+        written.append({"parentUuid": parent, **shared, **own})
+        parent = uuid
+    if session.title:
+        written.append({"type": "custom-title", "customTitle": session.title, "sessionId": session.id})
+    return written
+
+
+def path(machine: Machine, session: NewSession) -> str:
+    """Returns the path of a session's file in the folder of its project. Raises `InvalidRequest` for a project whose
+    path is so long that Claude Code names the folder by a hash."""
+    folder = project_pattern(machine, session.cwd)
+    if folder.endswith("*"):
+        raise InvalidRequest(f"{session.cwd}: the agent names the folder of so long a path by a hash, which is unknown")
+    return f"{folder}/{session.id}.jsonl"
+
+
+def command(session: NewSession) -> tuple[str, ...]:
+    """Returns the command that resumes a session."""
+    return ("claude", "--resume", session.id)
+
+
+def unknown(version: str) -> str:
+    """Returns why a conversation of this version can't be continued; "" if it can."""
+    return f"only sessions up to its version {_LATEST} are known, this one is of {version}" * is_later(version, _LATEST)
+
+
+WRITER = SessionWriter(lines=lines, path=path, command=command, unknown=unknown)
+
+
+def _lines(session: NewSession) -> Iterator[_Line]:
+    marked = session.messages[0].compaction if session.messages else None
+    if marked:
+        summary = {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+        message = {"role": "user", "content": summary_text(marked)}
+        yield _Line(kind="user", message=message, beside=summary, time=session.messages[0].timestamp)
+    rest = map(as_said, session.messages[bool(marked) :])
+    for number, turn in enumerate(pair_turns([*rest], FORMAT).turns):
+        if turn.role is Role.ASSISTANT:
+            yield _answer(session, turn, number)
+        elif turn.role is Role.USER and turn.content:
+            yield _prompt(turn)
+
+
+def _answer(session: NewSession, turn: Turn, number: int) -> _Line:
+    # Answers of one id are one answer.
+    about = {"id": f"msg_{uuid_of(session.id, f'answer {number}')}", "type": "message", "role": "assistant"}
+    if session.model:
+        about["model"] = session.model
+    calls = any(isinstance(block, ToolUseBlock) for block in turn.content)
+    ended = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    content = [write_block(block) for block in turn.content]
+    return _Line(kind="assistant", message={**about, "content": content, **ended}, beside={}, time=turn.timestamp)
+
+
+def _prompt(turn: Turn) -> _Line:
+    is_typed = _NOT_TYPED.match(join_texts(turn.content).lstrip()) is None
+    message = {"role": "user", "content": [write_block(block) for block in turn.content]}
+    return _Line(kind="user", message=message, beside={} if is_typed else {"isMeta": True}, time=turn.timestamp)
+
+
+def _moment(time: int) -> str:
+    """Returns a time in Unix milliseconds as the log writes it."""
+    moment = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{moment}.{time % 1000:03}Z"

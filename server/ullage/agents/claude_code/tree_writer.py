@@ -1,0 +1,304 @@
+"""Writes the lines of a log's tree into a transcript: finds the place of each line, and goes back there if needed."""
+
+from collections.abc import Sequence
+
+from ullage.agents.claude_code.attachments import attached, is_known
+from ullage.agents.claude_code.boundary import read_boundary
+from ullage.agents.claude_code.entry import Entry
+from ullage.agents.claude_code.open_answer import Answer, Extra, Place, Written
+from ullage.agents.claude_code.prompt_queue import PromptQueue
+from ullage.agents.claude_code.windows import WindowReader
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.branches import kept_place
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.json_values import as_list, as_object, as_text
+from ullage.model.message import Role
+
+# System lines after which no line of the same answer comes.
+_ENDS_OF_TURNS = {"stop_hook_summary", "turn_duration"}
+# Other kinds of system lines that are for the user alone. Early versions write notices without a kind.
+_NOTICES = {
+    *("", "api_error", "api_refusal", "compact_boundary", "error", "file_snapshot", "informational", "local_command"),
+    *("microcompact_boundary", "model_refusal_fallback", "session_start", "status"),
+}
+_CLEARED = "[cleared]"
+# What identifies a block, together with the time or the answer that it belongs to.
+_Key = tuple[str, str | int]
+
+
+class TreeWriter:
+    """Adds the lines of a log's tree to the transcript. A line may be written once its parent was written or
+    assumed."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._tip = Place()
+        self._answer: Answer | None = None
+        self._queue = PromptQueue()
+        self._windows = WindowReader(builder)
+        self._is_linked = False
+        # Extras that wait for the next message: none of them is the first message of the conversation or of a branch.
+        self._early: list[Extra] = []
+        self._written = Written()
+        # By the ids of lines: the place of its children, and the parent.
+        self._places: dict[str, Place] = {}
+        self._parents: dict[str, str] = {}
+        # What is known already: blocks of the user's messages with their place, and answers with their blocks.
+        self._known: dict[_Key, Place] = {}
+        self._answers: dict[str, tuple[Place, set[_Key]]] = {}
+
+    def knows(self, uuid: str) -> bool:
+        """Returns whether the line with this id was written or assumed."""
+        return uuid in self._places
+
+    def assume(self, uuid: str) -> None:
+        """Gives the line with this id, which is missing from the log, the place of the last line written, so that its
+        children continue from there."""
+        self._places[uuid] = self._end
+
+    def write(self, entry: Entry) -> None:
+        """Adds a line of the tree to the transcript, going back to its parent if that is not the last line. A line that
+        the model is not sent is recorded as skipped."""
+        place = self._place_of(entry)
+        self._parents[entry.uuid] = entry.parent
+        if entry.is_message and not isinstance(entry.content, str | list):
+            self._pass(entry, place, "message without content", expected=False)
+        elif entry.kind == "user":
+            self._write_user(entry, place)
+        elif entry.kind == "assistant":
+            self._write_answer(entry, place)
+        elif entry.kind == "attachment":
+            self._write_attachment(entry, place)
+        elif entry.subtype == "local_command" and as_text(entry.value.get("content")):
+            # The model is sent the user's local commands and their output.
+            self._write_message(entry, place, read_blocks(entry.value.get("content")))
+        else:
+            if entry.subtype in _ENDS_OF_TURNS:
+                self._complete_turn()
+            elif entry.subtype == "microcompact_boundary":
+                self.end_answer()
+                self._clear_results(entry)
+            elif entry.kind == "system":
+                self.complete_answer()
+            notice = entry.kind == "system" and entry.subtype in _NOTICES | _ENDS_OF_TURNS
+            known = notice or entry.kind == "progress"
+            kind = f"{entry.kind} line ({entry.subtype})" if entry.subtype else f"{entry.kind} line"
+            self._pass(entry, place, kind if known else f"unknown kind of line: {kind}", expected=known)
+
+    def write_summary(self, entry: Entry, boundary: Entry | None, *, is_forced: bool = False) -> None:
+        """Adds a compaction. `entry` is the line with the summary and `boundary` the line before it; early versions
+        have none. `is_forced` says that the provider had refused a request as too long."""
+        text = join_texts(read_blocks(entry.content))
+        key = _key(entry, TextBlock(text=text))
+        if entry.timestamp and key in self._known:
+            self._pass(entry, self._known[key], "copy of an earlier line")
+            return
+        self.end_answer()
+        compaction = read_boundary(boundary, self._parents)
+        end = self._places.get(compaction.end, self._tip)
+        # What was kept may lie on the present branch and next to it. If nothing lies on it, the user has gone back.
+        places = [self._places[uuid].at for uuid in compaction.kept if self.knows(uuid)]
+        if not any(map(self._builder.comes_from, places)):
+            self._go(end, entry.timestamp)
+        said = self._written.said
+        kept = list(dict.fromkeys(said[uuid] for uuid in compaction.kept if uuid in said))
+        edit_id = self._builder.compact(
+            text,
+            edit_id=entry.uuid,
+            timestamp=entry.timestamp,
+            before=compaction.before,
+            trigger=compaction.trigger,
+            forced=is_forced,
+            kept=() if compaction.keeps_beginning else kept,
+            leading=kept if compaction.keeps_beginning else (),
+        )
+        self._tip = after = Place(self._builder.tip)
+        at = {uuid: kept_place(edit_id, said[uuid]) for uuid in compaction.kept if uuid in said}
+        place = Place(edit_id)
+        # In a fork the lines that were kept come after the summary: they are not known yet.
+        for uuid in filter(self.knows, compaction.kept):
+            if uuid in at:
+                place = after if at[uuid] == after.at else Place(at[uuid])
+            self._places[uuid] = place
+        begin = boundary.uuid if boundary else entry.uuid
+        last = compaction.end if compaction.kept and self.knows(compaction.end) else entry.uuid
+        self._places.update(dict.fromkeys((entry.uuid, begin, last), after))
+        self._known[key] = after
+        self._add_early()
+
+    def take_queued(self, entry: Entry) -> bool:
+        """Applies a `queue-operation` line. Returns whether it added a message to the transcript."""
+        prompt = self._queue.operate(entry)
+        if prompt is not None:
+            content = (TextBlock(text=prompt.text),)
+            self._add_extra(Extra(content=content, uuid=f"queued-{prompt.at}", timestamp=prompt.timestamp), self._end)
+        return prompt is not None
+
+    def complete_answer(self) -> None:
+        """Adds the answer that is being read if the log says that it has ended, and its results if none is missing."""
+        if self._answer and self._answer.is_complete:
+            self._add_answer(self._answer)
+            self._answer.write_rest(self._builder, self._written, ended=False)
+
+    def end_answer(self) -> None:
+        """Adds the answer that is being read and the results that have come, because no more lines of it are
+        expected."""
+        if self._answer:
+            self._add_answer(self._answer)
+            self._answer.write_rest(self._builder, self._written, ended=True)
+            self._answer = None
+
+    def finish(self) -> None:
+        """Adds the answer that is being read, and the extra messages that waited for a later message."""
+        self.end_answer()
+        self._add_early()
+
+    @property
+    def _end(self) -> Place:
+        """The place of a next line that names no parent: after the answer that is being read, else after the last
+        line."""
+        return self._answer.place if self._answer else self._tip
+
+    def _place_of(self, entry: Entry) -> Place:
+        if entry.parent in self._places and entry.parent:
+            self._is_linked = True
+            return self._places[entry.parent]
+        if entry.kind == "user" and self._is_linked and "parentUuid" in entry.value and not entry.parent:
+            # A new root begins again. In hand-written logs without links every line follows the one before.
+            return Place()
+        return self._end
+
+    def _pass(self, entry: Entry, place: Place, reason: str, *, expected: bool = True) -> None:
+        """Records a line as skipped. Its children continue from `place`."""
+        self._places[entry.uuid] = place
+        self._builder.skip(entry.number, reason, expected=expected)
+
+    def _go(self, place: Place, timestamp: int) -> None:
+        """Rewinds the transcript to a place, unless the transcript ends there."""
+        if place is not self._tip:
+            if place.at != self._tip.at:
+                self._builder.rewind(place.at, timestamp)
+            self._tip = place
+
+    def _write_user(self, entry: Entry, place: Place) -> None:
+        blocks = read_blocks(entry.content)
+        keys = [_key(entry, block) for block in blocks]
+        if entry.timestamp and keys and all(key in self._known for key in keys):
+            self._pass(entry, self._known[keys[-1]], "copy of an earlier line")
+            return
+        self._queue.said(join_texts(blocks))
+        answer = self._answer
+        if answer and answer.add_result(entry, blocks):
+            self._places[entry.uuid] = answer.place
+            self._known.update(dict.fromkeys(keys, answer.place))
+            self.complete_answer()
+        else:
+            self._write_message(entry, place, blocks)
+            self._windows.read_prompt(entry)
+            self._known.update(dict.fromkeys(keys, self._tip))
+
+    def _write_message(self, entry: Entry, place: Place, blocks: Sequence[Block]) -> None:
+        self.end_answer()
+        self._go(place, entry.timestamp)
+        content = sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock))
+        self._tip = Place(self._builder.add(Role.USER, content, entry.uuid, entry.timestamp))
+        self._places[entry.uuid] = self._tip
+        self._written.note(self._tip.at, (entry.uuid,), content)
+        self._add_early()
+
+    def _clear_results(self, entry: Entry) -> None:
+        """Clears the results of the tool calls whose ids a `microcompact_boundary` line names."""
+        cleared: dict[str, list[int]] = {}
+        for call in as_list(as_object(entry.value.get("microcompactMetadata")).get("compactedToolIds")):
+            message_id, block = self._written.results.get(as_text(call), ("", 0))
+            if message_id:
+                cleared.setdefault(message_id, []).append(block)
+        for message_id, blocks in cleared.items():
+            self._builder.clear_results(message_id, blocks, _CLEARED, entry.timestamp)
+
+    def _write_answer(self, entry: Entry, place: Place) -> None:
+        if entry.value.get("isApiErrorMessage") is True:
+            self.complete_answer()
+            self._pass(entry, place, "error of the API, not sent to the model")
+            return
+        answer_id = entry.answer_id or entry.uuid or f"line{entry.number}"
+        answer = self._answer
+        if answer and (answer.id != answer_id or answer.is_added):
+            answer = None
+        known_place, known = self._answers.get(answer_id, (place, set[_Key]()))
+        blocks = list({_block_key(block): block for block in read_blocks(entry.content)}.items())
+        new = [block for key, block in blocks if key not in known]
+        again = answer_id in self._answers and answer is None
+        if again and not new:
+            self._pass(entry, known_place, "copy of an earlier line")
+            return
+        if answer is None:
+            self.end_answer()
+            self._go(place, entry.timestamp)
+            self._add_early()
+            # A line that comes after its answer was added becomes a message of its own. Its usage is known already.
+            answer = self._answer = Answer(answer_id, entry, has_usage=not again)
+        answer.add_line(entry, new)
+        known.update(key for key, _ in blocks)
+        self._answers[answer_id] = (answer.place, known)
+        self._places[entry.uuid] = answer.place
+
+    def _write_attachment(self, entry: Entry, place: Place) -> None:
+        kind = as_text(as_object(entry.value.get("attachment")).get("type"))
+        blocks = attached(entry)
+        keys = [_key(entry, block) for block in blocks]
+        if entry.timestamp and keys and all(key in self._known for key in keys):
+            self._pass(entry, self._known[keys[-1]], "copy of an earlier line")
+            return
+        if kind == "queued_command" and not self._queue.attached(join_texts(blocks)):
+            blocks = ()
+        if not blocks:
+            self._pass(entry, place, f"attachment line ({kind})", expected=is_known(entry))
+            return
+        self._places[entry.uuid] = place
+        self._known.update(dict.fromkeys(keys, place))
+        self._add_extra(Extra(content=blocks, uuid=entry.uuid, timestamp=entry.timestamp), place)
+
+    def _add_extra(self, extra: Extra, place: Place) -> None:
+        """Adds an extra message to the answer that is being read if `place` is that answer's. Otherwise adds it to the
+        transcript if that ends at `place`, else before the next message."""
+        if self._answer and place is self._answer.place:
+            self._answer.add_extra(extra)
+            self.complete_answer()
+        elif self._builder.tip and place.at == self._tip.at:
+            self._write_extra(extra)
+        else:
+            self._early.append(extra)
+
+    def _write_extra(self, extra: Extra) -> None:
+        self._tip.at = self._builder.add(Role.USER, extra.content, extra.uuid, extra.timestamp)
+        self._written.note(self._tip.at, (extra.uuid,))
+
+    def _add_early(self) -> None:
+        early, self._early = self._early, []
+        for extra in early:
+            self._write_extra(extra)
+
+    def _add_answer(self, answer: Answer) -> None:
+        if not answer.is_added:
+            answer.write(self._builder, self._written)
+            self._windows.read_answer(answer.requested_model, answer.ended)
+            self._tip = answer.place
+
+    def _complete_turn(self) -> None:
+        if self._answer:
+            self._add_answer(self._answer)
+            self._answer.write_rest(self._builder, self._written, ended=False)
+
+
+def _key(entry: Entry, block: Block) -> _Key:
+    """Returns a key of a block that a copy of its line has, too. A copied line keeps its time."""
+    return (as_text(entry.value.get("timestamp")), hash(repr(block)))
+
+
+def _block_key(block: Block) -> _Key:
+    """Returns a key of a block of an answer that a copy of the answer has, too."""
+    if isinstance(block, ToolUseBlock) and block.id:
+        return ("call", block.id)
+    return (type(block).__name__, hash(repr(block)))

@@ -1,0 +1,31 @@
+"""How Ullage is added to Claude Code. Measured with 2.1.197: when it starts a session again after a compaction, neither
+the transcript nor a hook of the compaction's own has the summary yet. It is the last message of a sub-agent without a
+type, which ends right before; that hook is awaited."""
+
+import re
+
+from ullage.agents.claude_code.sessions import settings_pattern
+from ullage.agents.wiring import HookPlace, Wiring
+
+# The model's thoughts before the summary, which its next request does not have.
+_ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+# Seconds: above `ullage hook`'s own limit of 2, for a machine that is too busy to keep it.
+_TIMEOUT = 5
+
+
+def _summary_in(text: str) -> str:
+    return _ANALYSIS.sub("", text).strip()
+
+
+WIRING = Wiring(
+    word="claude-code",
+    settings=settings_pattern,
+    hooks=(
+        # What was given back is lost when the session is resumed, so it is given again then.
+        HookPlace(event="SessionStart", matcher="compact|resume", timeout=_TIMEOUT),
+        HookPlace(event="SubagentStop", timeout=_TIMEOUT),
+    ),
+    status_line=True,
+    mcp_command="claude mcp add --scope user ullage --",
+    summary_in=_summary_in,
+)

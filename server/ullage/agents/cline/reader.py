@@ -1,0 +1,140 @@
+"""Reads the sessions of Cline's CLI and of its newer extensions (`SESSION.messages.json`).
+
+The file holds every message of the session; Cline writes it again for each. `SESSION.json` next to it says where the
+session runs, and `SESSION.compaction.json` what the newest compaction put in the place of the first messages.
+"""
+
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.several import file_named
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, join_texts
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+
+NAME = "cline"
+_MESSAGES, _COMPACTION = ".messages.json", ".compaction.json"
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file, or one file of the folder, holds the messages of a Cline session."""
+    value = _session(document)
+    messages = as_objects(value.get("messages"))
+    return bool(messages) and {"sessionId", "updated_at"} <= value.keys() and all("role" in item for item in messages)
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the session's facts, then one per message, and the newest compaction after the last message
+    that it covers."""
+    value = _session(document)
+    messages = as_objects(value.get("messages"))
+    about, compaction = _beside(document, ".json"), _beside(document, _COMPACTION)
+    covered = as_count(compaction.get("source_message_count"))
+    head = {key: item for key, item in value.items() if key != "messages"}
+    lines = [Line(number=1, value={"head": head, "about": about})]
+    for number, message in enumerate(messages, start=1):
+        lines.append(Line(number=number, value={"message": message}))
+        if number == covered:
+            lines.append(Line(number=number, value={"compaction": compaction}))
+    return Records(lines=tuple(lines))
+
+
+def _session(document: Document) -> JsonObject:
+    found = file_named(document, _MESSAGES) if document.value is None else document
+    return as_object(found.value) if found else {}
+
+
+def _beside(document: Document, ending: str) -> JsonObject:
+    session_id = as_text(_session(document).get("sessionId"))
+    found = file_named(document, f"{session_id}{ending}")
+    return as_object(found.value) if found and session_id else {}
+
+
+class ClineReader:
+    """Reads one Cline session. Every message is complete when it is written, so no event is held back."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._known: dict[str, str] = {}
+
+    def take(self, record: Line) -> None:
+        """Reads the record with the session's facts, a message or a compaction."""
+        value = record.value or {}
+        if "head" in value:
+            self._take_head(as_object(value.get("head")), as_object(value.get("about")))
+        elif "compaction" in value:
+            self._take_compaction(as_object(value.get("compaction")))
+        else:
+            self._take_message(as_object(value.get("message")), record.number)
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_head(self, head: JsonObject, about: JsonObject) -> None:
+        builder = self._builder
+        metadata = as_object(about.get("metadata"))
+        builder.agent = "Cline"
+        builder.session_id = as_text(head.get("sessionId"))
+        builder.version = as_text(as_object(head.get("origin")).get("version"))
+        builder.cwd = as_text(about.get("cwd"))
+        builder.title = as_text(metadata.get("title")) or as_text(metadata.get("prompt"))
+        # A sub-agent's id is its parent's, two underscores, and its own name.
+        parent, separator, _ = builder.session_id.partition("__")
+        builder.parent = as_text(about.get("parent_session_id")) or (parent if separator else "")
+        builder.is_sub_agent = bool(builder.parent)
+        prompt = as_text(head.get("system_prompt"))
+        if prompt:
+            builder.add(Role.SYSTEM, (TextBlock(text=prompt),))
+
+    def _take_message(self, message: JsonObject, number: int) -> None:
+        role, content = as_text(message.get("role")), read_content(message)
+        if role not in tuple(Role):
+            self._builder.skip(number, f"message {number} has no known role: {role!r}", expected=False)
+            return
+        if not content:
+            self._builder.skip(number, f"message {number} has no content", expected=True)
+            return
+        model, metrics = as_object(message.get("modelInfo")), as_object(message.get("metrics"))
+        self._builder.use_model(as_text(model.get("id")))
+        known = as_text(message.get("id"))
+        message_id = self._builder.add(Role(role), content, known, as_timestamp(message.get("ts")))
+        self._known[known] = message_id
+        # `inputTokens` is the whole prompt, cached or not.
+        cached = as_count(metrics.get("cacheReadTokens")), as_count(metrics.get("cacheWriteTokens"))
+        prompt, answer = as_count(metrics.get("inputTokens")), as_count(metrics.get("outputTokens"))
+        self._builder.report(exclude_cache(prompt, answer, *cached), message_id)
+
+    def _take_compaction(self, compaction: JsonObject) -> None:
+        messages = as_objects(compaction.get("messages"))
+        summary = [
+            message
+            for message in messages
+            if as_text(as_object(message.get("metadata")).get("kind")).startswith("compaction")
+        ]
+        texts = [join_texts(read_content(message)) for message in summary]
+        place = messages.index(summary[0]) if summary else 0
+        ids = [self._known.get(as_text(message.get("id")), "") for message in messages if message not in summary]
+        self._builder.compact(
+            "\n\n".join(texts),
+            timestamp=as_timestamp(compaction.get("updated_at")),
+            leading=[message_id for message_id in ids[:place] if message_id],
+            kept=[message_id for message_id in ids[place:] if message_id],
+        )
+
+
+def read_content(message: JsonObject) -> tuple[Block, ...]:
+    """Converts a message's content to blocks: Anthropic's blocks, and files that the user attached."""
+    content = message.get("content")
+    blocks: list[Block] = []
+    for item in as_list(content) or [content]:
+        part = as_object(item)
+        if part.get("type") == "file" and "path" in part:
+            blocks.append(ResourceBlock(uri=as_text(part.get("path")), text=as_text(part.get("content")) or None))
+        elif item:
+            blocks += read_blocks(item if isinstance(item, str) else [item])
+    return tuple(block for block in blocks if not isinstance(block, TextBlock) or block.text)
+
+
+FORMAT = incremental(NAME, matches, ClineReader, records)

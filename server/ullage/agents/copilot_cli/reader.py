@@ -1,0 +1,246 @@
+"""Reads the event logs of GitHub Copilot CLI (`$COPILOT_HOME/session-state/ID/events.jsonl`).
+
+One `{type, data, id, timestamp}` per line. A `session.usage_record` comes before the `assistant.message` with the same
+`apiCallId`. A compaction runs in the background: the messages after its `session.compaction_start` stay. If the context
+is full before the summary is there, `session.truncation` says how many messages are left.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ullage.agents.copilot_cli.agent_runs import CHOSEN, WORKSPACE, records, run_of
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_arguments, read_parts
+from ullage.formats.transcripts.format import incremental
+from ullage.model.blocks import Block, ResourceBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "copilot-cli"
+_OWN_EVENTS = {
+    *("assistant.turn_start", "assistant.turn_end", "assistant.intent", "tool.execution_start", "tool.user_requested"),
+    *("hook.start", "hook.end", "session.info", "session.warning", "session.error", "session.idle", "session.shutdown"),
+    *("session.usage_checkpoint", "session.usage_info", "session.auto_mode_resolved", "session.handoff"),
+    *("session.title_changed", "session.mode_changed", "session.plan_changed", "session.context_changed"),
+    *("session.workspace_file_changed", "session.task_complete", "session.snapshot_rewind", "session.import_legacy"),
+    *("subagent.started", "subagent.configured", "subagent.completed", "subagent.failed", "subagent.selected"),
+    *("skill.invoked", "abort", "permission.requested", "permission.completed"),
+}
+
+
+def matches(document: Document) -> bool:
+    """Returns whether any line of the file has the shape of an event of Copilot CLI."""
+    return any(
+        isinstance(value.get("data"), dict)
+        and "id" in value
+        and as_text(value.get("type")).split(".")[0] in ("session", "assistant", "user")
+        and "." in as_text(value.get("type"))
+        for value in document.objects
+    )
+
+
+class CopilotReader:
+    """Reads the events of one conversation of Copilot CLI. The parts of an answer are held back until the turn ends or
+    another message follows."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._agent = ""
+        self._answer: list[Block] = []
+        self._answer_id = ""
+        self._answered_at = 0
+        self._thinking = ""
+        self._results: list[Block] = []
+        self._results_at: tuple[str, int] = "", 0
+        self._usages: dict[str, Usage] = {}
+        self._call = ""
+        self._calls: set[str] = set()
+        self._system = ""
+        self._said: list[str] = []
+        self._compacting: int | None = None
+        self._handlers: dict[str, Callable[[JsonObject, JsonObject], None]] = {
+            CHOSEN: self._take_chosen,
+            WORKSPACE: self._take_workspace,
+            "session.start": self._take_session,
+            "session.resume": self._take_session,
+            "session.model_change": lambda data, _: self._builder.use_model(as_text(data.get("newModel"))),
+            "session.usage_record": self._take_usage,
+            "session.compaction_start": self._start_compaction,
+            "session.compaction_complete": self._take_compaction,
+            "session.truncation": self._take_truncation,
+            "system.message": self._take_system,
+            "system.notification": self._take_user,
+            "user.message": self._take_user,
+            "assistant.message": self._take_answer,
+            "assistant.reasoning": self._take_reasoning,
+            "tool.execution_complete": self._take_result,
+            "assistant.turn_end": lambda _data, _event: self.finish(),
+        }
+
+    def take(self, record: Line) -> None:
+        """Reads the next event."""
+        if record.value is None:
+            self._builder.skip_unread(record)
+            return
+        kind, data = as_text(record.value.get("type")), as_object(record.value.get("data"))
+        if kind != WORKSPACE and run_of(record) != self._agent:
+            # The other conversations are listed as skipped already.
+            if kind == "session.start":
+                self._take_parent(data, record.value)
+            return
+        handler = self._handlers.get(kind)
+        if handler:
+            handler(data, record.value)
+        else:
+            self._builder.skip(record.number, f"{kind or 'unknown'} event", expected=kind in _OWN_EVENTS)
+        if kind == "session.title_changed":
+            self._builder.title = as_text(data.get("title")) or self._builder.title
+
+    def finish(self) -> None:
+        """Adds the messages that were held back."""
+        self._end_answer()
+        self._end_results()
+
+    def _take_chosen(self, data: JsonObject, _: JsonObject) -> None:
+        self._agent = as_text(data.get("agentId"))
+
+    def _take_parent(self, data: JsonObject, event: JsonObject) -> None:
+        """Reads the facts of the session that started the sub-agent."""
+        self._take_session(data, event)
+        self._builder.parent, self._builder.session_id = self._builder.session_id, self._agent
+        self._builder.is_sub_agent = True
+
+    def _take_workspace(self, data: JsonObject, _: JsonObject) -> None:
+        self._builder.title = as_text(data.get("name"))
+        self._builder.cwd = as_text(data.get("cwd"))
+
+    def _take_session(self, data: JsonObject, _: JsonObject) -> None:
+        self._builder.agent = "Copilot CLI"
+        self._builder.session_id = as_text(data.get("sessionId")) or self._builder.session_id
+        self._builder.version = as_text(data.get("copilotVersion")) or self._builder.version
+        self._builder.cwd = self._builder.cwd or as_text(as_object(data.get("context")).get("cwd"))
+        self._builder.use_model(as_text(data.get("selectedModel")))
+
+    def _take_usage(self, data: JsonObject, event: JsonObject) -> None:
+        raw = as_object(data.get("usage"))
+        self._builder.window(as_count(raw.get("maxPromptTokens")) or None, timestamp=_time(event))
+        self._builder.use_model(as_text(raw.get("model")))
+        counts = [as_count(raw.get(f"{name}Tokens")) for name in ("input", "output", "cacheRead", "cacheWrite")]
+        self._usages[as_text(raw.get("apiCallId"))] = exclude_cache(*counts)
+
+    def _take_system(self, data: JsonObject, event: JsonObject) -> None:
+        """Adds the system prompt, unless it is the one that was added last. The log repeats it when a session is
+        resumed."""
+        text = as_text(data.get("content"))
+        if text != self._system:
+            self.finish()
+            self._system = text
+            self._builder.add(Role.SYSTEM, read_parts(text), as_text(event.get("id")), _time(event))
+
+    def _take_user(self, data: JsonObject, event: JsonObject) -> None:
+        self.finish()
+        text = as_text(data.get("transformedContent")) or as_text(data.get("content"))
+        files = [path for file in as_objects(data.get("attachments")) if (path := as_text(file.get("path")))]
+        content = [TextBlock(text=text), *(ResourceBlock(uri=path) for path in files)]
+        self._say(Role.USER, content, as_text(data.get("messageId")) or as_text(event.get("id")), _time(event))
+
+    def _take_reasoning(self, data: JsonObject, _: JsonObject) -> None:
+        self._thinking = as_text(data.get("content"))
+
+    def _take_answer(self, data: JsonObject, event: JsonObject) -> None:
+        """Reads an `assistant.message` event, which has a whole answer or a part of one. The parts of an answer have
+        the same id."""
+        message_id = as_text(data.get("messageId")) or as_text(event.get("id"))
+        if message_id != self._answer_id:
+            self.finish()
+            self._answer_id, self._answered_at = message_id, _time(event)
+        self._call = as_text(data.get("apiCallId"))
+        self._builder.use_model(as_text(data.get("model")))
+        thinking = as_text(data.get("reasoningText")) or self._thinking
+        self._thinking = ""
+        if thinking:
+            self._answer.append(ThinkingBlock(thinking=thinking))
+        self._answer.extend(read_parts(as_text(data.get("content"))))
+        for request in as_objects(data.get("toolRequests")):
+            call = as_text(request.get("toolCallId"))
+            self._calls.add(call)
+            arguments = read_arguments(request.get("arguments"))
+            self._answer.append(ToolUseBlock(id=call, name=as_text(request.get("name")), input=arguments))
+
+    def _take_result(self, data: JsonObject, event: JsonObject) -> None:
+        self._end_answer()
+        call, result = as_text(data.get("toolCallId")), as_object(data.get("result"))
+        content = read_parts(result.get("content")) or read_parts(as_object(data.get("error")).get("message"))
+        if not self._results:
+            self._results_at = as_text(event.get("id")), _time(event)
+        if call in self._calls:
+            self._calls.discard(call)
+            failed = data.get("success") is False
+            self._results.append(ToolResultBlock(tool_use_id=call, content=content, is_error=failed))
+        else:
+            # A result without its call, as in a log whose beginning is missing.
+            self._results.extend(content)
+
+    def _end_answer(self) -> None:
+        content, self._answer = self._answer, []
+        if content:
+            added = self._say(Role.ASSISTANT, content, self._answer_id, self._answered_at)
+            usage = self._usages.pop(self._call, None)
+            if usage:
+                self._builder.report(usage, added)
+        self._answer_id = ""
+
+    def _end_results(self) -> None:
+        content, self._results = self._results, []
+        if content:
+            self._say(Role.USER, content, *self._results_at)
+
+    def _say(self, role: Role, content: Sequence[Block], message_id: str, time: int) -> str:
+        added = self._builder.add(role, content, message_id, time)
+        self._said.append(added)
+        return added
+
+    def _start_compaction(self, _data: JsonObject, _event: JsonObject) -> None:
+        self.finish()
+        self._compacting = len(self._said)
+
+    def _take_compaction(self, data: JsonObject, event: JsonObject) -> None:
+        """Adds a compaction, unless the event says that it was cancelled or failed."""
+        if data.get("success") is False:
+            return
+        self.finish()
+        kept = [] if self._compacting is None else self._said[self._compacting :]
+        self._compacting = None
+        self._builder.compact(
+            as_text(data.get("summaryContent")),
+            as_text(data.get("compactionAttemptId")),
+            _time(event),
+            before=as_count(data.get("preCompactionTokens")),
+            trigger="auto" if as_text(data.get("trigger")) in ("", "threshold") else "manual",
+            kept=kept,
+        )
+
+    def _take_truncation(self, data: JsonObject, event: JsonObject) -> None:
+        """Adds a truncation, in which the agent left out old messages without a summary, as a compaction whose summary
+        says so."""
+        removed = as_count(data.get("messagesRemovedDuringTruncation"))
+        if not removed:
+            return
+        self.finish()
+        left = max(0, as_count(data.get("postTruncationMessagesLength")) - 1)
+        self._builder.compact(
+            f"[{removed} older messages were left out to make room.]",
+            as_text(event.get("id")),
+            _time(event),
+            before=as_count(data.get("preTruncationTokensInMessages")),
+            kept=self._said[len(self._said) - left :],
+        )
+
+
+def _time(event: JsonObject) -> int:
+    return as_timestamp(event.get("timestamp"))
+
+
+FORMAT = incremental(NAME, matches, CopilotReader, records)

@@ -1,0 +1,202 @@
+"""Reads Crush's sessions (`PROJECT/.crush/crush.db`): the tables `sessions` and `messages`.
+
+A message's `parts` are JSON, each `{type, data}`. A compaction is a message of its own, the summary, with which the
+context begins from then on. Tokens are known for a session's newest request alone: `prompt_tokens` is its prompt,
+cached or not. (Tables and parts: charmbracelet/crush, `internal/db/migrations`, `internal/message/content.go`.)
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from msgspec.structs import replace
+
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_arguments, read_image_url
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.several import Conversation, choose, parsed, rows_of
+from ullage.model.blocks import (
+    Block,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "crush"
+TABLES = ("sessions", "messages")
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
+_UNFINISHED = {"error", "canceled"}
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file is a database whose tables have Crush's columns."""
+    return any({"parts", "session_id", "role"} <= row.keys() for row in rows_of(document, "messages")) or any(
+        {"summary_message_id", "prompt_tokens"} <= row.keys() for row in rows_of(document, "sessions")
+    )
+
+
+def records(document: Document) -> Records:
+    """Returns the row of one session, then those of its messages. `document.run` chooses it, by default the newest one
+    that is not a sub-agent's; the others are listed as skipped."""
+    sessions, messages = rows_of(document, "sessions"), rows_of(document, "messages")
+    sizes = Counter(as_text(row.get("session_id")) for row in messages)
+    found = [
+        Conversation(
+            id=as_text(row.get("id")),
+            title=as_text(row.get("title")),
+            updated=as_count(row.get("updated_at")),
+            messages=sizes[as_text(row.get("id"))],
+            is_child=bool(row.get("parent_session_id")),
+        )
+        for row in sessions
+    ]
+    chosen, others = choose(found, document)
+    session = sessions[chosen] if sessions else {}
+    own = [row for row in messages if row.get("session_id") == session.get("id")]
+    # The database lies in a folder of the project.
+    folder = PurePosixPath(document.name.replace("\\", "/")).parent
+    head = {"session": session, "folder": str(folder.parent) if folder.name == ".crush" else ""}
+    values = [head, *({"message": row} for row in own)]
+    return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate(values)), skipped=others)
+
+
+class CrushReader:
+    """Reads one session of Crush. The newest answer is held back until it is finished, because its row still
+    changes."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._session: JsonObject = {}
+        self._held: tuple[JsonObject, int] | None = None
+        self._answer = ""
+
+    def take(self, record: Line) -> None:
+        """Reads the next record: the row of the session, or the row of a message. A message is added once its row is
+        complete or another message follows."""
+        value = record.value or {}
+        if "session" in value:
+            self._take_head(as_object(value.get("session")), as_text(value.get("folder")))
+            return
+        row = as_object(value.get("message"))
+        if self._held and self._held[0].get("id") != row.get("id"):
+            self._flush()
+        self._held = row, record.number
+        if row.get("role") != "assistant" or row.get("finished_at"):
+            self._flush()
+
+    def finish(self) -> None:
+        """Adds the answer that was held back, and the usage of the newest request."""
+        self._flush()
+        self._report()
+
+    def settle(self) -> None:
+        """Adds the usage of the newest request, unless its answer is being written."""
+        if not self._held:
+            self._report()
+
+    def _report(self) -> None:
+        if self._answer and as_count(self._session.get("prompt_tokens")):
+            prompt, answer = as_count(self._session.get("prompt_tokens")), self._session.get("completion_tokens")
+            self._builder.report(Usage(input_tokens=prompt, output_tokens=as_count(answer)), self._answer)
+
+    def _take_head(self, session: JsonObject, folder: str) -> None:
+        self._session = session
+        builder = self._builder
+        builder.agent = "Crush"
+        builder.session_id = as_text(session.get("id"))
+        builder.parent = as_text(session.get("parent_session_id"))
+        builder.is_sub_agent = bool(builder.parent)
+        builder.title = as_text(session.get("title"))
+        builder.cwd = folder
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        (row, number), self._held = self._held, None
+        builder, message_id, timestamp = self._builder, as_text(row.get("id")), as_timestamp(row.get("created_at"))
+        parts = as_objects(parsed(row.get("parts")))
+        content = [block for part in parts for block in _read_part(part)]
+        role = _ROLES.get(as_text(row.get("role")))
+        if role is None:
+            builder.skip(number, f"message of unknown role {row.get('role')!r}", expected=False)
+        elif not content:
+            builder.skip(number, f"message without content{_reason(parts)}", expected=True)
+        elif row.get("is_summary_message"):
+            self._add_summary(content, parts, message_id, timestamp)
+        else:
+            if role is Role.ASSISTANT:
+                builder.use_model(as_text(row.get("model")))
+            added = builder.add(role, content, message_id, timestamp)
+            self._answer = added if role is Role.ASSISTANT else self._answer
+
+    def _add_summary(self, content: list[Block], parts: list[JsonObject], message_id: str, timestamp: int) -> None:
+        reasons = {as_text(as_object(part.get("data")).get("reason")) for part in parts if part.get("type") == "finish"}
+        if reasons and not reasons & _UNFINISHED:
+            self._builder.compact(join_texts(content), message_id, timestamp)
+            self._answer = ""
+        else:
+            # The model said it, and it never came into the context.
+            before = self._builder.tip
+            self._builder.add(Role.ASSISTANT, content, message_id, timestamp)
+            self._builder.rewind(before, timestamp)
+
+
+def _reason(parts: list[JsonObject]) -> str:
+    ends = [as_object(part.get("data")) for part in parts if part.get("type") == "finish"]
+    words = [as_text(end.get("message")) or as_text(end.get("reason")) for end in ends]
+    return f": {words[-1]}" if words and words[-1] else ""
+
+
+def _read_part(part: JsonObject) -> Iterator[Block]:
+    data = as_object(part.get("data"))
+    match part.get("type"):
+        case "text":
+            yield from (TextBlock(text=text) for text in [as_text(data.get("text"))] if text)
+        case "reasoning":
+            text, signature = as_text(data.get("thinking")), as_text(data.get("signature")) or None
+            yield from (ThinkingBlock(thinking=text, signature=signature) for _ in [text] if text)
+        case "image_url":
+            yield read_image_url(as_text(data.get("url")))
+        case "binary":
+            yield _read_binary(data)
+        case "tool_call":
+            arguments = read_arguments(data.get("input"))
+            yield ToolUseBlock(id=as_text(data.get("id")), name=as_text(data.get("name")), input=arguments)
+        case "tool_result":
+            yield _read_result(data)
+        case "shell_command":
+            status = as_count(data.get("exit_code"))
+            lines = [f"$ {as_text(data.get('command'))}", as_text(data.get("output")).rstrip("\n")]
+            yield TextBlock(text="\n".join([*lines, f"(exit status {status})"] if status else lines))
+        case "finish":
+            pass
+        case _:
+            yield TextBlock(text=to_json(part))
+
+
+def _read_binary(data: JsonObject) -> Block:
+    kind = as_text(data.get("MIMEType"))
+    if kind.startswith("image/"):
+        return ImageBlock(media_type=kind, data=as_text(data.get("Data")))
+    return ResourceBlock(uri=as_text(data.get("Path")), mime_type=kind or None)
+
+
+def _read_result(data: JsonObject) -> ToolResultBlock:
+    text, kind = as_text(data.get("content")), as_text(data.get("mime_type"))
+    content: list[ResultPart] = [TextBlock(text=text)] if text else []
+    if kind.startswith("image/") and data.get("data"):
+        content.append(ImageBlock(media_type=kind, data=as_text(data.get("data"))))
+    failed = data.get("is_error") is True
+    return ToolResultBlock(tool_use_id=as_text(data.get("tool_call_id")), content=tuple(content), is_error=failed)
+
+
+FORMAT = replace(incremental(NAME, matches, CrushReader, records), settle=CrushReader.settle)

@@ -1,0 +1,165 @@
+"""Reads the databases of Cursor's CLI (`~/.cursor/chats/FOLDER/ID/store.db`): one conversation each.
+
+The table `blobs` holds values by their SHA-256, among them messages as JSON. The row `0` of `meta` is JSON in
+hexadecimal digits; it names the newest root, a Protocol Buffers message with the ids of the messages that the model is
+sent, in order (field 1), and the size of the context and its window (field 5). `meta.json` next to the database has the
+folder and the times.
+
+Cursor publishes nothing of this. It is read as several independent programs read it; no database of a real Cursor was
+at hand. After a summary the list of messages is another one, and how the summary is marked is not known: such a
+conversation becomes another session.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterable
+
+from ullage.agents.cursor.wire_fields import fields_of
+from ullage.formats.parsing import Document, Line, as_count, parse_json, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.message_pieces import PieceReader
+from ullage.formats.transcripts.several import file_named, rows_of
+from ullage.model.blocks import TextBlock, ThinkingBlock
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "cursor-store"
+TABLES = ("meta", "blobs")
+# The row of `meta` with the facts of the conversation, and the name of one that has no name yet.
+_KEY, _UNNAMED = "0", "New Agent"
+# Fields of the root: the ids of the messages, and the sizes; fields of the sizes: used, window, and parts that sum to
+# the first, each with its size.
+_MESSAGES, _SIZES, _USED, _WINDOW, _PARTS, _PART_SIZE = 1, 5, 1, 2, 3, 3
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
+
+
+def head_of(row: JsonObject) -> JsonObject:
+    """Returns the facts in a row of `meta`, or an empty object if it is another row."""
+    if row.get("key") != _KEY:
+        return {}
+    try:
+        return as_object(parse_json(bytes.fromhex(as_text(row.get("value"))))[0])
+    except ValueError:
+        return {}
+
+
+def head_in(rows: Iterable[JsonObject]) -> JsonObject:
+    """Returns the facts in rows of `meta`, or an empty object if there are none."""
+    return next((head for row in rows if (head := head_of(row))), JsonObject())
+
+
+def name_of(head: JsonObject) -> str:
+    """Returns the name that the facts give the conversation, or "" for the one of all new conversations."""
+    name = as_text(head.get("name"))
+    return "" if name == _UNNAMED else name
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the document is such a database."""
+    return any("latestRootBlobId" in head_of(row) for row in rows_of(document, "meta"))
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the conversation's facts, then one for each message that the newest root names."""
+    head = head_in(rows_of(document, "meta"))
+    blobs = {as_text(row.get("id")): _bytes(row.get("data")) for row in rows_of(document, "blobs")}
+    root = fields_of(blobs.get(as_text(head.get("latestRootBlobId")), b"")) or []
+    beside = file_named(document, "meta.json")
+    facts: JsonObject = {"head": head, "beside": as_object(beside.value) if beside else {}}
+    ids = [value.hex() for number, value in root if number == _MESSAGES and isinstance(value, bytes)]
+    messages: list[JsonObject] = [
+        {"id": name, "message": as_object(parse_json(blobs.get(name, b""))[0])} for name in ids
+    ]
+    answers = [one for one in messages if as_object(one["message"]).get("role") == "assistant"]
+    if answers and (sizes := _sizes(root)):
+        answers[-1]["used"], answers[-1]["window"] = sizes
+    return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate([facts, *messages], start=1)))
+
+
+def _bytes(value: object) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    try:
+        return base64.b64decode(as_text(as_object(value).get("base64")))
+    except binascii.Error:
+        return b""
+
+
+def _sizes(root: list[tuple[int, int | bytes]]) -> tuple[int, int] | None:
+    """Returns the size of the context and its window, in tokens, or None if the root does not say them, or if
+    the parts that it names do not sum to the size: then the fields mean something else."""
+    inner = next((value for number, value in root if number == _SIZES and isinstance(value, bytes)), b"")
+    fields = fields_of(inner) or []
+    known = {number: value for number, value in fields if isinstance(value, int)}
+    parts = [fields_of(value) or [] for number, value in fields if number == _PARTS and isinstance(value, bytes)]
+    total = sum(value for part in parts for number, value in part if number == _PART_SIZE and isinstance(value, int))
+    used, window = known.get(_USED, 0), known.get(_WINDOW, 0)
+    return (used, window) if 0 < used <= window and (not parts or total == used) else None
+
+
+class StoreReader:
+    """Reads the messages of a conversation. Each is complete, so no event is held back. The size of the context is
+    known of the newest answer alone."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._pieces = PieceReader(builder)
+        self._time = 0
+
+    def take(self, record: Line) -> None:
+        """Reads the record with the facts, or a message."""
+        value = record.value or {}
+        if "head" in value:
+            self._take_facts(value)
+            return
+        message, name = as_object(value.get("message")), as_text(value.get("id"))
+        role = as_text(message.get("role"))
+        content = message.get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else as_objects(content)
+        if role == "system":
+            self._builder.add(Role.SYSTEM, tuple(TextBlock(text=as_text(part.get("text"))) for part in parts), name)
+        elif role in _ROLES:
+            for part in parts:
+                self._take_part(part, _ROLES[role], name, record.number)
+            said = self._pieces.end()
+            if said and "used" in value:
+                self._builder.window(as_count(value["window"]), timestamp=self._time)
+                self._builder.report(Usage(input_tokens=as_count(value["used"])), said, self._time)
+        else:
+            self._builder.skip(record.number, f"message {name[:8]} can't be read", expected=False)
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_facts(self, value: JsonObject) -> None:
+        head, beside, builder = as_object(value.get("head")), as_object(value.get("beside")), self._builder
+        builder.agent = "Cursor"
+        builder.session_id = as_text(head.get("agentId"))
+        builder.title = as_text(beside.get("title")) or name_of(head)
+        builder.cwd = as_text(beside.get("cwd"))
+        builder.is_sub_agent = beside.get("isSubagent") is True
+        builder.use_model(as_text(head.get("lastUsedModel")))
+        self._time = as_count(beside.get("updatedAtMs"))
+
+    def _take_part(self, part: JsonObject, role: Role, name: str, number: int) -> None:
+        match part.get("type"):
+            case "text":
+                self._pieces.piece(role, (TextBlock(text=as_text(part.get("text"))),), name)
+            case "reasoning":
+                self._pieces.piece(role, (ThinkingBlock(thinking=as_text(part.get("text"))),), name)
+            case "tool-call":
+                given = as_object(part.get("args"))
+                self._pieces.call(as_text(part.get("toolName")), given, as_text(part.get("toolCallId")), name)
+            case "tool-result":
+                result = part.get("result")
+                text = result if isinstance(result, str) else to_json(result)
+                call, tool = as_text(part.get("toolCallId")), as_text(part.get("toolName"))
+                failed = part.get("isError") is True
+                self._pieces.result((TextBlock(text=text),), call, tool, failed=failed, message_id=name)
+            case kind:
+                self._builder.skip(number, f"unknown part {kind!r} of a message", expected=False)
+
+
+FORMAT = incremental(NAME, matches, StoreReader, records)

@@ -1,0 +1,89 @@
+"""Reads the transcripts of Cursor's CLI (`~/.cursor/projects/*/agent-transcripts/ID/ID.jsonl`).
+
+One message per line, in the shape of Anthropic's API, but without ids, times and usage. Results of tools are often not
+written, and calls may have no ids. The conversation's id is the name of the file.
+"""
+
+from ullage.agents.cursor.sessions import ids_in
+from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.message_pieces import PieceReader
+from ullage.model.blocks import TextBlock, ToolResultBlock
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+
+NAME = "cursor-cli"
+_OWN_LINES = {"turn_ended", "turn_started", "turn_id", "status"}
+_ROLES = ("user", "assistant")
+# The key of a record, made here, with the conversation's id and its parent's.
+_IDS = "ullage.ids"
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the first message has Cursor's shape: a role next to the message, and no type."""
+    for value in document.objects:
+        if value.get("role") in _ROLES:
+            content = as_object(value.get("message")).get("content")
+            return isinstance(content, str | list) and not {"type", "uuid"} & set(value)
+    return False
+
+
+class CursorReader:
+    """Reads the lines of a transcript of Cursor's CLI. Each line is a complete message, so no event is held back."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._pieces = PieceReader(builder)
+
+    def take(self, record: Line) -> None:
+        """Reads the next line, a message."""
+        if record.value is None:
+            self._builder.skip_unread(record)
+            return
+        self._builder.agent = "Cursor"
+        if _IDS in record.value:
+            self._builder.session_id, self._builder.parent = record.value[_IDS]
+            self._builder.is_sub_agent = bool(self._builder.parent)
+            return
+        role = as_text(record.value.get("role"))
+        if role not in _ROLES:
+            kind = as_text(record.value.get("type"))
+            self._builder.skip(record.number, f"{kind or 'unknown'} line", expected=kind in _OWN_LINES)
+            return
+        self._builder.use_model(as_text(record.value.get("model")))
+        content = as_object(record.value.get("message")).get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else as_objects(content)
+        self._pieces.end()
+        for part in parts:
+            self._take_part(part, Role(role))
+        self._pieces.end()
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_part(self, part: JsonObject, role: Role) -> None:
+        match part.get("type"):
+            case "tool_use" | "tool_call":
+                self._pieces.call(as_text(part.get("name")), as_object(part.get("input")), as_text(part.get("id")))
+            case "tool_result" | "tool-result":
+                for block in read_blocks([part | {"type": "tool_result"}]):
+                    if isinstance(block, ToolResultBlock):
+                        name = as_text(part.get("name"))
+                        self._pieces.result(block.content, block.tool_use_id, name, failed=block.is_error)
+            case _:
+                text = as_text(part.get("text"))
+                known = part.get("type") in ("text", "thinking", "image") or not text
+                blocks = read_blocks([part]) if known else (TextBlock(text=text),)
+                self._pieces.piece(role, blocks)
+
+
+def records(document: Document) -> Records:
+    """Returns the ids that the file's path says, if it says any, and the lines of the file."""
+    ids = ids_in(document.name)
+    head = (Line(number=1, value={_IDS: ids}),) if ids[0] else ()
+    return Records(lines=(*head, *document.lines))
+
+
+FORMAT = incremental(NAME, matches, CursorReader, records)

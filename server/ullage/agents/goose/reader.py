@@ -1,0 +1,237 @@
+"""Reads goose's sessions: a database of all of them (`sessions.db`), and the JSONL files of older versions.
+
+A message's content is a list of goose's own items. A compaction hides the messages before it from the model
+(`agentVisible`) and adds the summary as a message that only the model sees. Tokens are known for a session's newest
+request alone. (Tables and items: block/goose, `session_manager.rs`, `conversation/message.rs`.)
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.several import Conversation, choose, parsed, rows_of
+from ullage.model.blocks import (
+    Block,
+    ImageBlock,
+    ResourceBlock,
+    ResultPart,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    join_texts,
+)
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "goose"
+TABLES = ("sessions", "messages")
+# Items that are shown to the user, or ask the user, and are never sent to the model.
+_NOTICES = {
+    *("systemNotification", "toolConfirmationRequest", "actionRequired"),
+    *("contextLengthExceeded", "summarizationRequested", "conversationCompacted"),
+}
+_LEFT_OUT = "[Older messages were left out here to make room.]"
+_ITEMS = {
+    "text",
+    "image",
+    "toolRequest",
+    "toolResponse",
+    "thinking",
+    "redactedThinking",
+    "frontendToolRequest",
+    *_NOTICES,
+}
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file is a database with goose's columns, or a session's JSONL file."""
+    if any({"content_json", "session_id"} <= row.keys() for row in rows_of(document, "messages")):
+        return True
+    if any({"working_dir", "accumulated_total_tokens"} <= row.keys() for row in rows_of(document, "sessions")):
+        return True
+    first = document.objects[:2]
+    return any("created" in value and _is_content(value.get("content")) for value in first) or any(
+        {"working_dir", "message_count"} <= value.keys() for value in first[:1]
+    )
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the session's facts, then one per message. `document.run` chooses a session of a database,
+    by default the newest; the others are listed as skipped."""
+    if not any("table" in value for value in document.objects[:1]):
+        return Records(lines=document.lines)
+    sessions, rows = rows_of(document, "sessions"), rows_of(document, "messages")
+    sizes = Counter(as_text(row.get("session_id")) for row in rows)
+    found = [
+        Conversation(
+            id=as_text(row.get("id")),
+            title=_title(row),
+            updated=as_timestamp(row.get("updated_at")),
+            messages=sizes[as_text(row.get("id"))],
+            is_child=row.get("session_type") == "sub_agent",
+        )
+        for row in sessions
+    ]
+    chosen, others = choose(found, document)
+    session = sessions[chosen] if sessions else {}
+    messages = [_from_row(row) for row in rows if row.get("session_id") == session.get("id")]
+    lines = (Line(number=at, value=value) for at, value in enumerate([session, *messages]))
+    return Records(lines=tuple(lines), skipped=others)
+
+
+def _from_row(row: JsonObject) -> JsonObject:
+    return {
+        "id": row.get("message_id") or f"{row.get('session_id')}-{row.get('id')}",
+        "role": row.get("role"),
+        "created": row.get("created_timestamp"),
+        "content": parsed(row.get("content_json")),
+        "metadata": parsed(row.get("metadata_json")),
+    }
+
+
+def _title(head: JsonObject) -> str:
+    return as_text(head.get("name")) or as_text(head.get("description"))
+
+
+def _is_content(content: Any) -> bool:
+    items = as_objects(content)
+    return bool(items) and all(as_text(item.get("type")) in _ITEMS for item in items)
+
+
+class GooseReader:
+    """Reads one session of goose. Every message is complete when it is written and is added at once. The usage is added
+    at the end, because goose stores only that of the newest request."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._head: JsonObject = {}
+        self._shown: list[str] = []
+        self._hidden: list[str] = []
+        self._answer = ""
+        builder.agent = "goose"
+
+    def take(self, record: Line) -> None:
+        """Reads the record with the session's facts (id, folder, title and model), or a message."""
+        value = record.value
+        if value is None:
+            self._builder.skip_unread(record)
+        elif "role" in value:
+            self._take_message(value, record.number)
+        elif "working_dir" in value or "description" in value:
+            self._take_head(value)
+        else:
+            self._builder.skip(record.number, f"unknown line with the keys {', '.join(value)}", expected=False)
+
+    def finish(self) -> None:
+        """Adds the usage of the newest request. Hidden messages at the end of the session are dropped from the
+        context."""
+        self._builder.drop(self._hidden, _LEFT_OUT)
+        prompt, answer = as_count(self._head.get("input_tokens")), as_count(self._head.get("output_tokens"))
+        if self._answer and prompt:
+            self._builder.report(Usage(input_tokens=prompt, output_tokens=answer), self._answer)
+
+    def _take_head(self, head: JsonObject) -> None:
+        self._head = head
+        builder, model = self._builder, as_object(parsed(head.get("model_config_json")))
+        builder.session_id = as_text(head.get("id"))
+        # Which session started it is in no table.
+        builder.is_sub_agent = head.get("session_type") == "sub_agent"
+        builder.cwd = as_text(head.get("working_dir"))
+        builder.title = _title(head)
+        builder.use_model(as_text(model.get("model_name")))
+        if as_count(model.get("context_limit")):
+            builder.window(as_count(model.get("context_limit")))
+
+    def _take_message(self, message: JsonObject, number: int) -> None:
+        builder, role = self._builder, as_text(message.get("role"))
+        items = as_objects(message.get("content"))
+        content = [block for item in items for block in _read_item(item)]
+        if role not in ("user", "assistant"):
+            builder.skip(number, f"message of unknown role {role!r}", expected=False)
+            return
+        if not content:
+            kinds = ", ".join(as_text(item.get("type")) for item in items) or "without content"
+            builder.skip(number, f"message for the user: {kinds}", expected=True)
+            return
+        metadata = as_object(message.get("metadata"))
+        visible = metadata.get("agentVisible") is not False
+        timestamp = as_timestamp(message.get("created"))
+        if visible and self._hidden:
+            if metadata.get("userVisible") is False:
+                self._compact(content, as_text(message.get("id")), timestamp)
+                return
+            builder.drop(self._hidden, _LEFT_OUT, timestamp)
+            self._hidden = []
+        added = builder.add(Role(role), content, as_text(message.get("id")), timestamp)
+        (self._shown if visible else self._hidden).append(added)
+        if visible and role == "assistant":
+            self._answer = added
+
+    def _compact(self, content: list[Block], message_id: str, timestamp: int) -> None:
+        self._builder.compact(join_texts(content), message_id, timestamp, kept=self._shown)
+        self._hidden, self._answer = [], ""
+
+
+def _read_item(item: JsonObject) -> Iterator[Block]:
+    kind = as_text(item.get("type"))
+    match kind:
+        case "text":
+            yield from (TextBlock(text=text) for text in [as_text(item.get("text"))] if text)
+        case "thinking":
+            signature = as_text(item.get("signature")) or None
+            yield ThinkingBlock(thinking=as_text(item.get("thinking")), signature=signature)
+        case "redactedThinking":
+            yield ThinkingBlock(thinking="", redacted=as_text(item.get("data")))
+        case "toolRequest" | "frontendToolRequest":
+            call = as_object(item.get("toolCall"))
+            value = as_object(call.get("value"))
+            failed = {"error": as_text(call.get("error"))} if "error" in call else {}
+            arguments = as_object(value.get("arguments")) or failed
+            yield ToolUseBlock(
+                id=as_text(item.get("id")), name=as_text(value.get("name")) or "invalid", input=arguments
+            )
+        case "toolResponse":
+            yield _read_response(item)
+        case _ if kind not in _NOTICES:
+            yield _read_content(item)
+        case _:
+            pass
+
+
+def _read_response(item: JsonObject) -> ToolResultBlock:
+    """Converts a tool's response to a result block. Since 2025 a response is MCP's `{content, isError}`, before that
+    its content alone."""
+    result = as_object(item.get("toolResult"))
+    value = result.get("value")
+    error = as_text(result.get("error"))
+    items = as_list(as_object(value).get("content")) or as_list(value)
+    content: list[ResultPart] = [TextBlock(text=error)] if error else [_read_content(as_object(part)) for part in items]
+    failed = bool(error) or as_object(value).get("isError") is True
+    return ToolResultBlock(tool_use_id=as_text(item.get("id")), content=tuple(content), is_error=failed)
+
+
+def _read_content(part: JsonObject) -> ResultPart:
+    match part.get("type"):
+        case "text":
+            return TextBlock(text=as_text(part.get("text")))
+        case "image":
+            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+        case "resource":
+            resource = as_object(part.get("resource"))
+            kind = as_text(resource.get("mimeType")) or None
+            return ResourceBlock(
+                uri=as_text(resource.get("uri")), text=as_text(resource.get("text")) or None, mime_type=kind
+            )
+        case _:
+            return TextBlock(text=to_json(part))
+
+
+# Messages are complete when they are written, so nothing more may come for the end.
+FORMAT = replace(incremental(NAME, matches, GooseReader, records), settle=GooseReader.finish)

@@ -1,0 +1,63 @@
+"""Reads the sessions of Hermes Agent as JSON: facts, and `messages` in the shape of OpenAI's chat API."""
+
+from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import ChatReader, read_functions
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.model.blocks import TextBlock
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+
+NAME = "hermes"
+_FACTS = "facts"
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file is a session of Hermes Agent, by the keys of its JSON object."""
+    session = as_object(document.value)
+    return isinstance(session.get("messages"), list) and {"session_id", "platform", "session_start"} <= set(session)
+
+
+def records(document: Document) -> Records:
+    """Returns a record with the session's facts, then one per message."""
+    session = as_object(document.value)
+    facts: JsonObject = {_FACTS: {key: value for key, value in session.items() if key != "messages"}}
+    values = [facts, *as_objects(session.get("messages"))]
+    return Records(lines=tuple(Line(number=number, value=value) for number, value in enumerate(values)))
+
+
+class HermesReader:
+    """Reads one session of Hermes Agent. Each record is a complete message, so no event is held back."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._chat = ChatReader(builder)
+
+    def take(self, record: Line) -> None:
+        """Reads the record with the session's facts, or the next message."""
+        value = record.value or {}
+        if _FACTS in value:
+            self._take_facts(as_object(value[_FACTS]))
+        elif not self._chat.add(value):
+            role = as_text(value.get("role"))
+            self._builder.skip(record.number, f"message of role {role!r}", expected=role == "session_meta")
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_facts(self, facts: JsonObject) -> None:
+        self._builder.agent = "Hermes"
+        self._builder.session_id = as_text(facts.get("session_id"))
+        self._builder.title = as_text(facts.get("title"))
+        self._builder.cwd = as_text(facts.get("cwd")) or as_text(as_object(facts.get("model_config")).get("cwd"))
+        self._builder.use_model(as_text(facts.get("model")))
+        tools = [
+            tool | as_object(tool.get("function")) | {"function": None, "parameters": tool.get("input_schema")}
+            for tool in as_objects(facts.get("tools"))
+        ]
+        self._builder.declare(read_functions(tools))
+        if prompt := as_text(facts.get("system_prompt")):
+            self._builder.add(Role.SYSTEM, (TextBlock(text=prompt),))
+
+
+FORMAT = incremental(NAME, matches, HermesReader, records)

@@ -1,0 +1,277 @@
+"""Reads Kimi Code's sessions (`~/.kimi-code/sessions/FOLDER/SESSION/agents/AGENT/wire.jsonl`).
+
+Each line is a record of the program's own log. Only `context.*` records change the context; the others repeat them for
+the screen or say what the program did. An answer is written in parts between `step.begin` and `step.end`. A compaction
+keeps the user's newest messages, and puts the summary after them. (Record types: the program's wire manifest,
+protocol 1.5.)
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.agents.kimi_code.records import KNOWN_RECORDS, matches, records
+from ullage.formats.parsing import Line, as_count, as_timestamp, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_arguments, read_functions, read_image_url
+from ullage.formats.transcripts.format import incremental
+from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "kimi-code"
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
+# A message with one of these origins is the user's own if the user has typed its command.
+_COMMANDS = {"skill_activation", "plugin_command"}
+
+
+class _Message(Struct, frozen=True):
+    """A message of the context: its id in the transcript, whether the user typed it, whether it is a compaction's
+    summary, and the builder's tip before it (`before`)."""
+
+    message_id: str
+    typed: bool = False
+    summary: bool = False
+    before: str = ""
+
+
+class _Answer(Struct):
+    """An answer that is being written: its id, the time it began, its content, its results with their times, its usage,
+    the messages that came meanwhile and follow its results (`later`), and the time it ended. Times are Unix
+    milliseconds."""
+
+    id: str
+    timestamp: int
+    content: list[Block]
+    results: list[tuple[ToolResultBlock, int]]
+    usage: JsonObject
+    later: list[tuple[JsonObject, int]]
+    ended: int = 0
+
+
+class KimiReader:
+    """Reads the log of one agent of a Kimi Code session. An answer is held back until its step ends or the next one
+    begins."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._context: list[_Message] = []
+        self._answer: _Answer | None = None
+        self._trigger = "auto"
+        self._prompted = False
+        builder.agent = "Kimi Code"
+
+    def take(self, record: Line) -> None:
+        """Reads the record with the session's facts (from `state.json`), or the next record of the log."""
+        value = record.value
+        if value is None:
+            self._builder.skip_unread(record)
+            return
+        kind, timestamp = as_text(value.get("type")), as_timestamp(value.get("time"))
+        if "state" in value:
+            self._take_state(value)
+        elif kind == "context.append_loop_event":
+            self._take_event(as_object(value.get("event")), timestamp, record.number)
+        elif kind == "context.append_message":
+            self._append(as_object(value.get("message")), timestamp)
+        elif kind == "context.apply_compaction":
+            self._compact(value, timestamp)
+        elif kind == "context.undo":
+            self._undo(as_count(value.get("count")), timestamp)
+        elif kind == "context.clear":
+            self._flush()
+            self._context = []
+            self._builder.rewind("", timestamp)
+        else:
+            self._take_fact(kind, value)
+            self._builder.skip(record.number, f"{kind} record", expected=kind in KNOWN_RECORDS)
+
+    def finish(self) -> None:
+        """Adds the answer that was held back."""
+        self._flush()
+
+    def _take_state(self, value: JsonObject) -> None:
+        builder, state, agent = self._builder, as_object(value.get("state")), as_text(value.get("agent"))
+        session_id = as_text(state.get("id")) or as_text(value.get("session"))
+        main = agent in ("", "main")
+        builder.session_id = session_id if main or not session_id else f"{session_id}/{agent}"
+        builder.parent = "" if main else session_id
+        builder.is_sub_agent = not main
+        builder.cwd = as_text(state.get("cwd")) or as_text(state.get("workDir"))
+        builder.title = as_text(state.get("title"))
+
+    def _take_fact(self, kind: str, value: JsonObject) -> None:
+        builder = self._builder
+        match kind:
+            case "profile.bind" | "config.update":
+                folder = as_text(as_object(value.get("environmentDisclosure")).get("cwd"))
+                builder.cwd = builder.cwd or folder
+                prompt = as_text(value.get("systemPrompt"))
+                if prompt and not self._prompted:
+                    self._prompted = True
+                    builder.add(Role.SYSTEM, (TextBlock(text=prompt),), timestamp=as_timestamp(value.get("time")))
+            case "llm.request" if value.get("kind") == "loop":
+                builder.use_model(as_text(value.get("model")))
+            case "llm.tools_snapshot":
+                builder.declare(read_functions(value.get("tools")))
+            case "usage.record" if self._answer and value.get("usageScope") == "turn":
+                self._answer.usage = as_object(value.get("usage"))
+            case "full_compaction.begin":
+                self._trigger = as_text(value.get("source")) or "auto"
+            case _:
+                pass
+
+    def _take_event(self, event: JsonObject, timestamp: int, number: int) -> None:
+        kind = as_text(event.get("type"))
+        if kind == "step.begin":
+            self._flush()
+            self._answer = _Answer(as_text(event.get("uuid")), timestamp, [], [], {}, [])
+        elif kind == "tool.result":
+            result = _read_result(as_object(event.get("result")), as_text(event.get("toolCallId")))
+            if self._answer:
+                self._answer.results.append((result, timestamp))
+            else:
+                self._add(Role.USER, [result], "", timestamp)
+        elif kind == "step.end":
+            if self._answer:
+                self._answer.usage = as_object(event.get("usage")) or self._answer.usage
+                self._answer.ended = timestamp
+            self._flush()
+        elif kind == "content.part" and self._answer:
+            self._answer.content += _read_parts([event.get("part")])
+        elif kind == "tool.call" and self._answer:
+            call_id, name = as_text(event.get("toolCallId")), as_text(event.get("name"))
+            self._answer.content.append(ToolUseBlock(id=call_id, name=name, input=read_arguments(event.get("args"))))
+        else:
+            self._builder.skip(number, f"loop event {kind!r} outside of a step", expected=False)
+
+    def _append(self, message: JsonObject, timestamp: int) -> None:
+        if self._answer:
+            self._answer.later.append((message, timestamp))
+            return
+        role = _ROLES.get(as_text(message.get("role")), Role.USER)
+        content = _read_parts(as_list(message.get("content")))
+        if message.get("role") == "tool":
+            result = _read_result({**message, "output": message.get("content")}, as_text(message.get("toolCallId")))
+            content = list[Block]((result,))
+        for call in as_objects(message.get("toolCalls")):
+            arguments = read_arguments(call.get("arguments"))
+            content.append(ToolUseBlock(id=as_text(call.get("id")), name=as_text(call.get("name")), input=arguments))
+        if content:
+            self._add(role, content, as_text(message.get("id")), timestamp, typed=_is_typed(message))
+
+    def _add(
+        self, role: Role, content: Sequence[Block], message_id: str, timestamp: int, *, typed: bool = False
+    ) -> str:
+        before = self._builder.tip
+        added = self._builder.add(role, content, message_id, timestamp)
+        self._context.append(_Message(added, typed, before=before))
+        return added
+
+    def _flush(self) -> None:
+        answer, self._answer = self._answer, None
+        if not answer:
+            return
+        if answer.content:
+            message_id = self._add(Role.ASSISTANT, answer.content, answer.id, answer.timestamp)
+            self._builder.report(_usage(answer.usage), message_id, answer.ended)
+        if answer.results:
+            results = [result for result, _ in answer.results]
+            self._add(Role.USER, results, f"{answer.id}-results", answer.results[-1][1])
+        for message, timestamp in answer.later:
+            self._append(message, timestamp)
+
+    def _compact(self, record: JsonObject, timestamp: int) -> None:
+        self._flush()
+        summary = as_text(record.get("summary")) or as_text(record.get("contextSummary"))
+        if not summary:
+            parts = _read_parts(as_list(as_object(record.get("summary")).get("content")))
+            summary = "\n".join(block.text for block in parts if isinstance(block, TextBlock))
+        leading, kept = self._kept(record)
+        edit_id = self._builder.compact(
+            summary,
+            timestamp=timestamp,
+            trigger=self._trigger,
+            leading=[message.message_id for message in leading],
+            kept=[message.message_id for message in kept],
+        )
+        self._trigger = "auto"
+        marker = _Message(edit_id, summary=True)
+        self._context = [*leading, marker, *kept]
+
+    def _kept(self, record: JsonObject) -> tuple[list[_Message], list[_Message]]:
+        """Returns the messages that a compaction keeps, as two lists: before and after its summary. Since protocol 1.4
+        those are the user's messages (perhaps without a middle part); before that, all after the first `compactedCount`
+        messages."""
+        if "keptUserMessageCount" not in record:
+            return [], self._context[as_count(record.get("compactedCount", record.get("count"))) :]
+        typed = [message for message in self._context if message.typed]
+        count, first = as_count(record.get("keptUserMessageCount")), as_count(record.get("keptHeadUserMessageCount"))
+        newest = typed[max(len(typed) - (count - first), 0) :]
+        return [*(message for message in typed[:first] if message not in newest), *newest], []
+
+    def _undo(self, count: int, timestamp: int) -> None:
+        """Goes back to before the user's last `count` messages, but never to before a compaction. `timestamp` is Unix
+        milliseconds."""
+        self._flush()
+        summaries = [at for at, message in enumerate(self._context) if message.summary]
+        first = summaries[-1] + 1 if summaries else 0
+        typed = [at for at in range(first, len(self._context)) if self._context[at].typed]
+        if count and typed:
+            at = typed[-min(count, len(typed))]
+            self._builder.rewind(self._context[at].before, timestamp)
+            self._context = self._context[:at]
+
+
+def _is_typed(message: JsonObject) -> bool:
+    origin = as_object(message.get("origin"))
+    kind = as_text(origin.get("kind", "user"))
+    return message.get("role") == "user" and (
+        kind == "user" or (kind in _COMMANDS and origin.get("trigger") == "user-slash")
+    )
+
+
+def _read_parts(parts: Sequence[Any]) -> list[Block]:
+    return [block for part in parts for block in _read_part(part)]
+
+
+def _read_part(item: Any) -> Iterator[Block]:
+    part = as_object(item)
+    match part.get("type"):
+        case "text" if part.get("text"):
+            yield TextBlock(text=as_text(part.get("text")))
+        case "think" if part.get("think"):
+            yield ThinkingBlock(thinking=as_text(part.get("think")), signature=as_text(part.get("encrypted")) or None)
+        case "image_url":
+            image = as_object(part.get("imageUrl", part.get("image_url")))
+            yield read_image_url(as_text(image.get("url")))
+        case "text" | "think":
+            pass
+        case _:
+            yield TextBlock(text=to_json(item))
+
+
+def _read_result(result: JsonObject, call_id: str) -> ToolResultBlock:
+    output = result.get("output")
+    blocks = (
+        _read_parts(as_list(output)) if isinstance(output, list) else _read_parts([{"type": "text", "text": output}])
+    )
+    parts: list[ResultPart] = [block for block in blocks if isinstance(block, TextBlock | ImageBlock)]
+    note = as_text(result.get("note"))
+    if note:
+        parts.append(TextBlock(text=note))
+    return ToolResultBlock(tool_use_id=call_id, content=tuple(parts), is_error=result.get("isError") is True)
+
+
+def _usage(usage: JsonObject) -> Usage:
+    return Usage(
+        input_tokens=as_count(usage.get("inputOther")),
+        output_tokens=as_count(usage.get("output")),
+        cache_read_input_tokens=as_count(usage.get("inputCacheRead")),
+        cache_creation_input_tokens=as_count(usage.get("inputCacheCreation")),
+    )
+
+
+FORMAT = incremental(NAME, matches, KimiReader, records, reads_folders=True)

@@ -1,0 +1,84 @@
+"""Where programs keep their files, by operating system, as pure text.
+
+Paths have forward slashes on every system. A pattern is a glob pattern with an absolute path.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+
+# The folders of VS Code and of the editors that are built on it.
+_CODE_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """The facts that decide where programs keep their files: `sys.platform`, the home folder and the environment.
+
+    `cwd` is the folder that the user works in, for programs that keep files there; empty if there is none. All
+    paths are parts of glob patterns, so special characters in them are escaped.
+    """
+
+    system: str
+    home: str
+    variables: Mapping[str, str] = {}
+    cwd: str = ""
+
+    def folder(self, variable: str, default: str) -> str:
+        """Returns the path that the environment variable `variable` holds, or else `default` under the home folder,
+        with forward slashes."""
+        named = self.variables.get(variable) or f"{self.home}/{default}"
+        return named.replace("\\", "/").replace("//", "/").rstrip("/")
+
+    @property
+    def data(self) -> str:
+        """The folder for programs' data by the XDG rules (`XDG_DATA_HOME`), which several programs follow on every
+        system."""
+        return self.folder("XDG_DATA_HOME", ".local/share")
+
+    @property
+    def settings(self) -> str:
+        """The folder for programs' settings on this operating system, for example `~/.config` on Linux."""
+        if self.system == "win32":
+            return self.folder("APPDATA", "AppData/Roaming")
+        if self.system == "darwin":
+            return self.folder("", "Library/Application Support")
+        return self.folder("XDG_CONFIG_HOME", ".config")
+
+    def editor_folders(self, folder: str) -> tuple[str, ...]:
+        """Returns the path of `folder` in the settings of VS Code and of each known editor that is built on it. They
+        may not exist."""
+        return tuple(f"{self.settings}/{editor}/{folder}" for editor in _CODE_EDITORS)
+
+    def extension_folders(self, extension: str) -> tuple[str, ...]:
+        """Returns the folders in which an extension keeps its files, in VS Code and each known editor that is built on
+        it. They may not exist."""
+        return self.editor_folders(f"User/globalStorage/{extension}")
+
+
+def first_line(text: str) -> str:
+    """Returns the first line of a prompt that is not blank, cut to 200 characters, to serve as a title. Returns an
+    empty string if every line is blank."""
+    return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")
+
+
+def first_prompt(contents: Iterable[object]) -> str:
+    """Returns the first line of the first content that a user typed (see `first_line`), or an empty string if there is
+    none.
+
+    A content is text, an object with a `text`, or a list of such objects. Content that begins with a tag is left out,
+    because the program inserted it.
+    """
+    for content in contents:
+        parts = [as_text(part.get("text")) for part in as_objects(content)]
+        text = as_text(content) or as_text(as_object(content).get("text")) or "\n".join(parts)
+        if text.strip() and not text.lstrip().startswith("<"):
+            return first_line(text)
+    return ""
+
+
+def last_text(records: Iterable[JsonObject], key: str) -> str:
+    """Returns the value under `key` of the last record that has a text there which is not blank, without surrounding
+    spaces. Returns an empty string if no record has one."""
+    return next((text for record in reversed(list(records)) if (text := as_text(record.get(key)).strip())), "")

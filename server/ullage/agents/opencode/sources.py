@@ -1,0 +1,162 @@
+"""The places in which opencode keeps conversations: a database, folders of JSON files (before 2026), and exports.
+
+All of them hold the same three things: sessions, messages, and the parts of messages. The database of newer versions
+may hold messages in a table of their own, in another shape (`newer_rows.py`).
+"""
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.agents.opencode.newer_rows import converted
+from ullage.formats.parsing import Document, Line, as_count
+from ullage.formats.transcripts.format import Records
+from ullage.formats.transcripts.several import Conversation, choose, parsed, rows_of
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+
+TABLES = ("session", "message", "part", "session_message")
+
+
+class _Store(Struct, frozen=True):
+    """Sessions by their ids, messages by the ids of their sessions, and parts by the ids of their messages."""
+
+    sessions: dict[str, JsonObject]
+    messages: dict[str, list[JsonObject]]
+    parts: dict[str, list[JsonObject]]
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the document is a database, a storage folder, a session's file or an export of opencode."""
+    if document.lines and any({"project_id", "directory"} <= row.keys() for row in rows_of(document, "session")):
+        return True
+    value = as_object(document.value)
+    if _is_export(value):
+        return True
+    found = (value, *(as_object(companion.value) for companion in document.companions))
+    return any("sessionID" in item and "role" in item and "time" in item for item in found) or _is_session(value)
+
+
+def records(document: Document) -> Records:
+    """Returns a record with one session's facts, then one per message with its parts.
+
+    `document.run` chooses the session; by default it is the newest one that is not a sub-agent's.
+    """
+    store = _read_store(document)
+    found = [_describe(store, session_id) for session_id in store.sessions]
+    wanted = as_text(as_object(document.value).get("id")) if _is_session(document.value) else ""
+    at = next((at for at, known in enumerate(found) if known.id == wanted), -1)
+    chosen, others = (at, ()) if at >= 0 else choose(found, document)
+    session_id = found[chosen].id if found else ""
+    head = {"session": store.sessions.get(session_id, {}), "program": _program(document.name)}
+    messages = [{"info": info, "parts": _parts(store, info)} for info in store.messages.get(session_id, [])]
+    lines = tuple(Line(number=number, value=value) for number, value in enumerate([head, *messages]))
+    return Records(lines=lines, skipped=others)
+
+
+def _program(name: str) -> str:
+    """Returns the program that keeps its conversations at the path `name`: `Kilo Code`, whose CLI is built on opencode,
+    or `opencode`."""
+    return (
+        "Kilo Code" if "kilo" in PurePosixPath(name.replace("\\", "/")).parts[-2:] or "kilo.db" in name else "opencode"
+    )
+
+
+def _is_export(value: Any) -> bool:
+    messages = as_objects(as_object(value).get("messages"))
+    return bool(messages) and all("info" in message and "parts" in message for message in messages)
+
+
+def _is_session(value: Any) -> bool:
+    return {"id", "projectID", "time"} <= as_object(value).keys()
+
+
+def _parts(store: _Store, info: JsonObject) -> list[JsonObject]:
+    return store.parts.get(as_text(info.get("id")), [])
+
+
+def _describe(store: _Store, session_id: str) -> Conversation:
+    session = store.sessions[session_id]
+    return Conversation(
+        id=session_id,
+        title=as_text(session.get("title")),
+        updated=as_count(as_object(session.get("time")).get("updated")),
+        messages=len(store.messages.get(session_id, ())),
+        is_child=bool(session.get("parentID")),
+    )
+
+
+def _read_store(document: Document) -> _Store:
+    if document.lines and document.value is None:
+        return _from_rows(document)
+    if _is_export(document.value):
+        return _from_export(as_object(document.value))
+    return _from_files((document, *document.companions))
+
+
+def _from_rows(document: Document) -> _Store:
+    sessions: list[JsonObject] = []
+    for row in rows_of(document, "session"):
+        time = {"created": row.get("time_created"), "updated": row.get("time_updated")}
+        known = {"parentID": row.get("parent_id"), "revert": parsed(row.get("revert")), "time": time}
+        sessions.append({**row, **known})
+    messages = [
+        {**as_object(parsed(row.get("data"))), "id": row.get("id"), "sessionID": row.get("session_id")}
+        for row in rows_of(document, "message")
+    ]
+    parts = [
+        {**as_object(parsed(row.get("data"))), "id": row.get("id"), "messageID": row.get("message_id")}
+        for row in rows_of(document, "part")
+    ]
+    known = {as_text(message.get("id")) for message in messages}
+    newer: list[JsonObject] = []
+    for message in converted(row for row in rows_of(document, "session_message") if row.get("id") not in known):
+        info = as_object(message.get("info"))
+        newer.append(info)
+        parts += [{**part, "messageID": info.get("id")} for part in as_objects(message.get("parts"))]
+    return _store(sessions, [*messages, *newer], parts)
+
+
+def _from_export(value: JsonObject) -> _Store:
+    session = as_object(value.get("info"))
+    entries = as_objects(value.get("messages"))
+    messages = [{**as_object(entry.get("info")), "sessionID": session.get("id")} for entry in entries]
+    parts = [
+        {**part, "messageID": as_object(entry.get("info")).get("id")}
+        for entry in entries
+        for part in as_objects(entry.get("parts"))
+    ]
+    return _store([session], messages, parts)
+
+
+def _from_files(files: Iterable[Document]) -> _Store:
+    sessions: list[JsonObject] = []
+    messages: list[JsonObject] = []
+    parts: list[JsonObject] = []
+    for file in files:
+        value = as_object(file.value)
+        if _is_session(value):
+            sessions.append(value)
+        elif "role" in value and "sessionID" in value:
+            messages.append(value)
+        elif "type" in value:
+            # A part's file lies in a folder with the id of its message.
+            parts.append({"messageID": PurePosixPath(file.name).parent.name, **value})
+    return _store(sessions, messages, parts)
+
+
+def _store(
+    sessions: Iterable[JsonObject],
+    messages: Iterable[JsonObject],
+    parts: Iterable[JsonObject],
+) -> _Store:
+    store = _Store({as_text(session.get("id")): session for session in sessions}, {}, {})
+    ordered = sorted(messages, key=lambda info: as_count(as_object(info.get("time")).get("created")))
+    for info in ordered:
+        session_id = as_text(info.get("sessionID"))
+        store.sessions.setdefault(session_id, {"id": session_id})
+        store.messages.setdefault(session_id, []).append(info)
+    for part in parts:
+        store.parts.setdefault(as_text(part.get("messageID")), []).append(part)
+    return store

@@ -1,0 +1,248 @@
+"""Reads OpenHands' conversations (`~/.openhands/conversations/ID/`): a JSON file for each event, and `base_state.json`.
+
+An answer with several tool calls is several events with the same response id. The state holds the usage of each
+response; it is written when a turn begins and ends. A condensation names the events that leave the context, and may put
+a summary at some place among the others. (Events: OpenHands/software-agent-sdk, `sdk/event`.)
+"""
+
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.transcripts.anthropic_blocks import read_blocks
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.chat import read_arguments, read_parts
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.several import Conversation, choose
+from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
+from ullage.model.message import Role, ToolDefinition
+
+NAME = "openhands"
+# Events about the program: the model is never sent them.
+_OWN_EVENTS = {
+    *("CondensationRequest", "ConversationErrorEvent", "ConversationStateUpdateEvent", "HookExecutionEvent"),
+    *("InterruptEvent", "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent"),
+}
+_LEFT_OUT = "[Older messages were left out here to make room.]"
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the document is the `base_state.json` of an OpenHands conversation, or the folder of one or
+    several."""
+    value = as_object(document.value)
+    return {"persistence_dir", "workspace", "agent"} <= value.keys() or any(map(_is_event, document.companions))
+
+
+def records(document: Document) -> Records:
+    """Returns a record with a conversation's state, then its events in order. `document.run` chooses one of a folder of
+    several conversations, by default the newest."""
+    files: dict[str, list[Document]] = {}
+    states = {
+        _folder(file): as_object(file.value) for file in document.companions if file.name.endswith("base_state.json")
+    }
+    for file in document.companions:
+        if _is_event(file):
+            files.setdefault(_folder(file), []).append(file)
+    folders = list(files)
+    found = [
+        Conversation(id=folder, updated=max(_time(file) for file in files[folder]), messages=len(files[folder]))
+        for folder in folders
+    ]
+    chosen, others = choose(found, document)
+    folder = folders[chosen] if folders else ""
+    state = as_object(document.value) or states.get(folder, {})
+    events = [as_object(file.value) for file in sorted(files.get(folder, []), key=lambda file: file.name)]
+    values = [{"state": state}, *events]
+    return Records(lines=tuple(Line(number=at, value=value) for at, value in enumerate(values)), skipped=others)
+
+
+def _is_event(file: Document) -> bool:
+    return PurePosixPath(file.name).name.startswith("event-") and "kind" in as_object(file.value)
+
+
+def _folder(file: Document) -> str:
+    path = PurePosixPath(file.name)
+    return str(path.parent.parent if path.parent.name == "events" else path.parent)
+
+
+def _time(file: Document) -> int:
+    return as_timestamp(as_object(file.value).get("timestamp"))
+
+
+class _Shown(Struct, frozen=True):
+    """An event that is in the context: its id, and the id of the message that it is a part of (empty for the system
+    prompt)."""
+
+    event_id: str
+    message_id: str
+
+
+class OpenHandsReader:
+    """Reads one conversation of OpenHands. The calls of an answer are held back until another event follows."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._shown: list[_Shown] = []
+        self._calls: list[JsonObject] = []
+        # By response id: the usages that the state holds, how many of them were reported, and the answers without one.
+        self._usages: dict[str, list[JsonObject]] = {}
+        self._reported: Counter[str] = Counter()
+        self._waiting: list[tuple[str, str]] = []
+        self._prompt = ""
+        builder.agent = "OpenHands"
+
+    def take(self, record: Line) -> None:
+        """Reads the state, which may be given again when it has changed, or an event."""
+        value = record.value or {}
+        if "state" in value:
+            self._take_state(as_object(value.get("state")))
+            return
+        response = value.get("llm_response_id")
+        if value.get("kind") == "ActionEvent":
+            if self._calls and self._calls[0].get("llm_response_id") != response:
+                self._flush()
+            self._calls.append(value)
+            return
+        self._flush()
+        self._take_event(value, record.number)
+
+    def finish(self) -> None:
+        """Adds the calls that were held back."""
+        self._flush()
+
+    def _take_state(self, state: JsonObject) -> None:
+        builder = self._builder
+        builder.session_id = as_text(state.get("id")) or builder.session_id
+        builder.cwd = as_text(as_object(state.get("workspace")).get("working_dir")) or builder.cwd
+        builder.use_model(as_text(as_object(as_object(state.get("agent")).get("llm")).get("model")))
+        self._usages = {}
+        for metrics in as_object(as_object(state.get("stats")).get("usage_to_metrics")).values():
+            for usage in as_objects(as_object(metrics).get("token_usages")):
+                self._usages.setdefault(as_text(usage.get("response_id")), []).append(usage)
+        self._waiting = [answer for answer in self._waiting if not self._report(*answer)]
+
+    def _take_event(self, event: JsonObject, number: int) -> None:
+        builder, kind, timestamp = self._builder, as_text(event.get("kind")), as_timestamp(event.get("timestamp"))
+        match kind:
+            case "SystemPromptEvent":
+                self._add_prompt(event, timestamp)
+            case "MessageEvent":
+                message = as_object(event.get("llm_message"))
+                role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
+                content = [
+                    *_thinking(message),
+                    *read_parts(message.get("content")),
+                    *read_parts(event.get("extended_content")),
+                ]
+                self._add(role, content, [event], timestamp)
+            case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
+                self._add(Role.USER, [_read_result(event)], [event], timestamp)
+            case "Condensation":
+                self._condense(event, timestamp)
+            case _:
+                builder.skip(number, f"{kind} event", expected=kind in _OWN_EVENTS)
+
+    def _flush(self) -> None:
+        calls, self._calls = self._calls, []
+        if calls:
+            content = [block for call in calls for block in _read_call(call)]
+            self._add(Role.ASSISTANT, content, calls, as_timestamp(calls[0].get("timestamp")))
+
+    def _add(self, role: Role, content: list[Block], events: list[JsonObject], timestamp: int) -> None:
+        ids = [as_text(event.get("id")) for event in events]
+        response = as_text(events[0].get("llm_response_id"))
+        message_id = self._builder.add(role, content, ids[0], timestamp)
+        self._shown += [_Shown(event_id, message_id) for event_id in ids]
+        if role is Role.ASSISTANT and response and not self._report(response, message_id):
+            self._waiting.append((response, message_id))
+
+    def _report(self, response: str, message_id: str) -> bool:
+        new = self._usages.get(response, [])[self._reported[response] :]
+        if not new:
+            return False
+        self._reported[response] += 1
+        usage = new[0]
+        cached = as_count(usage.get("cache_read_tokens")), as_count(usage.get("cache_write_tokens"))
+        prompt, answer = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
+        self._builder.report(exclude_cache(prompt, answer, *cached), message_id)
+        if as_count(usage.get("context_window")):
+            self._builder.window(as_count(usage.get("context_window")))
+        return True
+
+    def _add_prompt(self, event: JsonObject, timestamp: int) -> None:
+        parts = [as_object(event.get("system_prompt")), as_object(event.get("dynamic_context"))]
+        text = "\n\n".join(as_text(part.get("text")) for part in parts if part.get("text"))
+        tools = as_objects(event.get("tools"))
+        named = [
+            (as_text(tool.get("name")) or as_text(tool.get("title")), as_text(tool.get("description")))
+            for tool in tools
+        ]
+        self._builder.declare([ToolDefinition(name=name, description=about) for name, about in named if name])
+        # A resumed conversation has the same prompt again.
+        if text and text != self._prompt:
+            self._prompt = text
+            self._builder.add(Role.SYSTEM, [TextBlock(text=text)], as_text(event.get("id")), timestamp)
+        self._shown.append(_Shown(as_text(event.get("id")), ""))
+
+    def _condense(self, event: JsonObject, timestamp: int) -> None:
+        forgotten = {as_text(name) for name in as_list(event.get("forgotten_event_ids"))}
+        stays = [shown for shown in self._shown if shown.event_id not in forgotten]
+        summary, offset = as_text(event.get("summary")), as_count(event.get("summary_offset"))
+        leading, kept = _message_ids(stays[:offset]), _message_ids(stays[offset:])
+        if summary:
+            kept = [message_id for message_id in kept if message_id not in leading]
+            self._builder.compact(summary, as_text(event.get("id")), timestamp, leading=leading, kept=kept)
+        else:
+            gone = [known for known in _message_ids(self._shown) if known not in {*leading, *kept}]
+            self._builder.drop(gone, _LEFT_OUT, timestamp)
+        self._shown = stays
+
+
+def _message_ids(shown: list[_Shown]) -> list[str]:
+    return list(dict.fromkeys(item.message_id for item in shown if item.message_id))
+
+
+def _thinking(message: JsonObject) -> list[Block]:
+    blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
+    text = as_text(message.get("reasoning_content"))
+    return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
+
+
+def _read_call(event: JsonObject) -> list[Block]:
+    call = as_object(event.get("tool_call"))
+    name = as_text(call.get("name")) or as_text(event.get("tool_name"))
+    call_id = as_text(event.get("tool_call_id")) or as_text(call.get("id"))
+    use = ToolUseBlock(id=call_id, name=name, input=read_arguments(call.get("arguments")))
+    return [*_thinking(event), *read_parts(event.get("thought")), use]
+
+
+def _read_result(event: JsonObject) -> ToolResultBlock:
+    observation = as_object(event.get("observation"))
+    refused = as_text(event.get("error")) or as_text(event.get("rejection_reason"))
+    parts: list[ResultPart] = [TextBlock(text=refused)] if refused else _read_observation(observation)
+    parts += read_parts(event.get("extended_content"))
+    failed = bool(refused) or observation.get("is_error") is True
+    return ToolResultBlock(tool_use_id=as_text(event.get("tool_call_id")), content=tuple(parts), is_error=failed)
+
+
+def _read_observation(observation: JsonObject) -> list[ResultPart]:
+    """Converts a tool's result to blocks. A terminal's result is sent between the texts of `metadata`'s `prefix` and
+    `suffix`."""
+    content: Any = observation.get("content", observation.get("output"))
+    parts = [_read_image(part) for part in as_list(content)] or list(read_parts(content or to_json(observation)))
+    around = as_object(observation.get("metadata"))
+    before, after = as_text(around.get("prefix")), as_text(around.get("suffix"))
+    return [*read_parts(before), *parts, *read_parts(after.strip())]
+
+
+def _read_image(part: Any) -> ResultPart:
+    urls = as_list(as_object(part).get("image_urls"))
+    return ImageBlock(url=as_text(urls[0])) if urls else read_parts([part])[0]
+
+
+FORMAT = incremental(NAME, matches, OpenHandsReader, records, reads_folders=True)

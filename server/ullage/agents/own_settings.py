@@ -1,0 +1,126 @@
+"""What the user's settings of an agent say about its compaction: where the settings are, and how they are read.
+
+The files are read elsewhere; here are their patterns, and functions from their contents to `Given`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+
+from msgspec import Struct
+
+from ullage.agents.machine import Machine
+from ullage.model.json_values import JsonObject, as_object
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What settings say about compaction; None where they say nothing.
+
+    - `automatic`: False if automatic compaction is switched off.
+    - `window`: the window in tokens that the agent shall compact within.
+    - `share`: the share of the window at which it shall compact, from 0 to 1.
+    - `tokens`: the size of the context at which it shall compact.
+    - `reserve`: the tokens that it shall keep free.
+    - `max_output`: the most tokens of one answer.
+    - `names`: for each of these the setting as the user wrote it, such as `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50`.
+    """
+
+    automatic: bool | None = None
+    window: int | None = None
+    share: float | None = None
+    tokens: int | None = None
+    reserve: int | None = None
+    max_output: int | None = None
+    names: Mapping[str, str] = {}
+
+    def name(self, field: str) -> str:
+        """Returns the setting that gives a field its value, as the user wrote it; empty if none does."""
+        return self.names.get(field, "")
+
+
+class Texts(Struct, frozen=True, kw_only=True):
+    """The settings of one agent. `files` are the contents of its files as objects, later ones override earlier ones,
+    and `variables` are environment variables."""
+
+    files: Sequence[JsonObject] = ()
+    variables: Mapping[str, str] = {}
+    model: str = ""
+
+
+class OwnSettings(Struct, frozen=True, kw_only=True):
+    """Where an agent keeps its settings, and what they say of compaction.
+
+    - `files`: returns paths of its settings files on a machine, those that others override first. `machine.cwd` is the
+      folder of the conversation.
+    - `read`: returns what the settings say.
+    """
+
+    files: Callable[[Machine], tuple[str, ...]]
+    read: Callable[[Texts], Given]
+
+
+class Reading:
+    """Collects the fields of `Given` from settings, each with the setting's name. A later `take` overrides."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bool | int | float] = {}
+        self._names: dict[str, str] = {}
+
+    def take(self, field: str, name: str, value: bool | float | None) -> None:
+        """Notes that the setting `name` gives the field this value. None and numbers below 0 are no values."""
+        if value is None or (not isinstance(value, bool) and (not isfinite(value) or value < 0)):
+            return
+        self._values[field] = value
+        self._names[field] = f"{name}={_written(value)}"
+
+    def given(self) -> Given:
+        """Returns what was noted."""
+        names = dict(self._names)
+        values = self._values
+        return Given(
+            automatic=bool(values["automatic"]) if "automatic" in values else None,
+            window=int(values["window"]) if "window" in values else None,
+            share=float(values["share"]) if "share" in values else None,
+            tokens=int(values["tokens"]) if "tokens" in values else None,
+            reserve=int(values["reserve"]) if "reserve" in values else None,
+            max_output=int(values["max_output"]) if "max_output" in values else None,
+            names=names,
+        )
+
+    def rename(self, field: str, name: str) -> None:
+        """Gives the setting of a field the name under which the user knows it, if the field has a value."""
+        if field in self._names:
+            self._names[field] = name
+
+
+def number(value: object) -> float | None:
+    """Returns a setting's value as a number; a text may contain one. Returns None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def switch(value: object) -> bool | None:
+    """Returns a setting's value as a switch: true for `1`, `true`, `yes` and `on`, in any case, and false for any other
+    text that is not empty. Returns None if there is no value."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return bool(value)
+    text = value.strip().lower() if isinstance(value, str) else ""
+    return text in ("1", "true", "yes", "on") if text else None
+
+
+def inner(record: JsonObject, *keys: str) -> object:
+    """Returns the value at a path of keys in nested objects, or None if there is none."""
+    for key in keys[:-1]:
+        record = as_object(record.get(key))
+    return record.get(keys[-1])
+
+
+def _written(value: bool | float) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if value != int(value) else str(int(value))

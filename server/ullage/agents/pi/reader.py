@@ -1,0 +1,233 @@
+"""Reads pi's sessions (`~/.pi/agent/sessions/FOLDER/TIME_ID.jsonl`), and those of programs built on it.
+
+A session is a header and entries. Since version 2 of the format each entry names its parent, so that entries form a
+tree; the newest entry is where the conversation continues. Entries of version 1 have no ids and follow each other.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec import Struct
+
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp, to_json
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import incremental
+from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.json_values import JsonObject, as_list, as_object, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "pi"
+# Entries about the program and its display.
+_OWN_ENTRIES = {"thinking_level_change", "label", "custom"}
+# Requests that ended so have no usage, or one that stops in the middle.
+_UNFINISHED = {"aborted", "error"}
+
+
+def matches(document: Document) -> bool:
+    """Returns whether the file's first line is the header of a session of pi."""
+    first = document.objects[0] if document.objects else {}
+    return first.get("type") == "session" and isinstance(first.get("cwd"), str) and "timestamp" in first
+
+
+class _Entry(Struct, frozen=True):
+    """An entry of the tree: the id of its parent, the id of its message in the transcript (empty if it has none), and
+    the builder's tip right after it."""
+
+    parent: str
+    message_id: str
+    tip: str
+
+
+class PiReader:
+    """Reads one session of pi. Every entry is complete when it is written, so no event is held back."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._tree: dict[str, _Entry] = {}
+        self._last = ""
+        self._count = 0
+        builder.agent = "pi"
+
+    def take(self, record: Line) -> None:
+        """Reads the session's header or the next entry."""
+        entry = record.value
+        if entry is None:
+            self._builder.skip_unread(record)
+            return
+        if entry.get("type") == "session":
+            self._take_header(entry)
+            self._builder.skip(record.number, "header", expected=True)
+        else:
+            self._take_entry(entry, record.number)
+        self._count += 1
+
+    def finish(self) -> None:
+        """Does nothing, because no event is held back."""
+
+    def _take_header(self, header: JsonObject) -> None:
+        builder = self._builder
+        builder.session_id = as_text(header.get("id"))
+        builder.cwd = as_text(header.get("cwd"))
+        builder.use_model(as_text(header.get("modelId")))
+        origin = as_text(header.get("parentSession")) or as_text(header.get("branchedFrom"))
+        # The file of a session is named TIME_ID.
+        builder.parent = PurePosixPath(origin.replace("\\", "/")).stem.rpartition("_")[2]
+
+    def _take_entry(self, entry: JsonObject, number: int) -> None:
+        # An entry of version 1 has no id; its place in the file names it.
+        parent = as_text(entry.get("parentId")) if "id" in entry else self._last
+        if parent in self._tree or (parent == "" and "parentId" in entry):
+            self._go_to(parent, as_timestamp(entry.get("timestamp")))
+        else:
+            # Programs built on pi name parents that are no entries; there the conversation continues.
+            parent = self._last
+        before = self._builder.tip
+        self._read_entry(entry, number, parent)
+        tip = self._builder.tip
+        added = tip if tip != before and entry.get("type") != "compaction" else ""
+        self._last = as_text(entry.get("id")) or f"#{self._count}"
+        self._tree[self._last] = _Entry(parent, added, tip)
+
+    def _go_to(self, parent: str, timestamp: int) -> None:
+        tip = self._tree[parent].tip if parent else ""
+        if tip != self._builder.tip:
+            self._builder.rewind(tip, timestamp)
+
+    def _read_entry(self, entry: JsonObject, number: int, parent: str) -> None:
+        builder, entry_id, timestamp = self._builder, as_text(entry.get("id")), as_timestamp(entry.get("timestamp"))
+        kind = as_text(entry.get("type"))
+        if kind == "message":
+            self._read_message(as_object(entry.get("message")), entry_id, timestamp, number)
+        elif kind == "custom_message":
+            builder.add(Role.USER, _read_content(entry.get("content")), entry_id, timestamp)
+        elif kind == "branch_summary":
+            builder.add(Role.USER, _read_content(entry.get("summary")), entry_id, timestamp)
+        elif kind == "compaction":
+            kept = self._kept(entry, parent)
+            before = as_count(entry.get("tokensBefore"))
+            builder.compact(as_text(entry.get("summary")), entry_id, timestamp, before=before, kept=kept)
+        elif kind == "model_change":
+            builder.use_model(as_text(entry.get("modelId")))
+            builder.skip(number, "model_change entry", expected=True)
+        elif kind == "session_info":
+            builder.title = as_text(entry.get("name")).strip()
+            builder.skip(number, "session_info entry", expected=True)
+        else:
+            builder.skip(number, f"{kind} entry", expected=kind in _OWN_ENTRIES)
+
+    def _read_message(self, message: JsonObject, entry_id: str, timestamp: int, number: int) -> None:
+        builder, role = self._builder, as_text(message.get("role"))
+        content = _read_content(message.get("content"))
+        match role:
+            case "assistant":
+                builder.use_model(as_text(message.get("model")))
+                if not content:
+                    reason = as_text(message.get("errorMessage")) or as_text(message.get("stopReason"))
+                    builder.skip(number, f"answer without content: {reason}", expected=True)
+                    return
+                if as_text(message.get("stopReason")) in _UNFINISHED:
+                    self._add_unfinished(content, entry_id, timestamp)
+                    return
+                message_id = builder.add(Role.ASSISTANT, content, entry_id, timestamp)
+                builder.report(_read_usage(as_object(message.get("usage"))), message_id)
+            case "toolResult":
+                builder.add(Role.USER, [_read_result(message, content)], entry_id, timestamp)
+            case "bashExecution":
+                before = builder.tip
+                builder.add(Role.USER, [TextBlock(text=_describe_command(message))], entry_id, timestamp)
+                if message.get("excludeFromContext") is True:
+                    builder.rewind(before, timestamp)
+            case "branchSummary" | "compactionSummary":
+                builder.add(Role.USER, _read_content(message.get("summary")), entry_id, timestamp)
+            case "user" | "custom" | "hookMessage":
+                builder.add(Role.USER, content, entry_id, timestamp)
+            case "system":
+                builder.add(Role.SYSTEM, content, entry_id, timestamp)
+            case _:
+                builder.skip(number, f"message of unknown role {role!r}", expected=False)
+
+    def _add_unfinished(self, content: list[Block], entry_id: str, timestamp: int) -> None:
+        """Adds an answer that was cut off. Its calls were never made, and the next request holds its text alone: the
+        prompts after three recorded answers with calls of up to 6,600 tokens grew by the texts only."""
+        calls = [block for block in content if isinstance(block, ToolUseBlock)]
+        rest = [block for block in content if not isinstance(block, ToolUseBlock)]
+        if rest:
+            self._builder.add(Role.ASSISTANT, rest, entry_id, timestamp)
+        if calls:
+            before = self._builder.tip
+            self._builder.add(Role.ASSISTANT, calls, f"{entry_id}-calls" if rest else entry_id, timestamp)
+            self._builder.rewind(before, timestamp)
+
+    def _kept(self, compaction: JsonObject, parent: str) -> list[str]:
+        """Returns the ids of the messages that a compaction keeps: those on the branch of `parent` from the first kept
+        entry on. Empty if that entry is not on the branch."""
+        first = as_text(compaction.get("firstKeptEntryId"))
+        if not first and "firstKeptEntryIndex" in compaction:
+            first = f"#{as_count(compaction.get('firstKeptEntryIndex'))}"
+        kept: list[str] = []
+        for name in self._climb(parent):
+            message_id = self._tree[name].message_id
+            if message_id:
+                kept.append(message_id)
+            if name == first:
+                return kept[::-1]
+        return []
+
+    def _climb(self, name: str) -> Iterator[str]:
+        while name in self._tree:
+            yield name
+            name = self._tree[name].parent
+
+
+def _read_content(content: Any) -> list[Block]:
+    """Converts a message's content, a text or a list of parts, to blocks. A part of unknown type becomes a text block
+    of its JSON."""
+    items = as_list(content) if isinstance(content, list) else [content]
+    blocks = [_read_part(item) for item in items if item is not None]
+    return [block for block in blocks if not isinstance(block, TextBlock) or block.text]
+
+
+def _read_part(item: Any) -> Block:
+    part = as_object(item)
+    match part.get("type"):
+        case "thinking":
+            signature = as_text(part.get("thinkingSignature")) or None
+            return ThinkingBlock(thinking=as_text(part.get("thinking")), signature=signature)
+        case "toolCall":
+            name, arguments = as_text(part.get("name")), as_object(part.get("arguments"))
+            return ToolUseBlock(id=as_text(part.get("id")), name=name, input=arguments)
+        case "image":
+            return ImageBlock(media_type=as_text(part.get("mimeType")) or "image/png", data=as_text(part.get("data")))
+        case "text":
+            return TextBlock(text=as_text(part.get("text")))
+        case _:
+            return TextBlock(text=item if isinstance(item, str) else to_json(item))
+
+
+def _read_result(message: JsonObject, content: list[Block]) -> ToolResultBlock:
+    parts: list[ResultPart] = [block for block in content if isinstance(block, TextBlock | ImageBlock)]
+    return ToolResultBlock(
+        tool_use_id=as_text(message.get("toolCallId")), content=tuple(parts), is_error=message.get("isError") is True
+    )
+
+
+def _describe_command(message: JsonObject) -> str:
+    """Returns, as text, a shell command that the user ran and its output."""
+    status = as_count(message.get("exitCode"))
+    lines = [f"$ {as_text(message.get('command'))}", as_text(message.get("output")).rstrip("\n")]
+    lines.append("(cancelled)" if message.get("cancelled") is True else f"(exit status {status})" if status else "")
+    return "\n".join(line for line in lines if line)
+
+
+def _read_usage(usage: JsonObject) -> Usage:
+    return Usage(
+        input_tokens=as_count(usage.get("input")),
+        output_tokens=as_count(usage.get("output")),
+        cache_read_input_tokens=as_count(usage.get("cacheRead")),
+        cache_creation_input_tokens=as_count(usage.get("cacheWrite")),
+    )
+
+
+FORMAT = incremental(NAME, matches, PiReader)

@@ -1,0 +1,237 @@
+"""Reads Qwen Code's sessions (`~/.qwen/projects/PROJECT/chats/SESSION.jsonl`), one record per line.
+
+Each record names its parent, so the records form a tree; `rewind` goes back to its parent. Messages are contents of
+Google's API. The `type` is user, assistant, tool_result or system. Two assistant records with one id are parts of one
+answer. A `chat_compression` is a compaction and contains the context that it left. Sub-agents have files of their own,
+in which every record has `isSidechain`.
+"""
+
+from msgspec import Struct
+
+from ullage.agents.qwen_code.path import Path, Said, find_kept, path_after
+from ullage.agents.side_chains import conversation_records, is_side
+from ullage.formats.parsing import Document, Line, as_count, as_timestamp
+from ullage.formats.provider_usage import exclude_cache
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.format import Records, incremental
+from ullage.formats.transcripts.google_parts import PartReader
+from ullage.model.blocks import Block, join_texts
+from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
+from ullage.model.message import Role
+from ullage.model.usage import Usage
+
+NAME = "qwen-code"
+_ROLES = {"user": Role.USER, "tool_result": Role.USER, "assistant": Role.ASSISTANT}
+# Kinds of system records that Qwen Code writes for itself. The model is sent none of them.
+_OWN_RECORDS = {
+    *("at_command", "attribution_snapshot", "custom_title", "session_artifact_snapshot", "slash_command"),
+    "ui_telemetry",
+}
+# The `compressionStatus` of a compaction that was made. The others are failures that left the context as it was.
+_COMPRESSED = 1
+
+
+def matches(document: Document) -> bool:
+    """Returns whether any record of the file is a message in Qwen Code's shape."""
+    return any(
+        as_text(value.get("type")) in _ROLES
+        and "uuid" in value
+        and "sessionId" in value
+        and isinstance(as_object(value.get("message")).get("parts"), list)
+        for value in document.objects
+    )
+
+
+def records(document: Document) -> Records:
+    """Returns the records of one conversation, the main one or a sub-agent's, from the session or from sub-agents'
+    files next to it. `document.run` chooses it, by default the main one."""
+    return conversation_records(document, lambda value: join_texts(_parts(PartReader(), value)))
+
+
+class _Answer(Struct):
+    """An answer that is held back because more of its records may come: its id, its parent's id, its blocks and its
+    time."""
+
+    uuid: str
+    parent: str
+    blocks: list[Block]
+    timestamp: int
+
+
+class QwenReader:
+    """Reads one conversation of a Qwen Code session. An answer is held back until its last record or another message
+    comes."""
+
+    def __init__(self, builder: TranscriptBuilder) -> None:
+        self._builder = builder
+        self._parts = PartReader()
+        self._is_side: bool | None = None
+        self._start = self._tip = Path("")
+        # The path to each record, by its id.
+        self._paths: dict[str, Path] = {}
+        self._answer: _Answer | None = None
+        builder.agent = "Qwen Code"
+
+    def take(self, record: Line) -> None:
+        """Reads the next record."""
+        value = record.value
+        if value is None:
+            self._builder.skip_unread(record)
+            return
+        if self._is_side is None:
+            self._is_side = is_side(value)
+        if is_side(value) != self._is_side:
+            whose = as_text(value.get("agentId")) or "a sub-agent"
+            self._builder.skip(record.number, f"another conversation: {whose}", expected=True)
+            return
+        self._read_facts(value)
+        uuid, kind = as_text(value.get("uuid")), as_text(value.get("type"))
+        if kind == "assistant":
+            self._take_answer(value)
+            return
+        self._settle()
+        if uuid in self._paths and uuid:
+            self._builder.skip(record.number, f"{kind} record, repeated", expected=True)
+            return
+        path = self._path_to(as_text(value.get("parentUuid")), value)
+        if kind in _ROLES:
+            said = Said(role=_ROLES[kind], blocks=tuple(_parts(self._parts, value)))
+            path = self._add(said, path, uuid, _time(value))
+        elif kind == "system":
+            path = self._take_system(value, path, record.number)
+        else:
+            self._builder.skip(record.number, f"unknown record type {kind!r}", expected=False)
+        self._paths[uuid] = path
+
+    def finish(self) -> None:
+        """Adds the answer that was held back because its last record did not come."""
+        self._settle()
+
+    def _read_facts(self, value: JsonObject) -> None:
+        builder, session = self._builder, as_text(value.get("sessionId"))
+        builder.cwd = builder.cwd or as_text(value.get("cwd"))
+        builder.version = as_text(value.get("version")) or builder.version
+        if self._is_side:
+            builder.is_sub_agent = True
+            builder.session_id = as_text(value.get("agentId")) or builder.session_id
+            builder.parent = session or builder.parent
+        else:
+            builder.session_id = session or builder.session_id
+
+    def _path_to(self, parent: str, value: JsonObject) -> Path:
+        if parent:
+            return self._paths.get(parent, self._tip)
+        # A rewind to the first prompt has no parent.
+        is_root = value.get("type") == "user" or value.get("subtype") == "rewind"
+        return self._start if is_root and "parentUuid" in value and self._paths else self._tip
+
+    def _go(self, path: Path, timestamp: int) -> None:
+        if path.place != self._tip.place:
+            self._builder.rewind(path.place, timestamp)
+        self._tip = path
+
+    def _add(self, said: Said, path: Path, uuid: str, timestamp: int) -> Path:
+        self._go(path, timestamp)
+        message_id = self._builder.add(said.role, said.blocks, uuid, timestamp)
+        self._tip = Path(message_id, path, message_id, said)
+        return self._tip
+
+    def _take_answer(self, value: JsonObject) -> None:
+        """Reads a record of an answer. If it has the usage, which only the last record of an answer has, the answer is
+        added."""
+        uuid = as_text(value.get("uuid"))
+        if self._answer is None or self._answer.uuid != uuid:
+            self._settle()
+            self._answer = _Answer(uuid, as_text(value.get("parentUuid")), [], _time(value))
+        new = _parts(self._parts, value)
+        known = self._paths.get(uuid)
+        old = known.said.blocks if known and known.said else ()
+        self._answer.blocks += [block for block in new if block not in old]
+        self._builder.use_model(as_text(value.get("model")))
+        self._builder.window(as_count(value.get("contextWindowSize")) or None, timestamp=_time(value))
+        usage = _usage(as_object(value.get("usageMetadata")))
+        if usage.total:
+            message_id = self._settle()
+            if message_id:
+                self._builder.report(usage, message_id, _time(value))
+
+    def _settle(self) -> str:
+        """Adds the answer that is held back. Returns its message's id, or an empty string if there is no answer with
+        content."""
+        answer, self._answer = self._answer, None
+        if answer is None or not answer.blocks:
+            return ""
+        path = self._paths.get(answer.uuid) or self._path_to(answer.parent, {})
+        said = Said(role=Role.ASSISTANT, blocks=tuple(answer.blocks))
+        self._paths[answer.uuid] = self._add(said, path, answer.uuid, answer.timestamp)
+        return self._tip.message_id
+
+    def _take_system(self, value: JsonObject, path: Path, number: int) -> Path:
+        subtype = as_text(value.get("subtype"))
+        payload = as_object(value.get("systemPayload"))
+        if subtype == "chat_compression":
+            return self._compact(value, path, number)
+        if subtype == "custom_title":
+            self._builder.title = as_text(payload.get("customTitle")) or self._builder.title
+        if subtype == "rewind":
+            self._go(path, _time(value))
+        known = subtype == "rewind" or subtype in _OWN_RECORDS
+        self._builder.skip(number, f"system record ({subtype or 'without a kind'})", expected=known)
+        return path
+
+    def _compact(self, value: JsonObject, path: Path, number: int) -> Path:
+        payload = as_object(value.get("systemPayload"))
+        info = as_object(payload.get("info"))
+        contents = as_objects(payload.get("compressedHistory"))
+        history = [
+            Said(
+                role=Role.USER if content.get("role") == "user" else Role.ASSISTANT,
+                blocks=tuple(self._parts.read(content.get("parts"))),
+            )
+            for content in contents
+        ]
+        if not history or info.get("compressionStatus", _COMPRESSED) != _COMPRESSED:
+            self._builder.skip(number, "compaction that was not made", expected=True)
+            return path
+        self._go(path, _time(value))
+        kept = find_kept(path, history[1:])
+        edit_id = self._builder.compact(
+            join_texts(history[0].blocks),
+            as_text(value.get("uuid")),
+            _time(value),
+            before=as_count(info.get("originalTokenCount")),
+            trigger="manual" if "manual" in as_text(info.get("triggerReason")) else "auto",
+            kept=[step.message_id for step in kept.messages],
+        )
+        self._tip = path_after(edit_id, kept.messages)
+        for index, said in enumerate(kept.added, start=1):
+            self._add(said, self._tip, f"{edit_id}-{index}", _time(value))
+        return self._tip
+
+
+def _parts(reader: PartReader, value: JsonObject) -> list[Block]:
+    return reader.read(as_object(value.get("message")).get("parts"))
+
+
+def _time(value: JsonObject) -> int:
+    return as_timestamp(value.get("timestamp"))
+
+
+def _usage(raw: JsonObject) -> Usage:
+    """Converts the token counts of one request.
+
+    `promptTokenCount` includes the cached tokens. Whether `candidatesTokenCount` includes the thoughts depends on the
+    provider, so the output is the total less the prompt.
+    """
+    prompt, thoughts = as_count(raw.get("promptTokenCount")), as_count(raw.get("thoughtsTokenCount"))
+    output = max(as_count(raw.get("totalTokenCount")) - prompt, as_count(raw.get("candidatesTokenCount")))
+    usage = exclude_cache(prompt, output, as_count(raw.get("cachedContentTokenCount")))
+    return Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=output,
+        cache_read_input_tokens=usage.cache_read_input_tokens,
+        reasoning_tokens=min(thoughts, output),
+    )
+
+
+FORMAT = incremental(NAME, matches, QwenReader, records)

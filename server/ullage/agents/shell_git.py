@@ -1,0 +1,75 @@
+"""Reads from git commands and their outputs which branch is checked out and what was committed."""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ullage.agents.calls import ToolCall
+
+# Outputs are sometimes JSON, in which a line ends with a backslash and an n.
+_COMMITTED = re.compile(
+    r"\[([\w./@+-]{1,120})(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300}?)(?:\\n|\\r|\"|\n|\r|$)"
+)
+_DETACHED = re.compile(r"\[detached HEAD ([0-9a-f]{7,40})\] (.{1,300}?)(?:\\n|\n|$)")
+_MESSAGE = re.compile(
+    r"\bgit (?:-C \S+ )?commit\b[^\n]{0,80}?\s-(?:a?m|-message)[ =]?([\"'])(?!\$\()(.{3,200}?)(?:\n|\1|$)"
+)
+_HEREDOC_MESSAGE = re.compile(r"\bgit (?:-C \S+ )?commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
+_COMMITS = re.compile(r"\bgit (?:-C \S+ )?commit\b")
+_ON_BRANCH = re.compile(r"(?:^|\\n|\n|\"|Output: )On branch ([\w./@+-]+)")
+_SWITCHED = re.compile(r"Switched to (?:a new |)branch '([^'\n]+)'|[Aa]lready on '([^'\n]+)'")
+_LOOKED_AT = 4_000
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    """A commit that was made: the index of its call's message, its abbreviated hash (empty if the output doesn't show
+    it), and the first line of its message."""
+
+    index: int
+    hash: str
+    subject: str
+
+
+def commits_in(calls: list[ToolCall]) -> Iterator[Commit]:
+    """Yields the commits that the calls made, in order. A commit whose output shows no hash counts unless the call
+    failed."""
+    for call in calls:
+        command = call.command[:_LOOKED_AT]
+        if not _COMMITS.search(command):
+            continue
+        made = [(match[2], match[3]) for match in _COMMITTED.finditer(call.result[-_LOOKED_AT:])]
+        made += [(match[1], match[2]) for match in _DETACHED.finditer(call.result[-_LOOKED_AT:])]
+        if not made and _is_quiet(call) and (subject := _subject(command)):
+            made = [("", subject)]
+        yield from (Commit(index=call.index, hash=name, subject=subject.strip()) for name, subject in made)
+
+
+def branch_after(calls: list[ToolCall]) -> str:
+    """Returns the branch that is checked out after the calls; empty if none of them shows it."""
+    for call in reversed(calls):
+        command = call.command
+        if "git" in command and not call.failed:
+            output = call.result[:_LOOKED_AT]
+            if match := _COMMITTED.search(output):
+                return match[1]
+            if match := _SWITCHED.search(output):
+                return match[1] or match[2]
+            if match := _ON_BRANCH.search(output):
+                return match[1]
+    return ""
+
+
+def _subject(command: str) -> str:
+    match = _HEREDOC_MESSAGE.search(command)
+    if match:
+        return match[1]
+    match = _MESSAGE.search(command)
+    return match[2] if match else ""
+
+
+def _is_quiet(call: ToolCall) -> bool:
+    """Returns whether a call may have committed without saying so: it was asked to be quiet, or shows only the end of
+    the output, and reports no failure."""
+    filtered = re.search(r"\bcommit\b[^\n]*(?:\s-q\b|--quiet|\| *(?:tail|head|grep)|>/dev/null)", call.command)
+    return not call.failed and call.result_index >= 0 and (not call.result.strip() or filtered is not None)

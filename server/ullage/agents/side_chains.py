@@ -1,0 +1,83 @@
+"""Divides a log and the files next to it into conversations: the main one, and those of its sub-agents.
+
+For agents whose lines say with `isSidechain` and `agentId` that they are a sub-agent's. The conversations become runs,
+of which `Document.run` chooses one.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ullage.agents.machine import first_line
+from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.format import Records
+from ullage.formats.transcripts.imported import SkippedLine, choose_run
+from ullage.model.json_values import JsonObject, as_text
+
+# Characters of a conversation's first prompt that name it in the list of conversations.
+_TITLE = 60
+
+
+class _Conversation(Struct, frozen=True, kw_only=True):
+    """The lines of one conversation. `file` is the name of the companion file that has them, empty if the log itself
+    does."""
+
+    lines: tuple[Line, ...]
+    file: str = ""
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        return [line.value for line in self.lines if line.value and line.value.get("type") in ("user", "assistant")]
+
+
+def conversation_records(document: Document, text_of: Callable[[JsonObject], str]) -> Records:
+    """Returns the lines of one conversation of a log or of its sub-agents' files. The others are listed as skipped.
+
+    `document.run` chooses it: 1 is the first conversation of the log, followed by the others of the log and those of
+    the sub-agents' files. By default it is the main conversation or, if there is none, the longest. `text_of` returns
+    the text of a message's line. Raises `InvalidRequest` if there is no such conversation.
+    """
+    own = _divide(document.lines)
+    others = [
+        _Conversation(lines=part.lines, file=companion.name)
+        for companion in document.companions
+        for part in _divide(companion.lines)
+        if part.messages
+    ]
+    found = [*own, *others]
+    if len(found) <= 1 and document.run is None:
+        return Records(lines=document.lines)
+    sizes = [len(conversation.messages) for conversation in found]
+    is_main = bool(own) and not any(is_side(value) for value in own[0].messages)
+    chosen = 0 if document.run is None and is_main else choose_run(sizes, document.run, document.name)
+    skipped: list[SkippedLine] = []
+    for index, conversation in enumerate(found):
+        texts = (text_of(value) for value in conversation.messages)
+        title = next((title[:_TITLE] for text in texts if (title := first_line(text))), "without text")
+        where = f", {conversation.file}" if conversation.file else ""
+        reason = f"another conversation: {title} (run {index + 1}, {sizes[index]} message lines{where})"
+        if index != chosen:
+            skipped.append(SkippedLine(line=conversation.lines[0].number, reason=reason, expected=True))
+    return Records(lines=found[chosen].lines, skipped=tuple(skipped))
+
+
+def is_side(value: JsonObject) -> bool:
+    """Returns whether a line belongs to a sub-agent's conversation."""
+    return value.get("isSidechain") is True
+
+
+def _divide(lines: Sequence[Line]) -> list[_Conversation]:
+    """Returns the conversations among the lines: the main one, if there is one, then each sub-agent's."""
+    main: list[Line] = []
+    sides: dict[str, list[Line]] = {}
+    roots: dict[str, str] = {}
+    for line in lines:
+        value = line.value or {}
+        if not is_side(value):
+            main.append(line)
+            continue
+        uuid = as_text(value.get("uuid"))
+        roots[uuid] = roots.get(as_text(value.get("parentUuid")), uuid)
+        sides.setdefault(as_text(value.get("agentId")) or roots[uuid], []).append(line)
+    first = _Conversation(lines=tuple(main))
+    return [*([first] if first.messages else []), *(_Conversation(lines=tuple(side)) for side in sides.values())]
