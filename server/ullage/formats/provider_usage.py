@@ -15,10 +15,10 @@ from ullage.model.usage import Usage
 
 
 def convert_usage(raw: Mapping[str, Any]) -> Usage:
-    """Converts a usage, whose kind is recognised by its fields.
+    """Converts a provider's usage object to `Usage`. Missing or invalid fields count as 0.
 
-    OpenAI's chat (`prompt_tokens`), OpenAI's Responses (`input_tokens_details`) and Codex (`cached_input_tokens`)
-    include the cache. Any other usage is read as Anthropic's.
+    The kind is recognised by the fields. OpenAI's chat (`prompt_tokens`), OpenAI's Responses (`input_tokens_details`)
+    and Codex (`cached_input_tokens`) include the cache in the input. Any other usage is read as Anthropic's.
     """
     usage, reasoning = _convert(raw), _reasoning(raw)
     return replace(usage, reasoning_tokens=min(reasoning, usage.output_tokens)) if reasoning else usage
@@ -40,7 +40,8 @@ def _convert(raw: Mapping[str, Any]) -> Usage:
 
 
 def exclude_cache(prompt: int, output: int, cache_read: int, cache_creation: int = 0) -> Usage:
-    """Makes a usage from figures in tokens, of which `prompt` includes the cached tokens."""
+    """Returns a usage for a request of `prompt` tokens, of which `cache_read` came from the cache and `cache_creation`
+    were written to it."""
     cache_read = min(cache_read, prompt)
     cache_creation = min(cache_creation, prompt - cache_read)
     return Usage(

@@ -5,14 +5,26 @@ from typing import Any
 
 from msgspec import Struct
 
-from ullage.formats.requests.legal_blocks import legal_name
+from ullage.formats.provided import add_provided
+from ullage.formats.requests.legal_blocks import legal_name, writable
 from ullage.formats.requests.turns import arrange_turns
-from ullage.model.blocks import Block, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import (
+    Block,
+    CompactionBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from ullage.model.message import Message, ToolDefinition
+
+FORMAT = "anthropic"
 
 
 class AnthropicRequest(Struct, frozen=True, kw_only=True):
-    """The parts of a request that the conversation determines. `system` is None without a system prompt."""
+    """The fields of a request to Anthropic's Messages API that follow from the conversation. `system` is None without a
+    system prompt."""
 
     system: str | None
     messages: list[dict[str, Any]]
@@ -20,43 +32,57 @@ class AnthropicRequest(Struct, frozen=True, kw_only=True):
 
 
 def write_anthropic(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> AnthropicRequest:
-    """Writes any view of a transcript as a request that keeps Anthropic's rules (`requests/turns.py`).
-
-    Without messages the request has no turns.
-    """
-    conversation = arrange_turns(messages, thinking=True)
+    """Returns a request that keeps Anthropic's rules for any view of a transcript (`requests/turns.py`): roles
+    alternate, each tool use is answered at once, ids are legal. Without messages the list of messages is empty."""
+    conversation = arrange_turns(messages, FORMAT, thinking=True)
     return AnthropicRequest(
         system=conversation.system or None,
         messages=[
-            {"role": turn.role.value, "content": [_write_block(block) for block in turn.content]}
+            {"role": turn.role.value, "content": [write_block(block) for block in turn.content]}
             for turn in conversation.turns
         ],
         tools=[_write_tool(tool) for tool in tools],
     )
 
 
-def _write_block(block: Block) -> dict[str, Any]:
+def write_messages(message: Message) -> list[dict[str, Any]]:
+    """Returns a list of one message: the given one in the shape of Anthropic's API. No rules of a whole request are
+    applied."""
+    kept = (TextBlock, ImageBlock, ThinkingBlock, ToolUseBlock, ToolResultBlock)
+    return [{"role": message.role.value, "content": list(map(write_block, writable(message, kept, FORMAT)))}]
+
+
+def write_block(block: Block) -> dict[str, Any]:
+    """Returns a content block in the shape of Anthropic's API, with the API's own fields that were kept when it was
+    read."""
+    return add_provided(write_own_fields(block), None if isinstance(block, CompactionBlock) else block.provided, FORMAT)
+
+
+def write_own_fields(block: Block) -> dict[str, Any]:  # noqa: PLR0911
+    """Returns a content block in the shape of Anthropic's API, from Ullage's fields alone. Returns an empty object for
+    kinds of blocks that have no such shape (resources, markers)."""
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}
         case ImageBlock():
             return {"type": "image", "source": _write_source(block)}
+        case ThinkingBlock(redacted=str(data)) if data:
+            return {"type": "redacted_thinking", "data": data}
         case ThinkingBlock():
-            if block.redacted:
-                return {"type": "redacted_thinking", "data": block.redacted}
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature}
         case ToolUseBlock():
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
         case ToolResultBlock():
             return _write_result(block)
         case _:
-            raise AssertionError(f"a turn holds a {type(block).__name__}")
+            # A document: the format writes its own as it came, any other is text by now.
+            return {}
 
 
 def _write_result(block: ToolResultBlock) -> dict[str, Any]:
     written: dict[str, Any] = {"type": "tool_result", "tool_use_id": block.tool_use_id}
     if block.content:
-        written["content"] = [_write_block(part) for part in block.content]
+        written["content"] = [write_block(part) for part in block.content]
     if block.is_error:
         written["is_error"] = True
     return written

@@ -5,16 +5,18 @@ Other kinds of blocks become readable text; empty text is left out.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from ullage.formats.image_urls import read_image_url
 from ullage.formats.parsing import clean_text, to_json
-from ullage.formats.transcripts.chat import read_image_url
+from ullage.formats.provided import provided_for
 from ullage.model.blocks import (
     Block,
     CompactionBlock,
     ImageBlock,
     ResourceBlock,
+    ResultPart,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -22,7 +24,7 @@ from ullage.model.blocks import (
 )
 from ullage.model.json_values import as_list, as_object
 from ullage.model.marker import render_marker
-from ullage.model.message import Role
+from ullage.model.message import Message, Role
 
 # The media types that Anthropic accepts; OpenAI accepts the same.
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -31,8 +33,10 @@ _LONGEST_NAME = 64
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def legal_blocks(role: Role, blocks: Iterable[Block], *, thinking: bool) -> list[Block]:
-    """Returns a message's blocks as text, images, tool uses and tool results.
+def legal_blocks(role: Role, blocks: Iterable[Block], format_name: str, *, thinking: bool) -> list[Block]:
+    """Returns a message's blocks as kinds that providers accept in this role: text, images, tool uses and tool results.
+    Other kinds, or kinds that the role may not have, become text. Each block keeps only the fields of the format
+    `format_name`.
 
     If `thinking` is true, an assistant's signed or encrypted thinking is kept. Other thinking is left out.
     """
@@ -41,34 +45,45 @@ def legal_blocks(role: Role, blocks: Iterable[Block], *, thinking: bool) -> list
         if isinstance(block, ThinkingBlock):
             if thinking and role is Role.ASSISTANT and (block.signature or block.redacted):
                 legal.append(_legal_thinking(block))
+        elif is_own_kind(block, format_name):
+            legal.append(block)
         elif isinstance(block, ToolUseBlock) and role is Role.ASSISTANT:
-            legal.append(
-                ToolUseBlock(id=clean_text(block.id), name=legal_name(block.name), input=_legal_input(block.input))
-            )
+            legal.append(_legal_use(block, format_name))
         elif isinstance(block, ToolResultBlock) and role is not Role.SYSTEM:
-            legal.append(_legal_result(block))
+            legal.append(_legal_result(block, format_name))
         elif isinstance(block, ImageBlock) and role is Role.USER:
-            legal.append(_legal_image(block))
+            legal.append(_legal_image(block, format_name))
         else:
-            legal.extend(_as_text(block))
+            legal.extend(_as_text(block, format_name))
     return legal
 
 
+def writable(message: Message, kinds: tuple[type[Block], ...], format_name: str) -> Iterator[Block]:
+    """Yields a message's blocks: unchanged if they are of one of `kinds` or were kept whole for this format, else as
+    text."""
+    for block in message.content:
+        if isinstance(block, kinds) or is_own_kind(block, format_name):
+            yield block
+        else:
+            yield from _as_text(block, format_name)
+
+
+def is_own_kind(block: Block, format_name: str) -> bool:
+    """Returns whether the block was kept whole for this format when it was read, because only this format has such a
+    block. It is then written as it came."""
+    own = None if isinstance(block, CompactionBlock) else provided_for(block.provided, format_name)
+    return own is not None and own.whole
+
+
 def legal_name(name: str) -> str:
-    """Returns a tool's name with `_` for each character that providers refuse, cut to 64 characters."""
+    """Returns a tool's name with `_` for each character that providers refuse, cut to 64 characters; `tool` for an
+    empty name."""
     return _ILLEGAL.sub("_", name)[:_LONGEST_NAME] or "tool"
 
 
-def image_url(block: ImageBlock) -> str:
-    """Returns an image as OpenAI accepts it: its URL, or a `data:` URL with its data."""
-    return block.url if block.url is not None else f"data:{block.media_type};base64,{block.data}"
-
-
 def orphan_blocks(result: ToolResultBlock) -> list[Block]:
-    """Returns a tool result whose call is missing as plain content.
-
-    The content is a line with the call's id, then the content of the result.
-    """
+    """Returns a tool result whose call is not in the context as plain blocks: a line with the call's id, then the
+    content of the result."""
     call = clean_text(result.tool_use_id)
     return [TextBlock(text=f"[Result of tool call {call}, which is not in this context]"), *result.content]
 
@@ -80,22 +95,39 @@ def _legal_thinking(block: ThinkingBlock) -> ThinkingBlock:
     return ThinkingBlock(thinking=block.thinking, signature=block.signature)
 
 
-def _legal_result(block: ToolResultBlock) -> ToolResultBlock:
-    parts: list[TextBlock | ImageBlock] = []
+def _legal_use(block: ToolUseBlock, format_name: str) -> ToolUseBlock:
+    return ToolUseBlock(
+        id=clean_text(block.id),
+        name=legal_name(block.name),
+        input=_legal_input(block.input),
+        provided=provided_for(block.provided, format_name),
+    )
+
+
+def _legal_result(block: ToolResultBlock, format_name: str) -> ToolResultBlock:
+    parts: list[ResultPart] = []
     for part in block.content:
-        if isinstance(part, ImageBlock):
-            parts.append(_legal_image(part))
+        if is_own_kind(part, format_name):
+            parts.append(part)
+        elif isinstance(part, ImageBlock):
+            parts.append(_legal_image(part, format_name))
         else:
-            parts.extend(_as_text(part))
-    return ToolResultBlock(tool_use_id=block.tool_use_id, content=tuple(parts), is_error=block.is_error)
+            parts.extend(_as_text(part, format_name))
+    return ToolResultBlock(
+        tool_use_id=block.tool_use_id,
+        content=tuple(parts),
+        is_error=block.is_error,
+        provided=provided_for(block.provided, format_name),
+    )
 
 
-def _legal_image(block: ImageBlock) -> ImageBlock | TextBlock:
+def _legal_image(block: ImageBlock, format_name: str) -> ImageBlock | TextBlock:
     image = read_image_url(block.url) if block.url and not block.data else block
+    provided = provided_for(block.provided, format_name)
     if image.data and image.media_type in IMAGE_TYPES:
-        return ImageBlock(media_type=image.media_type, data=image.data)
+        return ImageBlock(media_type=image.media_type, data=image.data, provided=provided)
     if image.url and image.url.startswith(("https://", "http://")):
-        return ImageBlock(url=clean_text(image.url))
+        return ImageBlock(url=clean_text(image.url), provided=provided)
     return TextBlock(text=_describe_image(block))
 
 
@@ -103,9 +135,10 @@ def _describe_image(block: ImageBlock) -> str:
     return f"[Image, {clean_text(block.media_type)}, not shown]"
 
 
-def _as_text(block: Block) -> list[TextBlock]:
+def _as_text(block: Block, format_name: str) -> list[TextBlock]:
     text = clean_text(_render(block))
-    return [TextBlock(text=text)] if text.strip() else []
+    provided = provided_for(block.provided, format_name) if isinstance(block, TextBlock) else None
+    return [TextBlock(text=text, provided=provided)] if text.strip() else []
 
 
 def _render(block: Block) -> str:

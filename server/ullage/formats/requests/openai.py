@@ -5,65 +5,106 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.formats.image_urls import image_url
 from ullage.formats.parsing import to_json
-from ullage.formats.requests.legal_blocks import image_url, legal_name
+from ullage.formats.provided import add_provided, provided_for
+from ullage.formats.requests.legal_blocks import legal_name, writable
 from ullage.formats.requests.turns import Turn, arrange_turns
-from ullage.model.blocks import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
+from ullage.model.blocks import ImageBlock, Provided, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role, ToolDefinition
+
+FORMAT = "openai"
+# The API's first way to call functions: one call in an answer, one message with its result, no ids.
+LEGACY_CALL, LEGACY_RESULT = "function_call", "function"
 
 
 class OpenAIRequest(Struct, frozen=True, kw_only=True):
-    """The parts of a request that the conversation determines. The system prompt is the first message."""
+    """The fields of a request to OpenAI's Chat Completions API that follow from the conversation. The system prompt is
+    the first message."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
 
 
 def write_openai(messages: Sequence[Message], tools: Sequence[ToolDefinition] = ()) -> OpenAIRequest:
-    """Writes any view of a transcript as a request that keeps OpenAI's rules (`requests/turns.py`).
+    """Returns a request that keeps OpenAI's rules for any view of a transcript (`requests/turns.py`): each tool call is
+    answered at once, ids are legal.
 
     Thinking and a result's error flag are left out, because this API has no field for them.
     """
-    conversation = arrange_turns(messages, thinking=False)
+    conversation = arrange_turns(messages, FORMAT, thinking=False)
     written: list[dict[str, Any]] = []
     if conversation.system:
         written.append({"role": "system", "content": conversation.system})
     for turn in conversation.turns:
-        written.extend(_write_user(turn) if turn.role is Role.USER else [_write_assistant(turn)])
+        written.extend(_write_turn(turn))
     return OpenAIRequest(messages=written, tools=[_write_tool(tool) for tool in tools])
+
+
+def write_messages(message: Message) -> list[dict[str, Any]]:
+    """Returns one message in the shape of the Chat Completions API. Tool results become messages of their own. No rules
+    of a whole request are applied."""
+    blocks = tuple(writable(message, (TextBlock, ImageBlock, ToolUseBlock, ToolResultBlock), FORMAT))
+    turn = Turn(role=message.role, content=blocks, provided=provided_for(message.provided, FORMAT))
+    return _write_turn(turn) or [_override({"role": message.role.value, "content": ""}, turn.provided)]
+
+
+def _write_turn(turn: Turn) -> list[dict[str, Any]]:
+    if turn.role is Role.USER:
+        written = _write_user(turn)
+        return [*written[:-1], add_provided(written[-1], turn.provided, FORMAT)] if written else []
+    if turn.role is Role.ASSISTANT:
+        return [_override(_write_assistant(turn), turn.provided)]
+    return [_override({"role": "system", "content": join_texts(turn.content)}, turn.provided)]
+
+
+def _override(written: dict[str, Any], provided: Provided | None) -> dict[str, Any]:
+    return written if provided is None else {**written, **provided.fields}
 
 
 def _write_assistant(turn: Turn) -> dict[str, Any]:
     text = join_texts(turn.content)
-    calls = [_write_call(block) for block in turn.content if isinstance(block, ToolUseBlock)]
     written: dict[str, Any] = {"role": "assistant", "content": text or None}
+    calls: list[dict[str, Any]] = []
+    for block in turn.content:
+        if isinstance(block, ToolUseBlock):
+            call = write_call(block)
+            if LEGACY_CALL in call:
+                written |= call
+            else:
+                calls.append({**call, "id": block.id})
     if calls:
         written["tool_calls"] = calls
     return written
 
 
-def _write_call(block: ToolUseBlock) -> dict[str, Any]:
-    return {
-        "id": block.id,
-        "type": "function",
-        "function": {"name": block.name, "arguments": to_json(block.input)},
-    }
+def write_call(block: ToolUseBlock) -> dict[str, Any]:
+    """Returns a tool call in the shape of the Chat Completions API."""
+    function = {"name": block.name, "arguments": to_json(block.input)}
+    return add_provided({"id": block.id, "type": "function", "function": function}, block.provided, FORMAT)
+
+
+def write_result(block: ToolResultBlock) -> dict[str, Any]:
+    """Returns a tool result in the shape of the Chat Completions API: a message of its own."""
+    written = {"role": "tool", "tool_call_id": block.tool_use_id, "content": join_texts(block.content)}
+    provided = provided_for(block.provided, FORMAT)
+    if provided and provided.fields.get("role") == LEGACY_RESULT:
+        del written["tool_call_id"]
+    return _override(written, provided)
 
 
 def _write_user(turn: Turn) -> list[dict[str, Any]]:
-    """Returns one tool message for each result, then a user message with the turn's other content.
+    """Returns one tool message for each tool result of the turn, then a user message with the turn's other content, if
+    any.
 
     A result's images go into the user message, because a tool message can't contain images.
     """
     results = [block for block in turn.content if isinstance(block, ToolResultBlock)]
-    written: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": result.tool_use_id, "content": join_texts(result.content)}
-        for result in results
-    ]
+    written = [write_result(result) for result in results]
     parts = [part for result in results for part in _write_result_images(result)]
-    parts.extend(_write_part(block) for block in turn.content if isinstance(block, TextBlock | ImageBlock))
+    parts.extend(write_part(block) for block in turn.content if isinstance(block, TextBlock | ImageBlock))
     if parts:
-        alone = parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "text" else None
+        alone = parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else None
         written.append({"role": "user", "content": alone if alone is not None else parts})
     return written
 
@@ -73,13 +114,14 @@ def _write_result_images(result: ToolResultBlock) -> list[dict[str, Any]]:
     if not images:
         return []
     label = TextBlock(text=f"[Images that tool call {result.tool_use_id} returned:]")
-    return [_write_part(block) for block in (label, *images)]
+    return [write_part(block) for block in (label, *images)]
 
 
-def _write_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
+def write_part(block: TextBlock | ImageBlock) -> dict[str, Any]:
+    """Returns a text or an image as a part of a user's message, in the shape of the Chat Completions API."""
     if isinstance(block, TextBlock):
-        return {"type": "text", "text": block.text}
-    return {"type": "image_url", "image_url": {"url": image_url(block)}}
+        return add_provided({"type": "text", "text": block.text}, block.provided, FORMAT)
+    return add_provided({"type": "image_url", "image_url": {"url": image_url(block)}}, block.provided, FORMAT)
 
 
 def _write_tool(tool: ToolDefinition) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from ullage.formats.image_urls import image_url
 from ullage.formats.parsing import to_json
-from ullage.formats.requests.legal_blocks import image_url, legal_name
+from ullage.formats.requests.legal_blocks import legal_name, writable
 from ullage.formats.requests.turns import Turn, arrange_turns
 from ullage.model.blocks import (
     Block,
@@ -19,9 +20,12 @@ from ullage.model.blocks import (
 )
 from ullage.model.message import Message, Role, ToolDefinition
 
+FORMAT = "openai-responses"
+
 
 class ResponsesRequest(Struct, frozen=True, kw_only=True):
-    """The parts of a request that the conversation determines. `instructions` is None without a system prompt."""
+    """The fields of a request to OpenAI's Responses API that follow from the conversation. `instructions` is None
+    without a system prompt."""
 
     instructions: str | None
     input: list[dict[str, Any]]
@@ -31,15 +35,15 @@ class ResponsesRequest(Struct, frozen=True, kw_only=True):
 def write_responses(
     messages: Sequence[Message], tools: Sequence[ToolDefinition] = (), sealed_by: str = ""
 ) -> ResponsesRequest:
-    """Writes any view of a transcript as input items that keep the API's rules (`requests/turns.py`).
+    """Returns a request that keeps the API's rules for any view of a transcript (`requests/turns.py`).
 
-    A marker that the provider `sealed_by` has sealed is written as the provider's own compaction item. Reasoning items
-    are left out, because only the provider that encrypted them can read them.
+    A marker that holds a compaction of the provider named `sealed_by` is written as that provider's own compaction
+    item. Reasoning is left out, because only the provider that encrypted it can read it.
     """
     systems: list[str] = []
     items: list[dict[str, Any]] = []
     for sealed, stretch in _stretches(messages, sealed_by):
-        conversation = arrange_turns(stretch, thinking=False)
+        conversation = arrange_turns(stretch, FORMAT, thinking=False)
         systems += [conversation.system] if conversation.system else []
         items += [{"type": "compaction", "encrypted_content": sealed.data}] if sealed else []
         items += [item for turn in conversation.turns for item in _write_turn(turn)]
@@ -48,14 +52,17 @@ def write_responses(
     )
 
 
+def write_messages(message: Message) -> list[dict[str, Any]]:
+    """Returns one message as items of the Responses API. No rules of a whole request are applied."""
+    blocks = tuple(writable(message, (TextBlock, ImageBlock, ToolUseBlock, ToolResultBlock), FORMAT))
+    return list(_write_turn(Turn(role=message.role, content=blocks)))
+
+
 def _stretches(
     messages: Sequence[Message], sealed_by: str
 ) -> Iterator[tuple[SealedCompaction | None, Sequence[Message]]]:
-    """Divides the messages at sealed compactions.
-
-    Yields each sealed compaction (None at first) with the messages after it.
-
-    Tool pairs are arranged within each of these stretches.
+    """Divides the messages at markers with a compaction that the provider `sealed_by` made. Yields each such
+    compaction, None for the first part, with the messages after it. Tool calls and results are paired within each part.
     """
     sealed, start = None, 0
     for index, message in enumerate(messages):
@@ -67,7 +74,8 @@ def _stretches(
 
 
 def _write_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yields a turn's items. Calls and results are items of their own; text and images between them become messages."""
+    """Yields a turn as items. Calls and results are items of their own; text and images between them become message
+    items."""
     said: list[Block] = []
     for block in turn.content:
         if isinstance(block, TextBlock | ImageBlock):

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ullage.formats.provided import provided_for
 from ullage.formats.requests.legal_blocks import legal_blocks, orphan_blocks
-from ullage.model.blocks import Block, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.model.blocks import Block, Provided, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.message import Message, Role
 
 NO_RESULT = "[No result of this tool call is recorded.]"
@@ -23,41 +25,57 @@ _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """Consecutive blocks of one role, never empty. A user turn after tool calls begins with their results."""
+    """Consecutive blocks of one role. A user turn after tool calls begins with their results. If `provided` is set, the
+    turn is one message with fields of the request's own format; it may then have the system's role or no blocks.
+    `timestamp` is that of its message in Unix milliseconds, 0 if it has none or is made of several."""
 
     role: Role
     content: tuple[Block, ...]
+    provided: Provided | None = None
+    timestamp: int = 0
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """The system prompt, joined from all system messages in order, and the turns."""
+    """A request's system prompt, joined from all system messages in order (empty if there are none), and its turns."""
 
     system: str
     turns: tuple[Turn, ...]
 
 
-def arrange_turns(messages: Sequence[Message], *, thinking: bool) -> Conversation:
-    """Arranges the messages as turns. If `thinking` is true, signed thinking is kept."""
-    spoken: list[tuple[Role, list[Block]]] = []
+def arrange_turns(messages: Sequence[Message], format_name: str, *, thinking: bool) -> Conversation:
+    """Returns the messages as the turns of a request in the format `format_name`, in an order that providers accept:
+    the user begins, roles alternate, each tool call is answered in the next turn. If `thinking` is true, signed and
+    encrypted thinking is kept."""
+    paired = pair_turns(messages, format_name, thinking=thinking)
+    turns = _merge(_without_trailing_thinking(turn) for turn in _merge(paired.turns))
+    first = next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), None)
+    if first is not None and turns[first].role is not Role.USER:
+        turns.insert(first, Turn(role=Role.USER, content=(TextBlock(text=NO_BEGINNING),)))
+    if turns and turns[-1].role is Role.ASSISTANT:
+        turns[-1] = _strip_end(turns[-1])
+    return Conversation(system=paired.system, turns=tuple(turns))
+
+
+def pair_turns(messages: Sequence[Message], format_name: str, *, thinking: bool = True) -> Conversation:
+    """Returns each message as a turn of its own, and after it the results of its calls as another one. Neighbours may
+    have the same role, and messages without a block that may be written are left out. `thinking` as in
+    `arrange_turns`."""
+    spoken: list[Turn] = []
     system: list[str] = []
     for message in messages:
         role = Role.USER if message.compaction else message.role
-        blocks = legal_blocks(role, message.content, thinking=thinking)
-        if role is Role.SYSTEM:
+        blocks = legal_blocks(role, message.content, format_name, thinking=thinking)
+        provided = provided_for(message.provided, format_name)
+        if role is Role.SYSTEM and provided is None:
             system.extend(block.text for block in blocks if isinstance(block, TextBlock))
         else:
-            spoken.append((role, blocks))
-    turns = _merge(_Pairing(spoken).turns())
-    turns = _merge(_without_trailing_thinking(turn) for turn in turns)
-    if turns and turns[0].role is not Role.USER:
-        turns.insert(0, Turn(role=Role.USER, content=(TextBlock(text=NO_BEGINNING),)))
-    if turns and turns[-1].role is Role.ASSISTANT:
-        turns[-1] = _strip_end(turns[-1])
+            spoken.append(Turn(role=role, content=tuple(blocks), provided=provided, timestamp=message.timestamp))
+    turns = (turn for turn in _Pairing(spoken).turns() if turn.content or turn.provided is not None)
     return Conversation(system="\n\n".join(system), turns=tuple(turns))
 
 
 class _Call(Struct):
-    """A tool call that waits for its result. `message` is the index of the call's message."""
+    """A tool call and its result, None until the result is found. `message` is the index of the call's message."""
 
     message: int
     block: ToolUseBlock
@@ -65,12 +83,12 @@ class _Call(Struct):
 
 
 class _Pairing:
-    """Moves each result after its call.
+    """Moves each tool result to the turn after its call, and makes the calls' ids unique and legal.
 
     A result belongs to the latest message that has an unanswered call with its id.
     """
 
-    def __init__(self, spoken: Sequence[tuple[Role, list[Block]]]) -> None:
+    def __init__(self, spoken: Sequence[Turn]) -> None:
         self._spoken = spoken
         self._ids: set[str] = set()
         self._open: dict[str, list[_Call]] = {}
@@ -78,32 +96,32 @@ class _Pairing:
 
     def turns(self) -> list[Turn]:
         """Returns the turns in order. They may be empty, and neighbours may have the same role."""
-        contents = [self._pair(index, role, blocks) for index, (role, blocks) in enumerate(self._spoken)]
+        paired = [self._pair(index, turn) for index, turn in enumerate(self._spoken)]
         turns: list[Turn] = []
-        for index, (role, content) in enumerate(contents):
-            turns.append(Turn(role=role, content=tuple(content)))
+        for index, turn in enumerate(paired):
+            turns.append(turn)
             results = [_answer(call) for call in self._made.get(index, [])]
             turns.append(Turn(role=Role.USER, content=tuple(results)))
         return turns
 
-    def _pair(self, index: int, role: Role, blocks: Iterable[Block]) -> tuple[Role, list[Block]]:
-        """Returns the message's role and its content without the results that belong to a call."""
+    def _pair(self, index: int, turn: Turn) -> Turn:
+        """Returns the turn without the results that belong to a call. Results without a call become plain content."""
         content: list[Block] = []
-        for block in blocks:
+        for block in turn.content:
             if isinstance(block, ToolUseBlock):
                 content.append(self._open_call(index, block))
             elif isinstance(block, ToolResultBlock):
                 call = self._close_call(block.tool_use_id)
                 if call is None:
-                    content.extend(_orphan(role, block))
+                    content.extend(_orphan(turn.role, block))
                 else:
                     call.result = block
             else:
                 content.append(block)
-        return role, content
+        return replace(turn, content=tuple(content))
 
     def _open_call(self, index: int, block: ToolUseBlock) -> ToolUseBlock:
-        unique = ToolUseBlock(id=self._unique(block.id), name=block.name, input=block.input)
+        unique = replace(block, id=self._unique(block.id))
         call = _Call(message=index, block=unique)
         self._open.setdefault(block.id, []).append(call)
         self._made.setdefault(index, []).append(call)
@@ -130,19 +148,21 @@ class _Pairing:
 
 def _answer(call: _Call) -> ToolResultBlock:
     result = call.result or ToolResultBlock(tool_use_id="", content=(TextBlock(text=NO_RESULT),), is_error=True)
-    return ToolResultBlock(tool_use_id=call.block.id, content=result.content, is_error=result.is_error)
+    return replace(result, tool_use_id=call.block.id)
 
 
 def _orphan(role: Role, result: ToolResultBlock) -> list[Block]:
-    return legal_blocks(role, orphan_blocks(result), thinking=False)
+    # No block of the result is of a format's own kind here: such a kind may be legal in a tool result only.
+    return legal_blocks(role, orphan_blocks(result), "", thinking=False)
 
 
 def _merge(turns: Iterable[Turn]) -> list[Turn]:
     merged: list[Turn] = []
     for turn in turns:
-        if not turn.content:
+        if not turn.content and turn.provided is None:
             continue
-        if merged and merged[-1].role is turn.role:
+        alone = turn.provided or (merged and merged[-1].provided)
+        if merged and merged[-1].role is turn.role and not alone:
             merged[-1] = Turn(role=turn.role, content=merged[-1].content + turn.content)
         else:
             merged.append(turn)
@@ -150,16 +170,18 @@ def _merge(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def _without_trailing_thinking(turn: Turn) -> Turn:
-    """Removes thinking at the end of a turn, because Anthropic refuses an assistant message that ends in thinking."""
+    """Returns the turn without thinking at its end, because Anthropic refuses an assistant message that ends in
+    thinking."""
     content = list(turn.content)
     while content and isinstance(content[-1], ThinkingBlock):
         content.pop()
-    return Turn(role=turn.role, content=tuple(content))
+    return replace(turn, content=tuple(content))
 
 
 def _strip_end(turn: Turn) -> Turn:
-    """Removes white space at the end of a turn, because Anthropic refuses a final assistant message that ends in it."""
-    last = turn.content[-1]
+    """Returns the turn without white space at its end, because Anthropic refuses a final assistant message that ends in
+    it."""
+    last = turn.content[-1] if turn.content else None
     if not isinstance(last, TextBlock):
         return turn
-    return Turn(role=turn.role, content=(*turn.content[:-1], TextBlock(text=last.text.rstrip())))
+    return replace(turn, content=(*turn.content[:-1], replace(last, text=last.text.rstrip())))

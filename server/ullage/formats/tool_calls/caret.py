@@ -14,8 +14,11 @@ A fence, a parameter's line and the end of a block each have a line of their own
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+from ullage.formats.parsing import to_json
 from ullage.formats.tool_calls.in_text import Found, Parameter
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.json_values import as_object
 from ullage.model.message import ToolDefinition
 
@@ -28,7 +31,7 @@ _VALUE = re.compile(r"([A-Za-z_][\w-]*):[ \t]?(.*)")
 
 
 class CaretFences:
-    """The syntax of calls in fences of three carets."""
+    """The syntax in which a model writes tool calls into its text between fences of three carets."""
 
     def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
         for match in _FENCE.finditer(text):
@@ -54,6 +57,11 @@ class CaretFences:
             at = end
         return None
 
+    def write(self, use: ToolUseBlock) -> str:
+        """Returns a tool call as a model would write it in this syntax."""
+        lines = (_write_parameter(name, value) for name, value in use.input.items())
+        return "\n".join([f"^^^{use.name}", *lines, "^^^"])
+
     def describe(self, tools: Sequence[ToolDefinition]) -> str:
         lines = ["Call a tool with a fence; a value of several lines goes between `name ---` and `--- name`:"]
         for tool in tools:
@@ -62,10 +70,17 @@ class CaretFences:
         return "\n".join(lines)
 
 
+def _write_parameter(name: str, value: Any) -> str:
+    text = value if isinstance(value, str) else to_json(value)
+    plain = text == text.strip() and len(text.splitlines()) == 1
+    return f"{name}: {text}" if plain else f"{name} ---\n{text}\n--- {name}"
+
+
 def _line_end(body: str, at: int, *, final: bool) -> int | None:
     """Returns the index after the line that begins at `at`, its newline included.
 
-    Returns None if the line may be incomplete or if there is none.
+    `final` says that no more text will come, so the last line needs no newline. Returns None if the line may still
+    grow, or if no text is left at `at`.
     """
     newline = body.find("\n", at)
     if newline >= 0:
@@ -74,7 +89,8 @@ def _line_end(body: str, at: int, *, final: bool) -> int | None:
 
 
 def _read_block(body: str, start: int, name: str, *, final: bool) -> Parameter | None:
-    """Returns the parameter whose lines end with `--- name`, or None if that line hasn't come yet."""
+    """Returns the parameter `name`, whose text begins at `start` and ends before the line `--- name`, or None if that
+    line hasn't come yet. `final` says that no more text will come."""
     last = r"(?:\n|\Z)" if final else r"\n"
     closing = re.compile(rf"(?<=\n)---[ \t]+{re.escape(name)}[ \t]*\r?{last}").search(body, start)
     if closing is None:

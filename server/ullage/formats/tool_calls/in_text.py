@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ullage.model.answer import Fragment, TextDelta, ToolInputDelta, ToolUseEnd, ToolUseStart
+from ullage.model.blocks import ToolUseBlock
 from ullage.model.json_values import as_object, as_text
 from ullage.model.message import ToolDefinition
 
@@ -19,7 +20,8 @@ CUT_OFF = "it was cut off before its end"
 
 
 class Found(Struct, frozen=True):
-    """The opening of a call: the characters `start` to `end` of the searched text, and the tool's name."""
+    """The opening tag or fence of a tool call: its place (`start` to `end`, excluded) in the searched text, and the
+    tool's name."""
 
     start: int
     end: int
@@ -27,10 +29,8 @@ class Found(Struct, frozen=True):
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter with its whole text, or the end of the call if `name` is None.
-
-    Reading continues at the index `end`.
-    """
+    """The next part of a call's body: a parameter with its whole text, or the end of the call if `name` is None.
+    Reading continues at the index `end` of the body."""
 
     end: int
     name: str | None = None
@@ -38,29 +38,33 @@ class Parameter(Struct, frozen=True):
 
 
 class Syntax(Protocol):
-    """How calls are written in text.
+    """A way of writing tool calls into text. One implementation reads XML tags, another caret fences.
 
     The text given to `find_call` and `certain` begins with the character before the new text, so that a syntax can
     recognise the start of a line. If `final` is true, no more text follows.
     """
 
     def find_call(self, text: str, names: frozenset[str], *, final: bool) -> Found | None:
-        """Returns the first call of a tool in `names` that certainly begins in `text`, or None."""
+        """Returns the opening of the first call in `text` of a tool in `names`, or None if no complete opening is
+        there."""
         ...
 
     def certain(self, text: str) -> int:
-        """Returns the first index where a call may begin once more text comes.
-
-        Returns the text's length if there is no such index.
-        """
+        """Returns how many characters of `text` cannot be part of a call's opening, whatever text follows. The rest is
+        held back."""
         ...
 
     def next_parameter(self, body: str, call: str, /, *, final: bool) -> Parameter | None:
-        """Returns the next whole parameter, or the call's end, or None if more text is needed."""
+        """Returns the next complete parameter in the body of a call, or the call's end, or None if more text is needed.
+        `call` is the tool's name."""
+        ...
+
+    def write(self, use: ToolUseBlock) -> str:
+        """Returns a tool call as a model would write it in this syntax."""
         ...
 
     def describe(self, tools: Sequence[ToolDefinition]) -> str:
-        """Returns the text that explains to a model which tools there are and how to call them."""
+        """Returns the text that shows a model which tools there are and how to call them in this syntax."""
         ...
 
 
@@ -70,7 +74,8 @@ class _Call(Struct):
 
 
 class CallsInText:
-    """Turns a stream of text into fragments. The ids of calls are `prefix` and a number."""
+    """Turns a model's streamed text into fragments: text, and the tool calls that are written in it. The ids of calls
+    are `prefix` and a number."""
 
     def __init__(self, syntax: Syntax, tools: Sequence[ToolDefinition], prefix: str) -> None:
         self._syntax = syntax
@@ -82,7 +87,7 @@ class CallsInText:
         self._call: _Call | None = None
 
     def feed(self, text: str) -> list[Fragment]:
-        """Adds text. Returns the fragments that have become certain."""
+        """Adds the next chunk of text. Returns the fragments that no later text can change."""
         self._rest += text
         return self._scan(final=False)
 
@@ -152,7 +157,7 @@ _AS_JSON = frozenset({"integer", "number", "boolean", "array", "object", "null"}
 
 
 class ParameterTypes:
-    """The types of all tools' parameters."""
+    """The JSON types of the parameters of all tools, by their schemas."""
 
     def __init__(self, tools: Sequence[ToolDefinition]) -> None:
         self._types: Mapping[str, Mapping[str, str]] = {
@@ -173,9 +178,10 @@ class ParameterTypes:
         return frozenset(self._types.get(tool, ()))
 
     def read(self, tool: str, parameter: str, text: str) -> Any:
-        """Returns the parameter's value.
+        """Returns the value that a model wrote as `text` for a parameter: decoded as JSON if the parameter's type is
+        not a string.
 
-        Text that doesn't fit the parameter's type stays text, so that the tool can refuse it.
+        Text that isn't JSON stays text, so that the tool can refuse it.
         """
         if self._types.get(tool, {}).get(parameter) not in _AS_JSON:
             return text

@@ -18,7 +18,8 @@ _PARTIAL_TAG = re.compile(r"<(?:[A-Za-z_][\w-]*)?\Z")
 
 
 class XmlTags:
-    """The syntax of calls in XML tags. Values are not escaped; one newline at each end of a value is dropped."""
+    """The syntax in which a model writes tool calls into its text as XML tags. Values are not escaped; one newline at
+    each end of a value is dropped."""
 
     def find_call(self, text: str, names: frozenset[str], **_: bool) -> Found | None:
         return next((Found(m.start(), m.end(), m[1]) for m in _TAG.finditer(text) if m[1] in names), None)
@@ -41,7 +42,7 @@ class XmlTags:
         return Parameter(end=end + len(closing), name=tag[1], text=text)
 
     def write(self, use: ToolUseBlock) -> str:
-        """Returns a call as a model would write it."""
+        """Returns a tool call as a model would write it in this syntax."""
         inside = "".join(f"<{name}>{_write_value(value)}</{name}>" for name, value in use.input.items())
         return f"<{use.name}>{inside}</{use.name}>"
 

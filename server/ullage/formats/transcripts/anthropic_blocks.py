@@ -18,17 +18,16 @@ from ullage.model.message import ToolDefinition
 
 
 def read_blocks(content: Any) -> tuple[Block, ...]:
-    """Converts a message's `content`, which is text or a list of blocks.
-
-    A block of unknown type becomes its JSON as text.
-    """
+    """Converts a message's `content` in the shape of Anthropic's API, a text or a list of blocks, to content blocks. A
+    block of unknown type becomes a text block of its JSON."""
     if isinstance(content, str):
         return (TextBlock(text=content),) if content else ()
     return tuple(_read_block(item) for item in as_list(content))
 
 
 def read_tools(tools: Any) -> tuple[ToolDefinition, ...]:
-    """Converts a request's `tools`. The provider's own tools have no schema; their names are kept."""
+    """Converts the `tools` of a request to Anthropic's API. Tools that the provider defines itself have an empty
+    schema. Entries without a name are left out."""
     return tuple(
         ToolDefinition(
             name=as_text(tool.get("name")),

@@ -3,19 +3,31 @@
 from collections.abc import Callable, Sequence
 
 from ullage.formats.parsing import Line
+from ullage.formats.transcripts.branches import Branches
 from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
-from ullage.model.blocks import Block, CompactionBlock
-from ullage.model.edits import CompactionEdit, EditTrigger
+from ullage.model.blocks import Block, CompactionBlock, Provided, TextBlock
+from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, DropEdit, EditTrigger, Replacement, RewindEdit
 from ullage.model.errors import UnreadableTranscript
-from ullage.model.events import ContextEdited, Event, MessageAppended, ModelChanged, ToolsDeclared, UsageReported
+from ullage.model.events import (
+    ContextEdited,
+    ConversationImported,
+    EditReverted,
+    Event,
+    MessageAppended,
+    ModelChanged,
+    ToolsDeclared,
+    UsageReported,
+    WindowReported,
+)
 from ullage.model.message import Message, Role, ToolDefinition
 from ullage.model.usage import Usage
 
 
 class TranscriptBuilder:
-    """Collects events while a reader goes through its file. `finish` returns the transcript.
+    """Collects events while a reader reads a transcript file; `finish` returns the transcript.
 
-    `new_id` makes the ids of messages that have none; by default they are numbered.
+    `new_id` makes the ids of messages that have none; by default they are numbered. The reader sets `cwd`, `title` and
+    the other public attributes; they have the meaning of the fields of `ImportedTranscript`.
     """
 
     def __init__(self, format_name: str, name: str, new_id: Callable[[], str] | None = None) -> None:
@@ -30,29 +42,66 @@ class TranscriptBuilder:
         self._compactions = 0
         self._first_model = ""
         self._model = ""
+        self._drained = 0
+        # Events that were forgotten.
+        self._forgotten = 0
+        self._reported = 0
+        self._branches = Branches()
+        self._origin: ConversationImported | None = None
+        self._window: tuple[int | None, int | None] = None, None
+        self._times: dict[str, int] = {}
         self.cwd = ""
         self.title = ""
+        self.agent = ""
+        self.version = ""
+        self.session_id = ""
+        self.parent = ""
+        self.is_sub_agent = False
 
-    def add(self, role: Role, content: Sequence[Block], message_id: str = "", timestamp: int = 0) -> str:
+    def add(
+        self,
+        role: Role,
+        content: Sequence[Block],
+        message_id: str = "",
+        timestamp: int = 0,
+        provided: Provided | None = None,
+    ) -> str:
         """Appends a message.
 
         Returns its id: the given one, made unique, or a new one. `timestamp` is Unix milliseconds.
         """
+        self._note_origin()
         unique = self._unique(message_id or self._new_id())
-        message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp)
+        message = Message(id=unique, role=role, content=tuple(content), timestamp=timestamp, provided=provided)
         self._events.append(MessageAppended(message=message))
+        self._times[unique] = timestamp
         self._messages += 1
         if role is Role.SYSTEM:
             self._system.append(unique)
+        else:
+            self._branches.add(unique)
         return unique
 
-    def report(self, usage: Usage, message_id: str) -> None:
-        """Appends the usage of the request that `message_id` answers. A usage of 0 tokens is ignored."""
+    def report(self, usage: Usage, message_id: str, timestamp: int = 0) -> None:
+        """Appends the usage of the request that `message_id` answers. A usage of 0 tokens is ignored.
+
+        `timestamp` is Unix milliseconds; without it the message's time is used.
+        """
         if usage.total:
-            self._events.append(UsageReported(usage=usage, message_id=message_id))
+            self._reported = usage.total
+            time = timestamp or self._times.get(message_id, 0)
+            self._events.append(UsageReported(usage=usage, message_id=message_id, timestamp=time))
+
+    def window(self, size: int | None = None, compacts_at: int | None = None, timestamp: int = 0) -> None:
+        """Appends the window and the compaction threshold that the agent reports, in tokens, unless it reported the
+        same before. None leaves the earlier value. `timestamp` is Unix milliseconds."""
+        said = size or self._window[0], compacts_at or self._window[1]
+        if said != self._window:
+            self._window = said
+            self._events.append(WindowReported(size=size, compacts_at=compacts_at, timestamp=timestamp))
 
     def declare(self, tools: Sequence[ToolDefinition]) -> None:
-        """Appends the tools that are offered from here on. No tools are ignored."""
+        """Appends the tools that are offered to the model from here on. An empty list is ignored."""
         if tools:
             self._events.append(ToolsDeclared(tools=tuple(tools)))
 
@@ -65,22 +114,38 @@ class TranscriptBuilder:
         else:
             self._first_model = model
         self._model = model
+        # What the agent said of the last model's window is not said of this one's.
+        self._window = None, None
 
-    def compact(
-        self, summary: str, edit_id: str = "", timestamp: int = 0, before: int = 0, trigger: str = "auto"
-    ) -> None:
-        """Appends a compaction: the program replaced all messages so far, except the system prompt, by `summary`.
+    def compact(  # noqa: PLR0913 - the facts of one record
+        self,
+        summary: str,
+        edit_id: str = "",
+        timestamp: int = 0,
+        *,
+        before: int = 0,
+        trigger: str = "auto",
+        forced: bool = False,
+        leading: Sequence[str] = (),
+        kept: Sequence[str] = (),
+    ) -> str:
+        """Appends a compaction: the program replaced all messages so far, except system prompts, by `summary`.
 
-        `before` is the context's size in tokens before the compaction; `timestamp` is Unix milliseconds.
+        `leading` and `kept` are ids of messages that stayed, before and after the summary. `before` is the context's
+        size in tokens before the compaction, by default that of the last report. `trigger` is `manual` or `auto`, and
+        `forced` says that the provider had refused a request as too long.
+        `timestamp` is Unix milliseconds. Returns the compaction's id: the given one, made unique, or a new one.
         """
+        self._note_origin()
         self._compactions += 1
         unique = self._unique(edit_id or f"compaction{self._compactions}")
         block = CompactionBlock(
             compaction_number=self._compactions,
             timestamp=timestamp,
             summary=summary,
-            messages_archived=self._messages - len(self._system),
-            context_size_before=before,
+            messages_archived=self._messages - len({*self._system, *leading, *kept}),
+            context_size_before=before or self._reported,
+            kept=tuple(kept),
             summarizer=self._model or self._format,
         )
         marker = Message(id=self._unique(f"{unique}-marker"), role=Role.USER, content=(block,), timestamp=timestamp)
@@ -91,20 +156,109 @@ class TranscriptBuilder:
             start=0,
             end=self._messages,
             marker=marker,
-            leading=tuple(self._system),
+            leading=(*self._system, *leading),
+            kept=tuple(kept),
+            by_agent=True,
+            forced=forced,
         )
         self._events.append(ContextEdited(edit=edit))
+        self._branches.compact(unique, (*leading, *kept))
+        self._reported = 0
+        return unique
+
+    def drop(self, message_ids: Sequence[str], notice: str, timestamp: int = 0) -> None:
+        """Appends an edit by which the program stopped sending the messages with these ids. `notice` takes the place of
+        the first of them. Nothing is appended for an empty list."""
+        if message_ids:
+            unique = self._unique(f"{message_ids[0]}-dropped")
+            message = Message(id=self._unique(f"{unique}-notice"), role=Role.USER, content=(TextBlock(text=notice),))
+            edit = DropEdit(id=unique, timestamp=timestamp, message_ids=tuple(message_ids), notice=message)
+            self._events.append(ContextEdited(edit=edit))
+
+    def clear_results(self, message_id: str, blocks: Sequence[int], notice: str, timestamp: int = 0) -> None:
+        """Appends an edit by which the program replaced tool results by the text `notice`. `blocks` are their indices
+        in the message, from 0."""
+        edit = ClearToolUsesEdit(
+            id=self._unique(f"{message_id}-cleared"),
+            timestamp=timestamp,
+            replacements=tuple(Replacement(message_id=message_id, block=block, text=notice) for block in blocks),
+            cleared_tool_uses=len(blocks),
+        )
+        self._events.append(ContextEdited(edit=edit))
+
+    def comes_from(self, to: str) -> bool:
+        """Returns whether the present branch goes through the place `to`, with the same compactions in force there as
+        now. True if it is unknown."""
+        return self._branches.comes_from(to)
+
+    def rewind(self, to: str, timestamp: int = 0, edit_id: str = "") -> None:
+        """Goes back to the message or compaction with the id `to`: the context is again what it was right after it.
+
+        To go back to a message that a compaction kept, without undoing the compaction, `to` is its `kept_place`. An
+        empty or unknown id goes back to the beginning. The messages since then stay in the transcript, and a later
+        `rewind` can return to them. `timestamp` is Unix milliseconds. `edit_id` is the id of the edit that leaves them
+        out, by default one with a number.
+        """
+        change = self._branches.rewind(to)
+        self._reported = 0
+        for undone, reverted in change.reverted:
+            self._events.append(EditReverted(edit_id=undone, reverted=reverted, timestamp=timestamp))
+        if change.left_out:
+            unique = self._unique(edit_id or f"rewind{self._forgotten + len(self._events)}")
+            edit = RewindEdit(id=unique, timestamp=timestamp, trigger=EditTrigger.MANUAL, message_ids=change.left_out)
+            self._events.append(ContextEdited(edit=edit))
+            self._branches.leave_out(unique, change.left_out)
 
     def skip(self, line: int, reason: str, *, expected: bool) -> None:
         """Records that a part of the file was skipped.
 
-        `line` counts from 1; `reason` and `expected` are described at `SkippedLine`.
+        `line` counts from 1; `reason` and `expected` have the meaning of the fields of `SkippedLine`.
         """
         self._skipped.append(SkippedLine(line=line, reason=reason, expected=expected))
 
     def skip_unread(self, line: Line) -> None:
         """Records that a line was skipped because it contains no JSON object."""
         self.skip(line.number, line.problem, expected=line.comment)
+
+    def drain(self) -> tuple[Event, ...]:
+        """Returns the events that were added since the last call."""
+        new = tuple(self._events[self._drained :])
+        self._drained = len(self._events)
+        return new
+
+    def forget(self) -> None:
+        """Drops the events that `drain` has returned. Afterwards `events` and `finish` return only later ones."""
+        self._forgotten += self._drained
+        del self._events[: self._drained]
+        self._drained = 0
+
+    @property
+    def rewinds(self) -> frozenset[str]:
+        """The ids of the edits in force that leave messages out because the user went back to an earlier one."""
+        return self._branches.rewinds
+
+    @property
+    def messages(self) -> int:
+        """The number of messages so far."""
+        return self._messages
+
+    @property
+    def first_model(self) -> str:
+        """The first model that answered; empty if unknown."""
+        return self._first_model
+
+    @property
+    def model(self) -> str:
+        """The name of the model that answers now; empty if unknown."""
+        return self._model
+
+    @property
+    def tip(self) -> str:
+        """The id of the message or compaction that the next message follows; empty at the beginning.
+
+        After a compaction that kept messages, this is the `kept_place` of the last of them.
+        """
+        return self._branches.tip
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -117,7 +271,7 @@ class TranscriptBuilder:
         return tuple(sorted(self._skipped, key=lambda skipped: skipped.line))
 
     def finish(self) -> ImportedTranscript:
-        """Returns the transcript. Raises `UnreadableTranscript` if it contains no message."""
+        """Returns the transcript collected so far. Raises `UnreadableTranscript` if it contains no message."""
         if not self._messages:
             reason = next((skipped.reason for skipped in self._skipped if not skipped.expected), "it holds no message")
             raise UnreadableTranscript(
@@ -129,8 +283,28 @@ class TranscriptBuilder:
             model=self._first_model,
             cwd=self.cwd,
             title=self.title,
+            agent=self.agent,
+            version=self.version,
+            session_id=self.session_id,
+            parent=self.parent,
+            is_sub_agent=self.is_sub_agent,
             skipped=self.skipped,
         )
+
+    def _note_origin(self) -> None:
+        """Appends a `ConversationImported` if the reader has set `agent`, `version` or ids that the last such event
+        lacks."""
+        origin = ConversationImported(
+            format=self._format,
+            agent=self.agent,
+            version=self.version,
+            origin_id=self.session_id,
+            parent_id=self.parent,
+            is_sub_agent=self.is_sub_agent,
+        )
+        if origin != self._origin:
+            self._origin = origin
+            self._events.append(origin)
 
     def _number(self) -> str:
         return f"m{self._messages + 1:04d}"

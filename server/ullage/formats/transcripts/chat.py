@@ -6,10 +6,12 @@ Many programs log in this shape.
 from collections.abc import Iterable
 from typing import Any, cast
 
+from ullage.formats.image_urls import read_image_url
 from ullage.formats.parsing import parse_json, to_json
 from ullage.formats.transcripts.anthropic_blocks import read_blocks
 from ullage.formats.transcripts.builder import TranscriptBuilder
-from ullage.model.blocks import Block, ImageBlock, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from ullage.formats.transcripts.chat_provided import keep_message
+from ullage.model.blocks import Block, ResultPart, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role, ToolDefinition
 
@@ -24,17 +26,20 @@ _ROLES = {
 
 
 class ChatReader:
-    """Adds chat messages to a builder.
+    """Adds messages of OpenAI's Chat Completions API to a builder.
 
-    Counts the calls of the legacy `function_call` kind, because neither these calls nor their results have ids.
+    Numbers the calls of the legacy `function_call` kind, because neither these calls nor their results have ids. With
+    `provided`, fields of the API that Ullage's messages lack are kept. Files of other programs in this shape are read
+    without it, because they have fields that the API would refuse.
     """
 
-    def __init__(self, builder: TranscriptBuilder) -> None:
+    def __init__(self, builder: TranscriptBuilder, *, provided: bool = False) -> None:
         self._builder = builder
+        self._provided = provided
         self._legacy_calls = 0
 
     def add_all(self, messages: Iterable[Any]) -> None:
-        """Adds each message. A message without a known role is recorded as skipped, by its index counted from 1."""
+        """Adds each message. A message without a known role is recorded as skipped, by its number from 1."""
         for index, item in enumerate(messages, start=1):
             message = as_object(item)
             if not self.add(message):
@@ -42,11 +47,16 @@ class ChatReader:
                 self._builder.skip(index, f"message {index} has no known role: {role!r}", expected=False)
 
     def add(self, message: JsonObject, timestamp: int = 0) -> str:
-        """Adds one message. Returns its id, or "" if its role is unknown and nothing was added."""
+        """Adds one message; `timestamp` is Unix milliseconds. Returns its id, or an empty string if its role is unknown
+        and nothing was added."""
         role = _ROLES.get(as_text(message.get("role")))
         if role is None:
             return ""
-        return self._builder.add(role, self._read(message), as_text(message.get("id")), timestamp)
+        blocks = self._read(message)
+        if not self._provided:
+            return self._builder.add(role, blocks, as_text(message.get("id")), timestamp)
+        blocks, provided = keep_message(role, blocks, message)
+        return self._builder.add(role, blocks, as_text(message.get("id")), timestamp, provided)
 
     def _read(self, message: JsonObject) -> list[Block]:
         kind = message.get("role")
@@ -69,10 +79,8 @@ class ChatReader:
 
 
 def read_parts(content: Any) -> tuple[ResultPart, ...]:
-    """Converts a message's `content`, which is text or a list of parts.
-
-    A part of unknown type becomes its JSON as text.
-    """
+    """Converts a message's `content`, a text or a list of parts, to content blocks. A part of unknown type becomes a
+    text block of its JSON."""
     if isinstance(content, str):
         return (TextBlock(text=content),) if content else ()
     if isinstance(content, list):
@@ -81,7 +89,8 @@ def read_parts(content: Any) -> tuple[ResultPart, ...]:
 
 
 def read_arguments(arguments: Any) -> JsonObject:
-    """Returns a call's arguments as an object. Text that isn't a JSON object is returned under the key `arguments`."""
+    """Returns a tool call's arguments as an object. Text that isn't a JSON object is returned under the key
+    `arguments`."""
     if isinstance(arguments, dict):
         return as_object(arguments)
     text = as_text(arguments)
@@ -92,7 +101,8 @@ def read_arguments(arguments: Any) -> JsonObject:
 
 
 def read_functions(tools: Any) -> tuple[ToolDefinition, ...]:
-    """Converts a request's `tools`: functions in the shape of OpenAI's chat API, or flat as in its Responses API."""
+    """Converts a request's `tools`: functions in the shape of OpenAI's chat API, or flat as in its Responses API.
+    Entries without a name are left out."""
     definitions: list[ToolDefinition] = []
     for tool in as_objects(tools):
         function = as_object(tool.get("function")) or tool
@@ -121,7 +131,8 @@ def _read_call(call: JsonObject) -> ToolUseBlock:
 
 
 def _read_thinking(message: JsonObject) -> list[Block]:
-    """Returns reasoning that gateways add: LiteLLM's `thinking_blocks`, or else DeepSeek's `reasoning_content`."""
+    """Returns the reasoning that gateways add to a message: LiteLLM's `thinking_blocks`, or else DeepSeek's
+    `reasoning_content`."""
     blocks = [block for block in read_blocks(message.get("thinking_blocks")) if isinstance(block, ThinkingBlock)]
     text = as_text(message.get("reasoning_content"))
     return [*blocks] if blocks else [ThinkingBlock(thinking=text)] if text else []
@@ -136,14 +147,7 @@ def _read_part(item: Any) -> ResultPart:
             return TextBlock(text=as_text(part.get("refusal")))
         case "image_url" | "input_image":
             image = part.get("image_url")
-            return read_image_url(as_text(image) or as_text(as_object(image).get("url")))
+            url = as_text(image) or as_text(as_object(image).get("url"))
+            return read_image_url(url) if url else TextBlock(text=to_json(item))
         case _:
             return TextBlock(text=item if isinstance(item, str) else to_json(item))
-
-
-def read_image_url(url: str) -> ImageBlock:
-    """Returns an image by its URL. A base64 `data:` URL is divided into its media type and its data."""
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return ImageBlock(media_type=head.removeprefix("data:").removesuffix(";base64") or "image/png", data=data)
-    return ImageBlock(url=url)

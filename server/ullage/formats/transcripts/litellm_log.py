@@ -8,20 +8,22 @@ from ullage.formats.parsing import Document, as_timestamp
 from ullage.formats.provider_usage import convert_usage
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
-from ullage.formats.transcripts.imported import Format, ImportedTranscript
+from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 
 NAME = "litellm-log"
 
 
 def matches(document: Document) -> bool:
-    """Returns whether the file is one object with a request's messages and a response's choices."""
+    """Returns whether the file is one object with the messages of a request and the choices of its response."""
     log = as_object(document.value)
     return bool(as_list(log.get("messages"))) and isinstance(as_object(log.get("response")).get("choices"), list)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Returns the request as it was sent, the answer and its usage."""
+    """Reads one logged request: its model, tools and messages, then the answer and its usage. Raises
+    `UnreadableTranscript` if there is no message."""
     builder = TranscriptBuilder(NAME, document.name)
     log = as_object(document.value)
     response = as_object(log.get("response"))

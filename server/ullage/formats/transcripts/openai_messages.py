@@ -5,7 +5,8 @@ from typing import Any
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader, read_functions
-from ullage.formats.transcripts.imported import Format, ImportedTranscript
+from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.formats.transcripts.response_items import ITEM_TYPES, ItemReader
 from ullage.model.blocks import TextBlock
 from ullage.model.json_values import JsonObject, as_object, as_objects, as_text
@@ -16,7 +17,8 @@ _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
 
 def matches(document: Document) -> bool:
-    """Returns whether the file is a list of chat messages or items, or an object with one under `messages` or `input`.
+    """Returns whether the file is a list of OpenAI's chat messages or Responses items, or an object with one under
+    `messages` or `input`.
 
     A list of plain texts could be OpenAI's or Anthropic's. It is read as OpenAI's, with the same result.
     """
@@ -25,7 +27,8 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Returns the tools, the instructions and all messages."""
+    """Reads a list of messages or items, or a request object: its model, tools, instructions and messages. Raises
+    `UnreadableTranscript` if there is no message."""
     builder = TranscriptBuilder(NAME, document.name)
     request = as_object(document.value)
     builder.use_model(as_text(request.get("model")))
@@ -37,7 +40,7 @@ def read(document: Document) -> ImportedTranscript:
     if any(as_text(message.get("type")) in ITEM_TYPES for message in messages):
         ItemReader(builder).add_all(messages)
     else:
-        ChatReader(builder).add_all(messages)
+        ChatReader(builder, provided=True).add_all(messages)
     return builder.finish()
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from ullage.formats.parsing import Document
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import ChatReader
-from ullage.formats.transcripts.imported import Format, ImportedTranscript, choose_run
+from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.imported import ImportedTranscript, choose_run
 from ullage.model.json_values import JsonObject, as_list, as_objects
 
 NAME = "tau-bench"
@@ -21,7 +22,8 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Returns one run. The other runs are recorded as skipped."""
+    """Reads the wanted run, by default the longest. The other runs are recorded as skipped. Raises `InvalidRequest` if
+    there is no such run, and `UnreadableTranscript` if it has no message."""
     builder = TranscriptBuilder(NAME, document.name)
     runs = _runs(document.value)
     chosen = choose_run([len(as_list(run.get("traj"))) for run in runs], document.run, document.name)

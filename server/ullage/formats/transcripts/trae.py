@@ -10,7 +10,8 @@ from ullage.formats.parsing import Document, as_count, as_timestamp
 from ullage.formats.provider_usage import convert_usage, exclude_cache
 from ullage.formats.transcripts.builder import TranscriptBuilder
 from ullage.formats.transcripts.chat import read_arguments, read_parts
-from ullage.formats.transcripts.imported import Format, ImportedTranscript
+from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.json_values import JsonObject, as_list, as_object, as_objects, as_text
 from ullage.model.message import Role
@@ -27,7 +28,8 @@ def matches(document: Document) -> bool:
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Returns the new messages of each request followed by its response."""
+    """Reads all interactions: the new messages of each request, then its response and usage. Raises
+    `UnreadableTranscript` if there is no message."""
     builder = TranscriptBuilder(NAME, document.name)
     trajectory = as_object(document.value)
     builder.title = as_text(trajectory.get("task")).strip().partition("\n")[0][:200]

@@ -4,7 +4,8 @@ import msgspec
 from msgspec import Struct
 
 from ullage.formats.parsing import Document
-from ullage.formats.transcripts.imported import Format, ImportedTranscript, SkippedLine
+from ullage.formats.transcripts.format import Format
+from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.errors import UnreadableTranscript
 from ullage.model.events import Event, MessageAppended, Record, SessionCreated, SessionForked
 
@@ -14,7 +15,8 @@ VERSION = 1
 
 
 class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first line. `exported_at` is Unix milliseconds, 0 if unknown."""
+    """The first line of an export, with facts of the session. `ullage` is the version of the export's format,
+    `exported_at` is Unix milliseconds, 0 if unknown."""
 
     ullage: int = VERSION
     session_id: str = ""
@@ -25,20 +27,21 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def write(header: Header, records: tuple[Record, ...]) -> bytes:
-    """Writes the export of a session. `records` is its whole log, including the records inherited by a fork."""
+    """Returns the export of a session as JSONL. `records` is its whole log, including the records inherited by a
+    fork."""
     # The struct omits default values, but the version must be written always.
     first = {**msgspec.to_builtins(header), "ullage": header.ullage}
     return b"".join(msgspec.json.encode(line) + b"\n" for line in (first, *records))
 
 
 def matches(document: Document) -> bool:
-    """Returns whether the first line is a header."""
+    """Returns whether the file's first line is the header of an export."""
     first = document.lines[0].value if document.lines else None
     return first is not None and isinstance(first.get("ullage"), int)
 
 
 def read(document: Document) -> ImportedTranscript:
-    """Returns all events except those that begin a log.
+    """Reads all events of an export except those that begin a log, because the import makes its own.
 
     Raises `UnreadableTranscript` if the export has a newer version or contains no message.
     """
@@ -82,10 +85,8 @@ def _read_header(document: Document) -> Header:
 
 
 def _fill(header: Header, created: SessionCreated) -> Header:
-    """Returns the header with empty fields filled from the log's first event.
-
-    The model is always taken from the event, because the session began with it.
-    """
+    """Returns the header with an empty folder or title filled from the log's first event. If that event names a model,
+    it replaces the header's, because the session began with it."""
     return msgspec.structs.replace(
         header,
         model=created.model or header.model,

@@ -1,0 +1,134 @@
+"""A transcript format: how its files are recognised, and how they are read, at once or while they are being written."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.builder import TranscriptBuilder
+from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
+
+
+class Records(Struct, frozen=True, kw_only=True):
+    """The records of one conversation of a document, in the order in which they were written. `skipped` has an entry
+    for each other conversation of the document."""
+
+    lines: tuple[Line, ...]
+    skipped: tuple[SkippedLine, ...] = ()
+
+
+class Reader(Protocol):
+    """Reads the records of one conversation, one by one, and adds events to the `TranscriptBuilder` that it was made
+    with.
+
+    A reader never looks at later records, so reading a file in pieces gives the same events as reading it at once.
+    """
+
+    def take(self, record: Line) -> None:
+        """Reads the next record. Events that later records may still change, such as an answer that is spread over
+        several records, are added later."""
+        ...
+
+    def finish(self) -> None:
+        """Adds the events that are still held back. No record may follow."""
+        ...
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """A transcript format: how its files are recognised and read.
+
+    `name` is the name that users give with `--format`. `matches` returns whether a file has this format, judged by its
+    content alone. `read` raises `UnreadableTranscript` if the file contains no message, and `InvalidRequest` if it
+    doesn't contain the wanted run. `records` and `reader` are set if the format can be read while a program is still
+    writing it. `settle` is set if the reader holds back what may be complete already. It is called with the reader when
+    nothing has been written for a while, and makes it add what is complete. `begins_another` is set if a file may hold
+    several conversations, one after the other, and returns whether a line may begin another one. `may_take_back` says
+    that after a user has gone back to an earlier message, the messages after it may return, and the file then no longer
+    says that they were left out. `reads_folders` says whether it also reads a folder, of which it chooses one
+    conversation.
+    """
+
+    name: str
+    matches: Callable[[Document], bool]
+    read: Callable[[Document], ImportedTranscript]
+    records: Callable[[Document], Records] | None = None
+    reader: Callable[[TranscriptBuilder], Reader] | None = None
+    settle: Callable[[Any], None] | None = None
+    begins_another: Callable[[Line], bool] | None = None
+    may_take_back: bool = False
+    reads_folders: bool = False
+
+
+def lines_of(document: Document) -> Records:
+    """Returns all lines of a file as the records of its only conversation."""
+    return Records(lines=document.lines)
+
+
+def incremental(
+    name: str,
+    matches: Callable[[Document], bool],
+    reader: Callable[[TranscriptBuilder], Reader],
+    records: Callable[[Document], Records] = lines_of,
+    *,
+    reads_folders: bool = False,
+) -> Format:
+    """Returns a format that can be read while a program is still writing it. Its `read` reads all records of a file
+    with `reader`."""
+
+    def read(document: Document) -> ImportedTranscript:
+        builder = TranscriptBuilder(name, document.name)
+        found = records(document)
+        reading = reader(builder)
+        for record in found.lines:
+            reading.take(record)
+        reading.finish()
+        for part in found.skipped:
+            builder.skip(part.line, part.reason, expected=part.expected)
+        return builder.finish()
+
+    return Format(name=name, matches=matches, read=read, records=records, reader=reader, reads_folders=reads_folders)
+
+
+class OpenReading:
+    """A reading of one conversation in a file that a program is still writing. `builder` has what was read so far.
+
+    `may_take_back` is as in `Format`. If `goes_on` is true, the lines that are added to the file are the next records.
+    Otherwise the file is read again when it has changed, because its further lines need not be records of the same
+    conversation.
+    """
+
+    def __init__(self, known: Format, builder: TranscriptBuilder, reader: Reader, *, goes_on: bool) -> None:
+        self.builder = builder
+        self.goes_on = goes_on
+        self.may_take_back = known.may_take_back
+        self._known = known
+        self._reader = reader
+
+    def goes_on_with(self, lines: Sequence[Line]) -> bool:
+        """Returns whether these lines, which were added to the file, are the next records."""
+        begins = self._known.begins_another
+        return self.goes_on and not (begins and any(map(begins, lines)))
+
+    def take(self, records: Sequence[Line]) -> None:
+        """Reads further records."""
+        for record in records:
+            self._reader.take(record)
+
+    def settle(self) -> None:
+        """Adds what is complete by now, because nothing has been written for a while."""
+        if self._known.settle is not None:
+            self._known.settle(self._reader)
+
+
+def open_reading(known: Format, document: Document) -> OpenReading | None:
+    """Returns a reading that has taken the document's records. What its reader holds back is not added, because it may
+    be incomplete. Returns None if the format can only be read at once."""
+    if known.reader is None or known.records is None:
+        return None
+    records = known.records(document).lines
+    goes_on = bool(records and document.lines) and records[-1] is document.lines[-1]
+    builder = TranscriptBuilder(known.name, document.name)
+    reading = OpenReading(known, builder, known.reader(builder), goes_on=goes_on)
+    reading.take(records)
+    return reading
