@@ -16,7 +16,7 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(payload: bytes) -> Event:
-    """Returns the event of a payload. Raises `msgspec.DecodeError` if the payload is not one."""
+    """Returns the event that `encode_event` encoded. Raises `msgspec.DecodeError` if the payload is not an event."""
     try:
         return _DECODER.decode(payload)
     except msgspec.ValidationError:
@@ -26,10 +26,10 @@ def decode_event(payload: bytes) -> Event:
 
 
 def event_name(event: Event | type[Event]) -> str:
-    """Returns the event's tag."""
+    """Returns the name of an event or of a class of events in the store, for example `message_appended`."""
     return str(event.__struct_config__.tag)
 
 
 def storable(text: str) -> str:
-    """Returns the text with half surrogate pairs, which SQLite refuses, written as escapes."""
+    r"""Returns the text as SQLite accepts it: half surrogate pairs are written as escapes (`\ud83d`)."""
     return text.encode("utf-8", "backslashreplace").decode()

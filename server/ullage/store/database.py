@@ -9,8 +9,8 @@ hold a newer header, and SQLite is asked.
 import os
 import sqlite3
 import struct
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,9 @@ _HEADER_SIZE = 100
 
 
 class _Stamp(Struct, frozen=True, kw_only=True):
-    """`schema_version` counts schema changes: 0 for a file without any table."""
+    """Numbers from a database file's header. `schema_version` counts changes of the tables: 0 means that the file has
+    no table. `user_version` is the version of Ullage's tables, and `application_id` is the number of the program that
+    owns the file, 0 if none does (https://www.sqlite.org/fileformat.html)."""
 
     schema_version: int
     user_version: int
@@ -33,8 +35,8 @@ class _Stamp(Struct, frozen=True, kw_only=True):
 
 
 def check_file(path: Path) -> None:
-    """Raises `StoreTooNew` for the store of a newer Ullage and `StoreUnavailable` for a file that is not a store.
-    Changes nothing."""
+    """Raises `StoreTooNew` if the file is the store of a newer Ullage, and `StoreUnavailable` if it is not a store. A
+    missing or empty file is accepted. Changes nothing."""
     if path.is_dir():
         raise unavailable(path, "is a folder: name a file in it")
     if not path.exists() or path.stat().st_size == 0:
@@ -85,7 +87,8 @@ def default_path() -> Path:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens the file and brings its tables up to date. Makes the file and its folders if they are missing.
+    """Opens the store's file and returns a connection to it. Makes the file and its folders if they are missing, and
+    brings its tables up to date.
 
     WAL lets other processes read while one writes. `synchronous=NORMAL` hands each commit to the operating system
     without waiting for the disk. A commit survives the death of the process; a power cut may cost the newest commits,
@@ -98,12 +101,13 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def reconnect(path: Path) -> sqlite3.Connection:
-    """Returns one more connection to a file that `connect` opened. Any thread may use it, one at a time."""
+    """Returns a further connection to a file that `connect` has opened. Any thread may use it, one at a time."""
     return _ready(path, lambda _: None)
 
 
 def _ready(path: Path, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
-    """Returns a connection that is prepared. A failure leaves none open."""
+    """Returns a connection to which `prepare` was applied. If that fails, the connection is closed and the error
+    raised."""
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -121,14 +125,25 @@ def _prepare(connection: sqlite3.Connection) -> None:
             migrate(connection)
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Generator[None]:
-    """Runs a block as one transaction. IMMEDIATE takes the write lock at the start, so what the block reads stays
-    true until it writes; DEFERRED gives several reads one consistent state."""
-    connection.execute(f"BEGIN {mode}")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+class transaction:  # noqa: N801 - a context manager, used like a function
+    """Runs the `with` block as one transaction, which is rolled back if the block raises. IMMEDIATE takes the write
+    lock at the start, so what the block reads stays true until it writes; DEFERRED gives several reads one consistent
+    state."""
+
+    __slots__ = ("_connection", "_mode")
+
+    def __init__(self, connection: sqlite3.Connection, mode: Literal["IMMEDIATE", "DEFERRED"]) -> None:
+        self._connection = connection
+        self._mode = mode
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection.execute(f"BEGIN {self._mode}")
+        return self._connection
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")

@@ -15,12 +15,14 @@ CHUNK_CHARS = 2_000
 
 
 def message_text(message: Message) -> str:
-    """Returns text, tool inputs, tool results and resources of a message, each block up to `BLOCK_CHARS`."""
+    """Returns the searchable text of a message: its texts, tool inputs, tool results and resources. Of a block with
+    more than `BLOCK_CHARS` characters only the beginning and the end are included."""
     return "\n".join(text for block in message.content if (text := _bounded(_block_text(block))))
 
 
 def chunks(text: str) -> Iterator[tuple[int, int]]:
-    """Yields where the chunks of a text start and stop: whole lines as far as they fit, one chunk for a short text."""
+    """Yields the start and the stop of each chunk of a text: about `CHUNK_CHARS` characters, in whole lines if
+    possible."""
     start = 0
     while start < len(text):
         stop = start + CHUNK_CHARS
@@ -54,7 +56,8 @@ def _block_text(block: Block) -> str:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Yields the values in a tool's input. Its keys repeat with every call and would outweigh the values."""
+    """Yields the values in a tool's input as text, without the keys. Keys repeat with every call and would outweigh the
+    values."""
     if isinstance(value, dict):
         yield from _leaves([*cast("dict[str, Any]", value).values()])
     elif isinstance(value, list):

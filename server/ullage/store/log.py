@@ -17,7 +17,8 @@ _Row = tuple[str, int, int, str, int, str | None, bytes]
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """The records `start <= position < stop` that one session of a lineage contributes to a log."""
+    """The records `start <= position < stop` of the session `session_id`. A fork's log consists of spans of its
+    ancestors and its own."""
 
     session_id: str
     start: int
@@ -25,15 +26,15 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class Tail(Struct, frozen=True, kw_only=True):
-    """The last record of a log and the number of messages up to it; -1 and 0 for an empty log."""
+    """The position of the last record of a log, and the number of messages up to it. An empty log has -1 and 0."""
 
     position: int = -1
     messages: int = 0
 
 
 def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Iterator[Span]:
-    """Yields the spans that make up a session's log before `stop`, newest first. It climbs the lineage only as far
-    as the caller iterates, and yields nothing for an unknown session."""
+    """Yields the spans that make up a session's log before position `stop`, newest first: its own, then its ancestors'.
+    Reads only as many ancestors as the caller iterates. Yields nothing for an unknown session."""
     current: str | None = session_id
     while current is not None and stop > 0:
         row = connection.execute(
@@ -49,7 +50,7 @@ def lineage(connection: sqlite3.Connection, session_id: str, stop: int = NO_END)
 
 
 def read_records(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """Returns records with `start <= position < stop`, inherited ones included."""
+    """Returns the records of the session's log with `start <= position < stop`, inherited ones included."""
     spans: list[Span] = []
     for span in lineage(connection, session_id, stop):
         spans.append(span)
@@ -59,7 +60,8 @@ def read_records(connection: sqlite3.Connection, session_id: str, start: int, st
 
 
 def read_messages(connection: sqlite3.Connection, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-    """Returns the records that appended the messages with `start <= index < stop`."""
+    """Returns the records that appended the session's messages with `start <= index < stop`, inherited ones
+    included."""
     return _read_by_index(
         connection,
         session_id,
@@ -70,7 +72,7 @@ def read_messages(connection: sqlite3.Connection, session_id: str, start: int, s
 
 
 def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record, ...]:
-    """Returns the records that edited the context or reverted an edit."""
+    """Returns the records that make, undo or redo an edit, inherited ones included, oldest first."""
     return _read_by_index(
         connection,
         session_id,
@@ -81,7 +83,8 @@ def read_edits(connection: sqlite3.Connection, session_id: str) -> tuple[Record,
 
 
 def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_END) -> Tail:
-    """Returns the last record before `stop`."""
+    """Returns the last record before `stop`, the session's own or an inherited one. Returns `Tail()` if there is
+    none."""
     for span in lineage(connection, session_id, stop):
         row = connection.execute(
             "SELECT position, messages FROM records WHERE session_id = ? AND position < ? "
@@ -94,14 +97,15 @@ def find_tail(connection: sqlite3.Connection, session_id: str, stop: int = NO_EN
 
 
 def find_message(connection: sqlite3.Connection, session_id: str, message_id: str) -> Record | None:
-    """Returns the record that appended a message, the session's own or an inherited one; the last if there are
-    several."""
+    """Returns the record that appended a message, the session's own or an inherited one; the last if there are several.
+    Returns None if there is no such message."""
     row = _find_by_id(connection, session_id, message_id, "position, timestamp, payload")
     return None if row is None else _record(*row)
 
 
 def find_index(connection: sqlite3.Connection, session_id: str, message_id: str) -> int | None:
-    """Returns the message's index among the appended messages, from 0."""
+    """Returns the message's index among the appended messages, from 0; the last one's if there are several. Returns
+    None if there is no such message."""
     row = _find_by_id(connection, session_id, message_id, "messages")
     return None if row is None else row[0] - 1
 
@@ -120,7 +124,8 @@ def _find_by_id(connection: sqlite3.Connection, session_id: str, message_id: str
 
 
 def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, records: Sequence[Record]) -> None:
-    """Writes records after `tail`. Raises `ConcurrentAppend` if they do not start right there."""
+    """Writes records to the session's log after `tail`. Raises `ConcurrentAppend` if the first record's position is not
+    the next one, and `InvalidRequest` if positions have gaps."""
     check_positions(session_id, tail.position + 1, records)
     connection.executemany(
         "INSERT INTO records (session_id, position, timestamp, event, messages, message_id, payload) "
@@ -130,7 +135,8 @@ def insert_records(connection: sqlite3.Connection, session_id: str, tail: Tail, 
 
 
 def check_positions(session_id: str, expected: int, records: Sequence[Record]) -> None:
-    """Raises `ConcurrentAppend` if the first record is not at `expected`, `InvalidRequest` if positions have gaps."""
+    """Raises `ConcurrentAppend` if the first record's position is not `expected`, and `InvalidRequest` if positions
+    have gaps."""
     positions = [record.position for record in records]
     if positions and positions[0] != expected:
         raise ConcurrentAppend(
@@ -143,8 +149,8 @@ def check_positions(session_id: str, expected: int, records: Sequence[Record]) -
 def _read_by_index(
     connection: sqlite3.Connection, session_id: str, condition: str, values: tuple[int, ...]
 ) -> tuple[Record, ...]:
-    """Returns records of the whole lineage that an index finds. The first two values of the query are the span's
-    session and its stop."""
+    """Returns the records of the session and its ancestors that fulfil an SQL `condition`, oldest first. The first two
+    values of the condition are the span's session and its stop, the others are `values`."""
     spans = reversed(list(lineage(connection, session_id)))
     rows = (
         row

@@ -20,11 +20,11 @@ _PAUSES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 
 class PathFolder:
-    """A `Folder` by its path.
+    """A folder of a memory, used by its path.
 
     Before each use every component from the base folder down is checked: none may be a link, a junction or another
     reparse point. The check and the use are two steps, so this class cannot guard against another process of the same
-    user that swaps a component for a link between the two. It guards against links that lie there already.
+    user that swaps a component for a link between the two. It guards against links that exist already.
     """
 
     def __init__(self, base: Path, parts: tuple[str, ...] = ()) -> None:
@@ -34,7 +34,8 @@ class PathFolder:
     @classmethod
     @contextmanager
     def open(cls, base: Path) -> Generator["PathFolder"]:
-        """Opens the base folder; its own path may lead over links. Raises `OSError` if it is no folder."""
+        """Opens the base folder of a memory in a `with` block. Links on the way to it are followed. Raises `OSError` if
+        it is not a folder."""
         if not base.is_dir():
             raise NotADirectoryError(str(base))
         yield cls(base.resolve())

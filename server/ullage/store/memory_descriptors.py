@@ -23,13 +23,13 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 
 
 def is_supported() -> bool:
-    """Whether this system opens, moves and removes names relative to an open folder."""
+    """Returns whether this system opens, moves and removes names relative to an open folder."""
     needed = {os.open, os.stat, os.mkdir, os.rename, os.unlink}
     return bool(_DIRECTORY and _NO_FOLLOW) and needed <= os.supports_dir_fd and os.scandir in os.supports_fd
 
 
 class DescriptorFolder:
-    """A `Folder` by its descriptor."""
+    """A folder of a memory, used by its open descriptor, so that no other process can make a path lead elsewhere."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -37,7 +37,8 @@ class DescriptorFolder:
     @classmethod
     @contextmanager
     def open(cls, base: Path) -> Generator["DescriptorFolder"]:
-        """Opens the base folder; its own path may lead over links."""
+        """Opens the base folder of a memory in a `with` block. Links on the way to it are followed. Raises `OSError` if
+        it is not a folder."""
         with _closing(os.open(base, os.O_RDONLY | _DIRECTORY)) as descriptor:
             yield cls(descriptor)
 

@@ -30,7 +30,7 @@ open_folder: Open = DescriptorFolder.open if is_supported() else PathFolder.open
 
 
 class MemoryLimits(Struct, frozen=True, kw_only=True):
-    """`file_bytes` is the limit of one file, `total_bytes` of all files together, `entries` of the number of files and
+    """The most that one memory may hold: bytes of one file, bytes of all files together, and the number of files and
     folders.
 
     A model reads the memory, so a file much longer than a context window is useless; the totals keep a model that
@@ -44,7 +44,8 @@ class MemoryLimits(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def opened(base: Path, open_base: Open) -> Generator[Folder]:
-    """The base folder, made if it is missing. Its own path is the user's choice and may lead over links."""
+    """Opens the base folder of a memory, which is made if it is missing, and yields it. Links on the way to it are
+    followed, because the user chose the path. Raises `OSError` if the folder cannot be made or opened."""
     base.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     with open_base(base) as folder:
         yield folder
@@ -52,7 +53,8 @@ def opened(base: Path, open_base: Open) -> Generator[Folder]:
 
 @contextmanager
 def locked(base: Path, open_base: Open) -> Generator[Folder]:
-    """The base folder for a change: changes by any thread or process of Ullage run one after another.
+    """Opens the base folder of a memory for a change and yields it. Other threads and processes of Ullage that want to
+    change the memory wait until the `with` block ends.
 
     The lock is the file `NAME.lock` next to the base folder, out of reach of the memory's own commands.
     """
@@ -69,16 +71,16 @@ def locked(base: Path, open_base: Open) -> Generator[Folder]:
 
 
 def unfinished_name() -> str:
-    """A new name for a file that is not complete yet, or a folder that is being deleted."""
+    """Returns a new hidden name for a file that is not complete yet, or a folder that is being deleted."""
     return _UNFINISHED + secrets.token_hex(8)
 
 
 class FolderMemory:
-    """`MemoryFiles` in the folder `base`, made when first used.
+    """One memory, implementing the port `MemoryFiles`, in the folder `base`, which is made when first used.
 
     A file that another program changes between reading and replacing is noticed and read again. Files are replaced,
-    never written into, so a hard link elsewhere keeps its text. `open_base` opens the base folder; by default it is
-    the safest way that the system has (`open_folder`).
+    never written into, so a hard link elsewhere keeps its text. `open_base` opens the base folder; by default it is the
+    safest way that the system has (`open_folder`).
     """
 
     def __init__(self, base: Path, limits: MemoryLimits | None = None, open_base: Open = open_folder) -> None:
@@ -147,7 +149,8 @@ class FolderMemory:
                 source.move(old.name, target, new.name)
 
     def _read(self, path: MemoryPath, parent: Folder) -> tuple[str, os.stat_result]:
-        """The text of the file `path` in its folder, and its status when it was read."""
+        """Returns the text of the file `path` in its folder, and its status when it was read. Raises `InvalidRequest`
+        if the file is over the size limit or not UTF-8."""
         most = self._limits.file_bytes
         data, info = parent.read(path.name, most + 1)
         if len(data) > most:
@@ -170,8 +173,9 @@ class FolderMemory:
         return data
 
     def _check_room(self, found: Sequence[Found], path: MemoryPath, added: int) -> None:
-        """Raises `InvalidRequest` if `added` bytes exceed the memory's limit of bytes, or if the files and folders
-        that `path` adds exceed its limit of entries."""
+        """Raises `InvalidRequest` if `added` more bytes would exceed the memory's limit of bytes, or if the files and
+        folders on `path` that do not exist yet would exceed its limit of entries. `found` is everything in the memory.
+        """
         limits = self._limits
         if added > 0 and sum(entry.size for entry in found) + added > limits.total_bytes:
             raise InvalidRequest(
@@ -188,7 +192,8 @@ class FolderMemory:
 
 @contextmanager
 def _told(path: MemoryPath) -> Generator[None]:
-    """What the system says, in words for a model."""
+    """Converts an `OSError` in the `with` block to an error with words for a model: `NotFound` if there is nothing at
+    `path`, else `StoreUnavailable`."""
     try:
         yield
     except OSError as error:
@@ -204,7 +209,8 @@ def _no_such(path: MemoryPath) -> NotFound:
 
 @contextmanager
 def _made(base: Folder, path: MemoryPath) -> Generator[Folder]:
-    """The folder `path`, made with its parents where they are missing."""
+    """Opens the folder `path`, made with its parents where they are missing, and yields it. Raises `Conflict` if a part
+    of the path is a file."""
     with ExitStack() as stack:
         current = base
         for depth, name in enumerate(path.parts):
@@ -219,7 +225,9 @@ def _made(base: Folder, path: MemoryPath) -> Generator[Folder]:
 
 
 def _check_free(folder: Folder, name: str, what: str, itself: str = "") -> None:
-    """Raises `Conflict` if there is a name that some file systems take for this one."""
+    """Raises `Conflict` if the folder has `name`, or a name that some file systems take for it (for example in other
+    case). `what` is the path in the error. `itself` is a name that is allowed: the old name of the file that is being
+    renamed."""
     key = folded(name)
     for other in folder.names():
         if other != itself and folded(other) == key:
@@ -235,7 +243,8 @@ def _check_depth(found: Sequence[Found], old: MemoryPath, new: MemoryPath) -> No
 
 
 def _place(base: Folder, parent: Folder, name: str, data: bytes) -> None:
-    """Writes `data` as the whole file `name` in `parent`, or changes nothing."""
+    """Writes `data` as the complete file `name` in the folder `parent`, replacing an older one. If that fails, nothing
+    has changed."""
     fresh = unfinished_name()
     try:
         base.write_new(fresh, data)
@@ -250,7 +259,8 @@ def _state(info: os.stat_result) -> tuple[int, int, int]:
 
 
 def _listing(folder: MemoryPath, found: Sequence[Found]) -> Iterator[MemoryEntry]:
-    """The folder itself and what a listing shows of it. A folder's size is that of the files in it."""
+    """Yields the entries of a listing of `folder`: the folder itself, then what it holds down to `LEVELS` levels,
+    without the names that `is_listed` refuses. A folder's size is the bytes of all files in it."""
     sizes: dict[tuple[str, ...], int] = {}
     for entry in found:
         for depth in range(len(entry.parts)):

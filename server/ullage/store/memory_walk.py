@@ -22,46 +22,51 @@ MOST_ENTRIES = 20_000
 
 
 class Folder(Protocol):
-    """An open folder. Names are single names in it; every method raises `OSError` for what the disk refuses.
+    """An open folder of a memory. Each `name` is one name in the folder, not a path. Every method raises `OSError` if
+    the disk refuses.
 
-    No method follows a link: a name that is a link counts as missing.
+    No method follows a link. `enter`, `status` and `read` treat a link as missing, and `remove` removes the link
+    itself.
     """
 
     def enter(self, name: str) -> AbstractContextManager[Self]:
-        """Opens the folder `name`."""
+        """Opens the folder `name` in a `with` block."""
         ...
 
     def names(self) -> list[str]:
-        """The names in it, sorted, at most `MOST_ENTRIES`."""
+        """Returns the names in the folder, sorted, at most `MOST_ENTRIES`."""
         ...
 
     def status(self, name: str) -> os.stat_result:
-        """The status of the plain file or folder `name`."""
+        """Returns the status of the plain file or folder `name`."""
         ...
 
     def read(self, name: str, most: int) -> tuple[bytes, os.stat_result]:
-        """The first `most` bytes of the plain file `name`, and its status when it was opened."""
+        """Returns the first `most` bytes of the plain file `name`, and its status when it was opened."""
         ...
 
     def make_folder(self, name: str) -> None:
-        """Makes a new folder."""
+        """Makes a new folder `name`. Raises `OSError` if the name exists."""
         ...
 
     def write_new(self, name: str, data: bytes) -> None:
-        """Writes a new file, which is on the disk when this returns."""
+        """Writes a new file `name`, which is on the disk when this returns. Raises `OSError` if the name exists."""
         ...
 
     def move(self, name: str, target: Self, new_name: str) -> None:
-        """Moves `name` into the folder `target`; a file of the new name is replaced in one step."""
+        """Moves `name` into the folder `target` under `new_name`. An existing file of that name is replaced in one
+        step."""
         ...
 
     def remove(self, name: str) -> None:
-        """Removes a file, a link (not what it leads to) or a folder with all it holds, as far as the disk lets it."""
+        """Removes a file, a link (not the file that it leads to) or a folder with everything in it. Failures are
+        ignored."""
         ...
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """A plain file or folder below an open one. `parts`: the names that lead to it; `size`: bytes, 0 for a folder."""
+    """A plain file or folder that `walk` found. `parts` are the names that lead to it from the folder where the walk
+    began; `size` is bytes, 0 for a folder."""
 
     parts: tuple[str, ...]
     is_folder: bool
@@ -70,7 +75,8 @@ class Found(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def folder_at(base: Folder, parts: Sequence[str]) -> Generator[Folder]:
-    """Opens the folder that `parts` lead to from `base`. Raises `OSError` if one of the names is no folder."""
+    """Opens the folder to which the names `parts` lead from `base`, and yields it. Raises `OSError` if one of them is
+    not a folder."""
     with ExitStack() as opened:
         current = base
         for name in parts:
@@ -79,8 +85,8 @@ def folder_at(base: Folder, parts: Sequence[str]) -> Generator[Folder]:
 
 
 def walk(folder: Folder) -> Iterator[Found]:
-    """All below an open folder in the order of names, each folder before what it holds. What disappears during the
-    walk is left out."""
+    """Yields everything in an open folder and its subfolders, sorted by name, each folder before its content. Entries
+    that disappear during the walk are left out."""
     return islice(_walk(folder, ()), MOST_ENTRIES)
 
 

@@ -10,10 +10,11 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def memory_base(cwd: str | None = None, data: Path | None = None) -> Path:
-    """The base folder of the memory of the project at `cwd`, or, without one, of the user's own.
+    """Returns the base folder of the memory of the project at `cwd`, or of the user's own memory if `cwd` is None.
 
-    It lies in the user's data folder (`data`), not in the project: a checkout that comes from elsewhere brings no
-    memory with it. A project is known by its folder's real path, so that a link to it leads to the same memory.
+    It is in the user's data folder, or in `data` if that is given, not in the project: a checkout that comes from
+    elsewhere brings no memory with it. A project is known by its folder's real path, so that a link to it leads to the
+    same memory.
     """
     root = (data or _user_data()) / "memories"
     if cwd is None:
@@ -30,6 +31,6 @@ def _user_data() -> Path:
 
 
 def project_memory(cwd: str, store_path: Path | None) -> FolderMemory:
-    """Returns the memory of the project at `cwd`, or the user's own if `cwd` is empty. It lies in the folder of the
-    store at `store_path`, or in the user's data folder if that is None."""
+    """Returns the memory of the project at `cwd`, or the user's own if `cwd` is empty. Its files are in the folder of
+    the store at `store_path`, or in the user's data folder if that is None."""
     return FolderMemory(memory_base(cwd or None, store_path.absolute().parent if store_path else None))

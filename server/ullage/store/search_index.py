@@ -1,30 +1,27 @@
-"""The full-text index. A search fills it, so that appending costs nothing for it."""
+"""Fills the full-text index from the log, in steps, so that appending costs nothing for it."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from ullage.model.events import MessageAppended
-from ullage.model.message import Message
-from ullage.store.codec import decode_event, event_name, storable
+from ullage.store.codec import event_name
 from ullage.store.database import transaction
-from ullage.store.indexed_text import chunks, message_text
 from ullage.store.log import lineage
-from ullage.store.search_words import columns
+from ullage.store.search_rows import chunk_tokens, insert_rows
 
 # Bytes of messages that one step indexes. Making words of them takes some tens of milliseconds, outside of the
 # transaction; writing takes a few, so that no append waits long.
 STEP_BYTES = 200_000
-# A row is a chunk of a record. Its id is the record's id, shifted left by this many bits, plus the chunk's number.
-CHUNK_BITS = 20
 _MESSAGE = event_name(MessageAppended)
 
-_Row = tuple[int, str, str]
+# A record's id, and the tokens of each chunk of its message.
+_Tokens = tuple[int, Sequence[str]]
 
 
 class _Pending(Struct, frozen=True):
-    """A session with `left` records after `position` that are not indexed."""
+    """A session of whose own records the `left` ones after `position` are not indexed yet."""
 
     session_id: str
     position: int
@@ -32,15 +29,15 @@ class _Pending(Struct, frozen=True):
 
 
 class _Step(Struct, frozen=True):
-    """Rows that bring a session's index up to and including `position`."""
+    """The messages of a session's records up to and including `position`, as they are indexed."""
 
     position: int
-    rows: Sequence[_Row]
+    messages: Sequence[_Tokens]
 
 
 def index_some(connection: sqlite3.Connection, session_id: str | None) -> int:
-    """Indexes a part of what a search of the session, or of all sessions, will use. Returns how many records are
-    left; 0 once the index is complete."""
+    """Indexes some of the records that a search of the session, or of all sessions if it is None, would read. Returns
+    the number of records left, 0 once the index is complete."""
     with transaction(connection, "DEFERRED"):
         pending = _pending(connection, session_id)
         step = _read_step(connection, pending[0]) if pending else None
@@ -51,24 +48,9 @@ def index_some(connection: sqlite3.Connection, session_id: str | None) -> int:
         return sum(session.left for session in _pending(connection, session_id))
 
 
-def drop_texts(connection: sqlite3.Connection, record_ids: Sequence[int]) -> None:
-    """Removes records from the index."""
-    connection.executemany(
-        "DELETE FROM message_text WHERE rowid >= ? AND rowid < ?",
-        ((record_id << CHUNK_BITS, (record_id + 1) << CHUNK_BITS) for record_id in record_ids),
-    )
-
-
-def read_message(payload: bytes) -> Message:
-    """Returns the message of a record that appended one."""
-    event = decode_event(payload)
-    assert isinstance(event, MessageAppended)
-    return event.message
-
-
 def _pending(connection: sqlite3.Connection, session_id: str | None) -> list[_Pending]:
-    """Returns sessions with records that are not indexed. An inherited record is indexed in the session that it was
-    written in."""
+    """Returns the sessions with records that are not indexed, of all sessions or of one and its ancestors. An inherited
+    record is indexed with the session that it was written in."""
     rows = connection.execute(
         "SELECT session_id, seen, last FROM ("
         "    SELECT session_id, max(indexed_position, coalesce(fork_position, -1)) seen,"
@@ -88,23 +70,16 @@ def _read_step(connection: sqlite3.Connection, pending: _Pending) -> _Step:
         "ORDER BY position",
         (pending.session_id, pending.position),
     )
-    rows: list[_Row] = []
+    messages: list[_Tokens] = []
     seen, reached = 0, pending.position
     for record_id, position, event, payload in records:
         reached = position
         if event == _MESSAGE:
-            rows += _rows(record_id, read_message(payload))
+            messages.append((record_id, chunk_tokens(payload)))
             seen += len(payload)
         if seen >= STEP_BYTES:
             break
-    return _Step(reached, rows)
-
-
-def _rows(record_id: int, message: Message) -> Iterator[_Row]:
-    text = message_text(message)
-    for number, (start, stop) in enumerate(chunks(text)):
-        names, words = columns(storable(text[start:stop]))
-        yield (record_id << CHUNK_BITS) + number, names, words
+    return _Step(reached, messages)
 
 
 def _write_step(connection: sqlite3.Connection, pending: _Pending, step: _Step) -> None:
@@ -115,4 +90,4 @@ def _write_step(connection: sqlite3.Connection, pending: _Pending, step: _Step) 
         (step.position, pending.session_id, pending.position),
     )
     if taken.rowcount:
-        connection.executemany("INSERT INTO message_text (rowid, names, words) VALUES (?, ?, ?)", step.rows)
+        insert_rows(connection, step.messages)

@@ -1,51 +1,83 @@
-"""Translates a user's or a model's question into a query of the index, and shows the part of a found text that best
-matches the query."""
+"""Reads a user's or a model's question as a query of the index."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
+from ullage.model.message import Role
 from ullage.store.codec import storable
-from ullage.store.search_words import Name, places, stem
+from ullage.store.search_words import Name, fold, joined_names, places, plain_name, stem
 
 # More words make a search slow and no better.
 MAX_WORDS = 40
 # Words that are frequent in questions and rare in answers. They are left out as long as other words remain.
 _ASKING_WORDS = """
     a about after again all also am an and any are as at be been before being but by can could did do does doing
-    done earlier else find for from get give had has have he her him his how i if in into is it its just like me
+    done earlier else find for from get give had has have he her him his how i if in into is it its just like many me
     mention mentioned more most my no not now of off on once only or other our out over please previously
     remember said same say see seen she should show so some still such tell than that the their them then there
     these they thing this those to too under until up us use very was we well were what when where which while
     who why will with would you your
 """
 _ASKING = frozenset(_ASKING_WORDS.split())
+# Words of the longest name that is searched in other spellings.
+_LONGEST_NAME = 5
+# Fewer characters begin too many words to mean one of them.
+_SHORTEST_BEGINNING = 4
 
 
 class Query(Struct, frozen=True):
-    """An FTS5 `expression` of which any term may match, and what it searches for: the `stems` of words and the
-    `wholes` of names."""
+    """What a search looks for: the `stems` of words, whole `names` in lower case, the `beginnings` of words and names
+    that are nowhere as they were given, the `pairs` of stems that were neighbours, and all words of the text in their
+    order (`phrase`; empty for one word). `named` says whether it was given a whole name, and `speaker` whose words are
+    asked for, None if the query does not say."""
 
-    expression: str
-    stems: frozenset[str]
-    wholes: frozenset[str]
+    stems: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    beginnings: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    phrase: tuple[str, ...] = ()
+    named: bool = False
+    speaker: Role | None = None
 
 
-def read_query(text: str) -> Query:
-    """Reads a query; nothing in it is syntax. It searches for words, whole names, and neighbouring words as phrases.
-    BM25 scores a row higher the more of them, and the rarer ones, it holds. Raises `InvalidRequest` for a query
-    without a word."""
-    names = [place.name for place in places(storable(text)) if place.name.parts]
-    if not names:
+def read_query(text: str, known: Callable[[str], bool] = lambda _: True) -> Query:
+    """Returns the query for a user's or a model's text, in which no character is syntax.
+
+    Question words are left out if other words remain, and at most `MAX_WORDS` words are used. Raises `InvalidRequest`
+    if the text has no word.
+
+    `known` says whether a token of the index, a stem or a whole name, is anywhere. A name that is nowhere is searched
+    in other spellings (`parseConfig`, `parse_config`, `parse-config`, `parseconfig`), and a name or word that is
+    nowhere as a beginning.
+    """
+    found = [place.name for place in places(fold(storable(text)))]
+    given = [name for name in found if name.parts]
+    if not given:
         raise InvalidRequest(f"nothing to search for in {text!r}: give at least one word")
-    names = ([name for name in names if not _is_asking(name)] or names)[:MAX_WORDS]
+    names = ([name for name in given if not _is_asking(name)] or given)[:MAX_WORDS]
     parts = [part for name in names for part in name.parts][:MAX_WORDS]
+    # A name may hold such words, too: those of `scrollIntoView` are "scroll" and "view".
+    words = [part for part in parts if part not in _ASKING] or parts
+    spelt = [whole for name in names for whole in _spellings(name, known)]
+    if 1 < len(parts) <= _LONGEST_NAME and not any(name.wholes for name in names):
+        # Words may be a name as it is spoken.
+        spelt += joined_names(tuple(parts))
+    stems = tuple(dict.fromkeys(map(stem, words)))
+    spoken = [part for name in given for part in name.parts]
     return Query(
-        expression=" OR ".join(dict.fromkeys(_terms(names, parts))),
-        stems=frozenset(map(stem, parts)),
-        wholes=frozenset(name.wholes[0] for name in names if name.wholes),
+        stems=stems,
+        names=tuple(dict.fromkeys([*(plain_name(name.wholes[0]) for name in names if name.wholes), *spelt])),
+        beginnings=tuple(dict.fromkeys(beginning for name in names for beginning in _beginnings(name, known))),
+        pairs=tuple(
+            dict.fromkeys(pair for pair in pairwise(map(stem, parts)) if pair[0] in stems and pair[1] in stems)
+        ),
+        phrase=tuple(spoken) if 1 < len(spoken) <= MAX_WORDS else (),
+        named=any(name.wholes for name in names),
+        speaker=asked_speaker(text),
     )
 
 
@@ -53,77 +85,37 @@ def _is_asking(name: Name) -> bool:
     return len(name.parts) == 1 and name.parts[0] in _ASKING
 
 
-def _terms(names: Sequence[Name], parts: Sequence[str]) -> Iterator[str]:
-    """Yields terms as FTS5 strings, which hold no quotes (https://www.sqlite.org/fts5.html#fts5_strings)."""
-    for part in parts:
-        yield f'words : "{part}"'
-    for name in names:
-        if name.wholes:
-            yield f'names : "{name.wholes[0]}"'
-        if len(name.parts) > 2:
-            yield f'words : "{" ".join(name.parts)}"'
-    for left, right in pairwise(parts):
-        yield f'words : "{left} {right}"'
+def _spellings(name: Name, known: Callable[[str], bool]) -> Iterable[str]:
+    """Returns other spellings of a name that is nowhere. A plain word may be a name without its humps."""
+    if not name.wholes:
+        return () if known(stem(name.parts[0])) else joined_names(name.parts)[:1]
+    alike = len(name.parts) <= _LONGEST_NAME and not known(name.wholes[0])
+    return joined_names(name.parts) if alike else ()
 
 
-# About three lines of a terminal.
-_CHARS = 240
-_LEAD = 40
-# A whole name is worth more than any word.
-_WHOLE_WEIGHT = 3
+def _beginnings(name: Name, known: Callable[[str], bool]) -> Iterator[str]:
+    """Yields the name or word if it is nowhere: it may be the beginning of one."""
+    if name.wholes:
+        if not known(name.wholes[0]):
+            yield plain_name(name.wholes[0])
+    elif len(name.parts[0]) >= _SHORTEST_BEGINNING and not known(stem(name.parts[0])):
+        yield name.parts[0]
 
 
-class _Mark(Struct, frozen=True):
-    """A matching token: the parts of the query that it holds, and its position."""
-
-    found: frozenset[str]
-    weight: int
-    start: int
-    stop: int
-
-
-def found_in(text: str, query: Query) -> frozenset[str]:
-    """Returns which of the query's stems a text of plain words holds."""
-    return query.stems.intersection(map(stem, text.split()))
+# "Can you list": the one who is asked to search, not the one who spoke.
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will|do) you (?!say|tell|suggest|recommend|propose|give|mention|write)[a-z]+", re.IGNORECASE
+)
+# The word is `I`, not `i` as in "i, j" or "for i in"; `me` is in every "show me".
+_ASKS_USER = re.compile(r"\bI\b(?![,.)\]]?\s*(?:,|=|in\b))|\b(?:[Mm]y|[Mm]ine|[Mm]yself|i'(?:m|ve|d|ll))\b")
+_ASKS_AGENT = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
-def make_snippet(text: str, query: Query) -> str:
-    """Returns the passage that holds most of the query, with the matches in `**`, or the beginning if no match is
-    found."""
-    marks = _marks(text, query)
-    if not marks:
-        return _cut(text, 0, _CHARS, ())
-    best = max(range(len(marks)), key=lambda at: (_weight(_window(marks, at)), -at))
-    window = _window(marks, best)
-    start = max(0, window[0].start - _LEAD)
-    return _cut(text, start, max(start + _CHARS, window[-1].stop), window)
-
-
-def _marks(text: str, query: Query) -> list[_Mark]:
-    marks: list[_Mark] = []
-    for place in places(text):
-        wholes = query.wholes.intersection(place.name.wholes)
-        stems = query.stems.intersection(map(stem, place.name.parts))
-        if wholes or stems:
-            weight = len(stems) + _WHOLE_WEIGHT * len(wholes)
-            marks.append(_Mark(wholes | stems, weight, place.start, place.stop))
-    return marks
-
-
-def _window(marks: Sequence[_Mark], first: int) -> list[_Mark]:
-    end = marks[first].start + _CHARS - _LEAD
-    return [mark for mark in marks[first : first + _CHARS] if mark.stop <= end] or [marks[first]]
-
-
-def _weight(window: Sequence[_Mark]) -> int:
-    """Returns the weight of the window's marks, counting repetitions once."""
-    return sum({mark.found: mark.weight for mark in window}.values())
-
-
-def _cut(text: str, start: int, stop: int, marks: Sequence[_Mark]) -> str:
-    start = text.find(" ", start) + 1 if 0 < start < text.find(" ", start) < start + _LEAD // 2 else start
-    pieces: list[str] = ["…"] if start > 0 else []
-    for mark in marks:
-        pieces += (text[start : mark.start], "**", text[mark.start : mark.stop], "**")
-        start = mark.stop
-    return "".join((*pieces, text[start:stop], "…" if stop < len(text) else ""))
+def asked_speaker(query: str) -> Role | None:
+    """Returns the role whose messages a query asks for: the user's for `I` and `my`, the agent's for `you` and `your`
+    where they are not part of a request ("can you list …"). Returns None if it has neither or both."""
+    text = _REQUEST.sub(" ", query.replace("\u2019", "'"))
+    user, agent = _ASKS_USER.search(text) is not None, _ASKS_AGENT.search(text) is not None
+    if user == agent:
+        return None
+    return Role.USER if user else Role.ASSISTANT

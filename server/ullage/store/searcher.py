@@ -4,25 +4,37 @@ The search runs in any thread on a connection of its own, so that the store's ow
 """
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ullage.model.blocks import ToolResultBlock
+from ullage.model.message import Message
 from ullage.service.ports.store import SearchHit
 from ullage.store.database import reconnect, transaction
 from ullage.store.indexed_text import chunks, message_text
-from ullage.store.log import lineage
-from ullage.store.search_index import CHUNK_BITS, index_some, read_message
-from ullage.store.search_query import Query, found_in, make_snippet, read_query
+from ullage.store.search_candidates import Candidate, find_around, find_candidates
+from ullage.store.search_index import index_some
+from ullage.store.search_matching import Matcher, begins_in, together
+from ullage.store.search_query import Query, read_query
+from ullage.store.search_scope import find_scope
+from ullage.store.search_scoring import REACH, lend_by_session, score_message
+from ullage.store.search_snippet import make_snippet, without_bare_numbers
+from ullage.store.search_terms import weigh_terms
+from ullage.store.search_words import fold, stem
 from ullage.store.session_table import require_session
 from ullage.store.sqlite_errors import reporting, unavailable
 
 
 class Searcher:
-    """The searching part of a `SessionStore`. Calls wait for each other; each is short."""
+    """The part of the store that searches, on a connection of its own. Any thread may call it; calls wait for each
+    other, and each is short."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -31,22 +43,23 @@ class Searcher:
         self._closed = False
 
     def search(self, query: str, session_id: str | None, limit: int) -> tuple[SearchHit, ...]:
-        """Implements `SessionStore.search`."""
-        wanted = read_query(query)
+        """Indexes what is not indexed yet, then returns the messages that match best; see `SessionStore.search`."""
+        read_query(query)
         while self.index_some(session_id):
             pass
         with self._connected() as connection, transaction(connection, "DEFERRED"):
             if session_id is not None:
                 require_session(connection, session_id)
+            wanted = read_query(query, partial(_is_known, connection))
             return search_messages(connection, wanted, session_id, limit)
 
     def index_some(self, session_id: str | None) -> int:
-        """Implements `SessionStore.index_some`."""
+        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
         with self._connected() as connection:
             return index_some(connection, session_id)
 
     def close(self) -> None:
-        """Closes the file once the running call has ended."""
+        """Closes the connection once the running call has ended. Later calls raise `StoreUnavailable`."""
         with self._lock:
             self._closed = True
             if self._connection is not None:
@@ -64,151 +77,119 @@ class Searcher:
             yield self._connection
 
 
-# A whole name counts twice as much as a word; its words count on their own as well.
-_RANK = "bm25(2.0, 1.0)"
-# The gain of a message that holds all words of a query over one that holds none, as a share of its score. With BM25
-# alone one rare word outweighs all others, which short queries do not mean. On long questions any value up to 2 does as
-# well (`./scripts/bench search`, the dev half: MRR 0.80 among all conversations, 0.94 to 0.95 within one).
-_ALL_WORDS = 1.0
+# A message that contains less than this share of the query's words does not fit the query. Of questions asked of
+# another conversation than theirs, which cannot answer them, more than four in five find only such messages; none that
+# found its answer did.
+_FITTING = 0.5
 # Messages that are scored closely: several for each hit that is returned, because the second score may change their
 # order.
-_MIN_CANDIDATES, _CANDIDATES_PER_HIT = 40, 3
-# Rows that are scored: all chunks of a huge message may match.
-_MAX_ROWS = 2_000
-
-# The session in which a record is shown: its own session if that is listed, else a listed fork that inherits the
-# record.
-_HOLDER = """
-    WITH RECURSIVE heirs (session_id, deleted) AS (
-        SELECT session_id, deleted FROM sessions WHERE session_id = :owner
-        UNION ALL
-        SELECT fork.session_id, fork.deleted FROM sessions fork JOIN heirs ON fork.parent_id = heirs.session_id
-        WHERE heirs.deleted AND fork.fork_position >= :position
-    )
-    SELECT session_id FROM heirs WHERE NOT deleted LIMIT 1
-"""
-Holder = Callable[[str, int], str | None]
+_MIN_CANDIDATES, _CANDIDATES_PER_HIT = 60, 3
+# Words of a query from which on a message may be found by the words of its neighbours alone: fewer words name a thing,
+# which a hit must have.
+_QUESTION_WORDS = 3
 
 
-class _Scope(Struct, frozen=True, kw_only=True):
-    """The scope of a search: an SQL condition on rows with its values, and the session in which a matching record is
-    shown."""
+class _Scored(Struct, frozen=True, kw_only=True):
+    """A message with its score and the share of the query's words that it contains, from 0 to 1."""
 
-    condition: str
-    values: tuple[str | int, ...]
-    holder: Holder
-
-
-class _Candidate(Struct, kw_only=True):
-    """A message with matching chunks; `session_id` is the session in which it is shown."""
-
-    record_id: int
-    session_id: str
-    chunk: int
-    best: float
-    found: frozenset[str] = frozenset()
-
-    def score(self, query: Query) -> float:
-        """Returns the BM25 score of the message's best indexed chunk, raised by the share of the query's words that
-        the message holds."""
-        return self.best * (1 + _ALL_WORDS * len(self.found) / len(query.stems))
+    candidate: Candidate
+    score: float
+    share: float
 
 
 def search_messages(
     connection: sqlite3.Connection, query: Query, session_id: str | None, limit: int
 ) -> tuple[SearchHit, ...]:
-    """Returns messages that hold any word of the query, best first, in one session or in all, each message once.
+    """Returns at most `limit` messages that contain any word of the query, best first, in one session or in all, each
+    message once. A query of several words also finds messages next to those.
 
-    Rows are scored by BM25 (https://www.sqlite.org/fts5.html#the_bm25_function).
+    `search_matching.py` scores a message's own text, and `search_scoring.py` what is around it.
     """
-    scope = _everything(connection) if session_id is None else _one_session(connection, session_id)
+    scope = find_scope(connection, session_id)
+    terms = weigh_terms(connection, query)
     wanted = max(_MIN_CANDIDATES, _CANDIDATES_PER_HIT * limit)
-    candidates = _find_candidates(connection, query, scope, wanted)
-    best = sorted(candidates, key=lambda candidate: -candidate.score(query))[:limit]
-    return tuple(_hit(connection, query, candidate) for candidate in best)
-
-
-def _find_candidates(connection: sqlite3.Connection, query: Query, scope: _Scope, wanted: int) -> Sequence[_Candidate]:
-    found: dict[int, _Candidate] = {}
-    hidden: set[int] = set()
-    rows = 0
-    for row_id, score, words in _matches(connection, query, scope):
-        record_id, chunk = divmod(row_id, 1 << CHUNK_BITS)
-        if record_id in hidden:
-            continue
-        if record_id not in found:
-            if len(found) == wanted:
-                break
-            session_id = _shown_in(connection, record_id, scope.holder)
-            if session_id is None:
-                hidden.add(record_id)
-                continue
-            found[record_id] = _Candidate(record_id=record_id, session_id=session_id, chunk=chunk, best=score)
-        found[record_id].found |= found_in(words, query)
-        rows += 1
-        if rows == _MAX_ROWS:
-            break
-    return list(found.values())
-
-
-def _matches(connection: sqlite3.Connection, query: Query, scope: _Scope) -> Iterator[tuple[int, float, str]]:
-    """Yields matching rows as id, score and words, best first."""
-    return connection.execute(
-        "SELECT rowid, -rank, words FROM message_text "
-        f"WHERE message_text MATCH ? AND rank MATCH ? AND {scope.condition} ORDER BY rank",
-        (query.expression, _RANK, *scope.values),
+    matching = find_candidates(connection, query, terms, scope, wanted)
+    texts = [text for one in matching.values() for text in one.texts]
+    matcher = Matcher(query, terms, sum(map(len, texts)) / max(1, len(texts)))
+    neighbours = {one.record_id: one for one in find_around(connection, matching, scope, REACH)}
+    read = matching | neighbours
+    for one in read.values():
+        _match(one, matcher)
+    shares = {key: _share(query, one) for key, one in read.items()}
+    hits = matching
+    if len(query.stems) >= _QUESTION_WORDS and not query.named:
+        fitting = [one for key, one in matching.items() if shares[key] >= _FITTING]
+        beside = {(one.owner, one.number + step) for one in fitting for step in range(-REACH, REACH + 1)}
+        hits = hits | {key: one for key, one in neighbours.items() if (one.owner, one.number) in beside}
+    places = {(one.owner, one.number): key for key, one in read.items()}
+    scored: list[_Scored] = []
+    for key, one in hits.items():
+        near = {
+            step: read[other].held.words
+            for step in range(-REACH, REACH + 1)
+            if step and (other := places.get((one.owner, one.number + step))) is not None
+        }
+        speaks = query.speaker is not None and _speaks(one.message(), query)
+        score = score_message(one.held.score, shares[key], one.size, near, speaks)
+        scored.append(_Scored(candidate=one, score=score, share=shares[key]))
+    best = sorted(
+        (one for one in _with_sessions(scored) if one.score > 0), key=lambda one: (-one.score, one.candidate.record_id)
     )
+    return tuple(_hit(query, one) for one in best[:limit])
 
 
-def _shown_in(connection: sqlite3.Connection, record_id: int, holder: Holder) -> str | None:
-    owner, position = connection.execute(
-        "SELECT session_id, position FROM records WHERE record_id = ?", (record_id,)
-    ).fetchone()
-    return holder(owner, position)
-
-
-def _everything(connection: sqlite3.Connection) -> _Scope:
-    def find(owner: str, position: int) -> str | None:
-        row = connection.execute(_HOLDER, {"owner": owner, "position": position}).fetchone()
-        return None if row is None else row[0]
-
-    return _Scope(condition="TRUE", values=(), holder=find)
-
-
-def _one_session(connection: sqlite3.Connection, session_id: str) -> _Scope:
-    """Returns the rows between the first and the last that may belong to the session's lineage, without those of
-    other sessions."""
-    stops = {span.session_id: span.stop for span in lineage(connection, session_id)}
-    ids = [
-        record_id
-        for owner, stop in stops.items()
-        for order in ("ASC", "DESC")
-        for (record_id,) in connection.execute(
-            f"SELECT record_id FROM records WHERE session_id = ? AND position < ? ORDER BY position {order} LIMIT 1",
-            (owner, stop),
-        )
+def _with_sessions(scored: Sequence[_Scored]) -> Sequence[_Scored]:
+    """Returns the messages with the scores that their sessions lend them; as they are if all are of one session."""
+    best: dict[str, float] = {}
+    for one in scored:
+        session_id = one.candidate.session_id
+        best[session_id] = max(one.score, best.get(session_id, 0.0))
+    if len(best) < 2 or not (most := max(best.values())):
+        return scored
+    return [
+        replace(one, score=lend_by_session(one.score, one.candidate.size, best[one.candidate.session_id], most))
+        for one in scored
     ]
-    owners = ", ".join("?" * len(stops))
-    return _Scope(
-        condition=f"rowid >= ? AND rowid < ? AND (SELECT session_id FROM records "
-        f"WHERE record_id = message_text.rowid >> {CHUNK_BITS}) IN ({owners})",
-        values=(min(ids) << CHUNK_BITS, (max(ids) + 1) << CHUNK_BITS, *stops),
-        holder=lambda owner, position: session_id if position < stops.get(owner, 0) else None,
-    )
 
 
-def _hit(connection: sqlite3.Connection, query: Query, candidate: _Candidate) -> SearchHit:
-    payload, messages = connection.execute(
-        "SELECT payload, messages FROM records WHERE record_id = ?", (candidate.record_id,)
-    ).fetchone()
-    message = read_message(payload)
+def _match(candidate: Candidate, matcher: Matcher) -> None:
+    parts = [matcher.read(text) for text in candidate.texts]
+    candidate.held = together(parts)
+    best = max(range(len(parts)), key=lambda at: parts[at].score, default=0)
+    candidate.chunk = candidate.chunks[best]
+
+
+def _share(query: Query, candidate: Candidate) -> float:
+    """Returns the share of the query's words that a message contains, from 0 to 1."""
+    held = set(candidate.held.words)
+    if query.beginnings:
+        lowered = [fold(text).lower() for text in candidate.texts]
+        begun = (one for one in query.beginnings if any(begins_in(text, one) for text in lowered))
+        held.update(set(map(stem, begun)).intersection(query.stems))
+    return len(held) / len(query.stems)
+
+
+def _speaks(message: Message, query: Query) -> bool:
+    """Returns whether a message is what the asked speaker said. A tool's result is what neither said."""
+    return message.role is query.speaker and not any(isinstance(block, ToolResultBlock) for block in message.content)
+
+
+def _is_known(connection: sqlite3.Connection, token: str) -> bool:
+    rows = connection.execute("SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT 1", (f'"{token}"',))
+    return rows.fetchone() is not None
+
+
+def _hit(query: Query, scored: _Scored) -> SearchHit:
+    candidate = scored.candidate
+    message = candidate.message()
     text = message_text(message)
-    start, stop = list(chunks(text))[candidate.chunk]
+    start, stop = next(islice(chunks(text), candidate.chunk, None), (0, 0))
     return SearchHit(
         session_id=candidate.session_id,
         message_id=message.id,
-        index=messages - 1,
+        index=candidate.number - 1,
         role=message.role.value,
-        score=candidate.score(query),
-        snippet=make_snippet(text[start:stop], query),
+        score=scored.score,
+        snippet=make_snippet(without_bare_numbers(text[start:stop], query), query),
+        fits=scored.share >= _FITTING,
     )

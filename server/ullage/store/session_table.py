@@ -7,11 +7,19 @@ import msgspec
 from msgspec import Struct
 
 from ullage.model.errors import Conflict, InvalidRequest, SessionNotFound
-from ullage.model.events import Event, ModelChanged, Record, SessionCreated, SessionForked, SessionRenamed
-from ullage.service.ports.store import SessionInfo
+from ullage.model.events import (
+    ConversationImported,
+    Event,
+    ModelChanged,
+    Record,
+    SessionCreated,
+    SessionForked,
+    SessionRenamed,
+)
+from ullage.service.ports.store import ImportedSession, SessionInfo
 from ullage.store.codec import decode_event, event_name, storable
 from ullage.store.log import Tail, find_tail, insert_records, lineage
-from ullage.store.search_index import drop_texts
+from ullage.store.search_rows import drop_rows
 
 _INFO = """
     SELECT s.session_id, s.title, s.cwd, s.model, s.created_at, coalesce(last.timestamp, s.created_at),
@@ -23,19 +31,22 @@ _INFO = """
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
-    """A session's listed facts. A fork inherits `cwd` and `model` as they were where it began; its title is its own."""
+    """The facts of a session that the list shows. A fork inherits `cwd` and `model` as they were at the fork; its title
+    is its own."""
 
     title: str = ""
     cwd: str = ""
     model: str = ""
 
 
+# The last position at which an import says where it comes from: before its first message, after its model and window.
+_IMPORT_BEGINS = 4
 # The events from which a fork inherits facts.
 INHERITED = (SessionCreated, ModelChanged)
 
 
 def fold_facts(facts: SessionFacts, events: Iterable[Event]) -> SessionFacts:
-    """Returns the facts after these events."""
+    """Returns a session's listed facts after these further events."""
     for event in events:
         facts = _apply(facts, event)
     return facts
@@ -54,7 +65,8 @@ def _apply(facts: SessionFacts, event: Event) -> SessionFacts:
 
 
 class _Origin(Struct, frozen=True, kw_only=True):
-    """The basis of a new log: the end of the part it inherits, and the facts at that point."""
+    """What a new log begins with: for a fork the last record that it inherits, the facts at that point and the parent's
+    id; for any other session nothing."""
 
     tail: Tail = Tail()
     facts: SessionFacts = SessionFacts()
@@ -80,7 +92,8 @@ def insert_session(connection: sqlite3.Connection, session_id: str, records: Seq
 
 
 def append_records(connection: sqlite3.Connection, session_id: str, records: Sequence[Record]) -> None:
-    """Adds records to the log, and their facts to the session's row."""
+    """Appends records to the session's log, and brings its listed facts up to date. Raises `SessionNotFound` and
+    `ConcurrentAppend`."""
     facts, tail = _find_end(connection, session_id)
     insert_records(connection, session_id, tail, records)
     folded = fold_facts(facts, (record.event for record in records))
@@ -91,7 +104,7 @@ def append_records(connection: sqlite3.Connection, session_id: str, records: Seq
 
 
 def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionFacts, Tail]:
-    """Returns the session's facts and the last record of its log, mostly with one query. Raises `SessionNotFound`."""
+    """Returns the session's listed facts and the last record of its log. Raises `SessionNotFound`."""
     row = connection.execute(
         "SELECT s.title, s.cwd, s.model, last.position, last.messages FROM sessions s LEFT JOIN records last "
         "ON last.session_id = s.session_id WHERE s.session_id = ? AND NOT s.deleted "
@@ -107,7 +120,7 @@ def _find_end(connection: sqlite3.Connection, session_id: str) -> tuple[SessionF
 
 
 def require_session(connection: sqlite3.Connection, session_id: str) -> SessionFacts:
-    """Returns the session's facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
+    """Returns the session's listed facts. Raises `SessionNotFound` for an id that is unknown or deleted."""
     row = connection.execute(
         "SELECT title, cwd, model FROM sessions WHERE session_id = ? AND NOT deleted", (session_id,)
     ).fetchone()
@@ -117,12 +130,12 @@ def require_session(connection: sqlite3.Connection, session_id: str) -> SessionF
 
 
 def not_found(session_id: str) -> SessionNotFound:
-    """Returns the error for an unknown id."""
+    """Returns the error for a session id that is unknown or deleted."""
     return SessionNotFound(f"no session {session_id}: list the sessions to see which there are")
 
 
 def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
-    """Returns one session as listed."""
+    """Returns the session as it is listed. Raises `SessionNotFound`."""
     row = connection.execute(f"{_INFO} AND s.session_id = ?", (session_id,)).fetchone()
     if row is None:
         raise not_found(session_id)
@@ -130,7 +143,8 @@ def find_info(connection: sqlite3.Connection, session_id: str) -> SessionInfo:
 
 
 def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, offset: int) -> tuple[SessionInfo, ...]:
-    """Returns sessions, last changed first."""
+    """Returns at most `limit` listed sessions after the first `offset`, last changed first: all, or those with exactly
+    the folder `cwd`."""
     where, values = ("", ()) if cwd is None else ("AND s.cwd = ?", (storable(cwd),))
     rows = connection.execute(
         f"{_INFO} {where} ORDER BY last.timestamp DESC, s.rowid DESC LIMIT ? OFFSET ?", (*values, limit, offset)
@@ -138,9 +152,54 @@ def list_sessions(connection: sqlite3.Connection, cwd: str | None, limit: int, o
     return tuple(_info(row) for row in rows)
 
 
+def find_ids(connection: sqlite3.Connection, prefix: str, limit: int) -> tuple[str, ...]:
+    """Returns the ids of at most `limit` listed sessions that begin with `prefix`, in alphabetical order."""
+    rows = connection.execute(
+        "SELECT session_id FROM sessions WHERE NOT deleted AND substr(session_id, 1, ?) = ? "
+        "ORDER BY session_id LIMIT ?",
+        (len(prefix), storable(prefix), limit),
+    )
+    return tuple(session_id for (session_id,) in rows)
+
+
+def sessions_with(connection: sqlite3.Connection, message_id: str) -> tuple[str, ...]:
+    """Returns the ids of the listed sessions whose own records, not inherited ones, append a message with this id, last
+    created first."""
+    rows = connection.execute(
+        "SELECT session_id FROM sessions s WHERE NOT deleted AND EXISTS (SELECT 1 FROM records INDEXED BY message_ids "
+        "WHERE session_id = s.session_id AND message_id = ?) ORDER BY created_at DESC, rowid DESC",
+        (storable(message_id),),
+    )
+    return tuple(session_id for (session_id,) in rows)
+
+
+def imported_sessions(connection: sqlite3.Connection) -> tuple[ImportedSession, ...]:
+    """Returns the listed sessions whose log begins with an import, last created first."""
+    rows = connection.execute(
+        "SELECT s.session_id, r.payload FROM sessions s JOIN records r ON r.session_id = s.session_id "
+        "AND r.position BETWEEN 1 AND ? AND r.event = ? WHERE NOT s.deleted "
+        "ORDER BY s.created_at DESC, s.rowid DESC, r.position",
+        (_IMPORT_BEGINS, event_name(ConversationImported)),
+    )
+    found: dict[str, ImportedSession] = {}
+    for session_id, payload in rows:
+        event = decode_event(payload)
+        if isinstance(event, ConversationImported):
+            origin = ImportedSession(
+                session_id=session_id,
+                format=event.format,
+                origin_id=event.origin_id,
+                agent=event.agent,
+                parent_id=event.parent_id,
+                is_sub_agent=event.is_sub_agent,
+            )
+            found.setdefault(session_id, origin)
+    return tuple(found.values())
+
+
 def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
-    """Removes the session from the list and drops all records that no fork needs, its own and those of deleted
-    ancestors."""
+    """Removes the session from the list, and deletes all records that no fork needs: its own and those of deleted
+    ancestors. Raises `SessionNotFound`."""
     require_session(connection, session_id)
     connection.execute("UPDATE sessions SET deleted = 1 WHERE session_id = ?", (session_id,))
     connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
@@ -161,10 +220,10 @@ def delete_session(connection: sqlite3.Connection, session_id: str) -> None:
 
 
 def _drop_records(connection: sqlite3.Connection, session_id: str, needed: int) -> None:
-    """Drops the records after position `needed`, and their text in the index."""
+    """Deletes the session's records after position `needed`, and their text in the index."""
     span = (session_id, needed)
     rows = connection.execute("SELECT record_id FROM records WHERE session_id = ? AND position > ?", span)
-    drop_texts(connection, [record_id for (record_id,) in rows])
+    drop_rows(connection, [record_id for (record_id,) in rows])
     connection.execute("DELETE FROM records WHERE session_id = ? AND position > ?", span)
 
 

@@ -1,8 +1,6 @@
 """Converts failures of the store's file to `StoreUnavailable`, with the path and the remedy."""
 
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -27,26 +25,47 @@ _REMEDIES = {
 }
 
 
-def unavailable(path: Path, remedy: str) -> StoreUnavailable:
-    """Returns the error for a store that cannot be used."""
-    return StoreUnavailable(f"session store {path} {remedy}")
+def unavailable(path: Path, remedy: str, what: str = "session store") -> StoreUnavailable:
+    """Returns the error for a store at `path` that cannot be used. `remedy` continues the sentence that `what` and the
+    path begin, for example "session store PATH"."""
+    return StoreUnavailable(f"{what} {path} {remedy}")
 
 
-@contextmanager
-def reporting(path: Path) -> Generator[None]:
-    """Turns failures of SQLite, the file system and decoding into our errors. A wrong use of SQLite stays a bug."""
-    try:
-        yield
-    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
-        raise
-    except sqlite3.Error as error:
-        remedy = _REMEDIES.get(error.sqlite_errorcode & 0xFF, f"cannot be used ({error})")
-        raise unavailable(path, remedy) from error
-    except OSError as error:
-        raise unavailable(path, f"cannot be used ({error.strerror}): choose another file") from error
-    except msgspec.DecodeError as error:
-        raise unavailable(path, f"{_DAMAGED} ({error})") from error
-    except UnicodeEncodeError as error:
-        raise InvalidRequest(f"{error.object!r} is not a name: it holds half a surrogate pair") from error
-    except OverflowError as error:
-        raise InvalidRequest(f"a number is out of range: {error}") from error
+class reporting:  # noqa: N801 - a context manager, used like a function
+    """Converts failures of SQLite, the file system and decoding in the `with` block to `StoreUnavailable`, and values
+    that SQLite cannot hold to `InvalidRequest`. A wrong use of SQLite is raised unchanged, because it is a bug.
+
+    Every access to the store passes here, and a class costs a third of a generator.
+    """
+
+    __slots__ = ("_path", "_what")
+
+    def __init__(self, path: Path, what: str = "session store") -> None:
+        self._path = path
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None and (ours := _our_error(self._path, self._what, error)) is not None:
+            raise ours from error
+
+
+def _our_error(path: Path, what: str, error: BaseException) -> StoreUnavailable | InvalidRequest | None:
+    match error:
+        case sqlite3.ProgrammingError() | sqlite3.IntegrityError():
+            return None
+        case sqlite3.Error():
+            remedy = _REMEDIES.get(error.sqlite_errorcode & 0xFF, f"cannot be used ({error})")
+        case OSError():
+            remedy = f"cannot be used ({error.strerror}): choose another file"
+        case msgspec.DecodeError():
+            remedy = f"{_DAMAGED} ({error})"
+        case UnicodeEncodeError():
+            return InvalidRequest(f"{error.object!r} is not a name: it holds half a surrogate pair")
+        case OverflowError():
+            return InvalidRequest(f"a number is out of range: {error}")
+        case _:
+            return None
+    return unavailable(path, remedy, what)

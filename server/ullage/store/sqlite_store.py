@@ -1,14 +1,13 @@
 """The session store in one SQLite file."""
 
 import sqlite3
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import Record
-from ullage.service.ports.store import SearchHit, SessionInfo, StoredSession
+from ullage.service.ports.store import ImportedSession, SearchHit, SessionInfo, StoredSession
 from ullage.store import session_table
 from ullage.store.database import connect, default_path, transaction
 from ullage.store.log import NO_END, find_index, find_message, find_tail, read_edits, read_messages, read_records
@@ -20,7 +19,7 @@ def open_store(path: Path | None = None) -> "SqliteStore":
     """Opens the store at `path`, by default in the user's data folder. Makes the file and its folders if they are
     missing.
 
-    Raises `StoreTooNew` if a newer Ullage wrote it and `StoreUnavailable` if it cannot be used; neither file is
+    Raises `StoreTooNew` if a newer Ullage wrote it and `StoreUnavailable` if it cannot be used; then the file is not
     changed.
     """
     path = path or default_path()
@@ -29,8 +28,8 @@ def open_store(path: Path | None = None) -> "SqliteStore":
 
 
 class SqliteStore:
-    """A `SessionStore` for one thread, except `search` and `index_some`, which any thread may call. Any number of
-    processes may have the same file open.
+    """The session store in one SQLite file, for one thread, except `search` and `index_some`, which any thread may
+    call. Any number of processes may have the same file open.
 
     An append that returned survives `kill -9` of the process. After a power cut the newest appends may be missing, from
     the last one backwards; the file stays intact.
@@ -40,6 +39,8 @@ class SqliteStore:
         self._path = path
         self._connection = connection
         self._searcher = Searcher(path)
+        self._reporting = reporting(path)
+        self._reading, self._writing = transaction(connection, "DEFERRED"), transaction(connection, "IMMEDIATE")
 
     def __enter__(self) -> Self:
         return self
@@ -49,30 +50,30 @@ class SqliteStore:
 
     @property
     def path(self) -> Path:
-        """The path of the file."""
+        """The path of the store's file."""
         return self._path
 
     def close(self) -> None:
-        """Closes the file. The store cannot be used afterwards."""
-        with reporting(self._path):
+        """Closes the store's file. The store cannot be used afterwards."""
+        with self._reporting:
             self._searcher.close()
             self._connection.close()
 
     def create(self, session_id: str, records: Sequence[Record]) -> None:
-        """Implements `SessionStore.create`."""
+        """Creates a session's log with its first records; see `SessionStore.create`."""
         if not records:
             raise InvalidRequest(f"session {session_id} cannot start without a record")
-        with self._writing() as connection:
+        with self._reporting, self._writing as connection:
             session_table.insert_session(connection, session_id, records)
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Implements `SessionStore.append`."""
-        with self._writing() as connection:
+        """Appends all records to a session's log, or none; see `SessionStore.append`."""
+        with self._reporting, self._writing as connection:
             session_table.append_records(connection, session_id, records)
 
     def open(self, session_id: str) -> StoredSession:
-        """Implements `SessionStore.open`."""
-        with self._reading() as connection:
+        """Returns a session's snapshot and the records after it, or its whole log; see `SessionStore.open`."""
+        with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             saved = connection.execute(
                 "SELECT position, snapshot FROM snapshots WHERE session_id = ?", (session_id,)
@@ -82,38 +83,40 @@ class SqliteStore:
         return StoredSession(records=records, snapshot=snapshot, snapshot_position=position)
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Implements `SessionStore.read`."""
-        with self._reading() as connection:
+        """Returns the records of a session's log with `start <= position < stop`; see `SessionStore.read`."""
+        with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             return read_records(connection, session_id, start, NO_END if stop is None else stop)
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """Implements `SessionStore.find_message`."""
-        with self._reading() as connection:
+        """Returns the record that appended a message, or None; see `SessionStore.find_message`."""
+        with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             return find_message(connection, session_id, message_id)
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
-        """Implements `SessionStore.find_index`."""
-        with self._reading() as connection:
+        """Returns a message's index in the session, from 0, or None; see `SessionStore.find_index`."""
+        with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             return find_index(connection, session_id, message_id)
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
-        """Implements `SessionStore.read_messages`."""
-        with self._reading() as connection:
+        """Returns the records of the session's messages with `start <= index < stop`; see
+        `SessionStore.read_messages`."""
+        with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             return read_messages(connection, session_id, start, stop)
 
     def read_edits(self, session_id: str) -> tuple[Record, ...]:
-        """Implements `SessionStore.read_edits`."""
-        with self._reading() as connection:
+        """Returns the records that make, undo or redo an edit, oldest first; see `SessionStore.read_edits`."""
+        with self._reporting, self._reading as connection:
             session_table.require_session(connection, session_id)
             return read_edits(connection, session_id)
 
     def save_snapshot(self, session_id: str, position: int, snapshot: bytes) -> None:
-        """Implements `SessionStore.save_snapshot`."""
-        with self._writing() as connection:
+        """Saves a snapshot of the log up to `position`, unless a newer one is saved; see
+        `SessionStore.save_snapshot`."""
+        with self._reporting, self._writing as connection:
             session_table.require_session(connection, session_id)
             if not 0 <= position <= find_tail(connection, session_id).position:
                 raise InvalidRequest(f"session {session_id} has no position {position} to keep a snapshot of")
@@ -124,61 +127,66 @@ class SqliteStore:
             )
 
     def drop_snapshot(self, session_id: str) -> None:
-        """Implements `SessionStore.drop_snapshot`."""
-        with self._writing() as connection:
+        """Deletes a session's snapshot; see `SessionStore.drop_snapshot`."""
+        with self._reporting, self._writing as connection:
             session_table.require_session(connection, session_id)
             connection.execute("DELETE FROM snapshots WHERE session_id = ?", (session_id,))
 
     def info(self, session_id: str) -> SessionInfo:
-        """Implements `SessionStore.info`."""
-        with self._reading() as connection:
+        """Returns a session as it is listed; see `SessionStore.info`."""
+        with self._reporting, self._reading as connection:
             return session_table.find_info(connection, session_id)
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Implements `SessionStore.list`."""
-        with self._reading() as connection:
+        """Returns the listed sessions, last changed first; see `SessionStore.list`."""
+        with self._reporting, self._reading as connection:
             return session_table.list_sessions(connection, cwd, limit, offset)
 
+    def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
+        """Returns the ids of listed sessions that begin with `prefix`; see `SessionStore.find_ids`."""
+        with self._reporting, self._reading as connection:
+            return session_table.find_ids(connection, prefix, limit)
+
+    def sessions_with(self, message_id: str) -> tuple[str, ...]:
+        """Returns the ids of the sessions that appended a message with this id; see `SessionStore.sessions_with`."""
+        with self._reporting, self._reading as connection:
+            return session_table.sessions_with(connection, message_id)
+
+    def imported(self) -> tuple[ImportedSession, ...]:
+        """Returns the listed sessions that were imported, the last created first; see `SessionStore.imported`."""
+        with self._reporting, self._reading as connection:
+            return session_table.imported_sessions(connection)
+
     def delete(self, session_id: str) -> None:
-        """Implements `SessionStore.delete`."""
-        with self._writing() as connection:
+        """Removes a session from the list; see `SessionStore.delete`."""
+        with self._reporting, self._writing as connection:
             session_table.delete_session(connection, session_id)
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
-        """Implements `SessionStore.search`."""
+        """Returns the messages that match a query, best first; see `SessionStore.search`."""
         return self._searcher.search(query, session_id, limit)
 
     def index_some(self, session_id: str | None = None) -> int:
-        """Implements `SessionStore.index_some`."""
+        """Indexes some records and returns the number of those left; see `SessionStore.index_some`."""
         return self._searcher.index_some(session_id)
 
     def version(self) -> int:
-        """Implements `SessionStore.version`."""
-        with reporting(self._path):
+        """Returns a number that changes when another process writes to the file; see `SessionStore.version`."""
+        with self._reporting:
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return version
 
     def load_calibration(self, model: str) -> bytes | None:
-        """Implements `SessionStore.load_calibration`."""
-        with self._reading() as connection:
+        """Returns a model's saved calibration as opaque bytes, or None; see `SessionStore.load_calibration`."""
+        with self._reporting, self._reading as connection:
             row = connection.execute("SELECT calibration FROM calibrations WHERE model = ?", (model,)).fetchone()
         return None if row is None else row[0]
 
     def save_calibration(self, model: str, calibration: bytes) -> None:
-        """Implements `SessionStore.save_calibration`."""
-        with self._writing() as connection:
+        """Saves a model's calibration, opaque bytes; see `SessionStore.save_calibration`."""
+        with self._reporting, self._writing as connection:
             connection.execute(
                 "INSERT INTO calibrations (model, calibration) VALUES (?, ?) "
                 "ON CONFLICT DO UPDATE SET calibration = excluded.calibration",
                 (model, calibration),
             )
-
-    @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
-        with reporting(self._path), transaction(self._connection, "DEFERRED"):
-            yield self._connection
-
-    @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        with reporting(self._path), transaction(self._connection, "IMMEDIATE"):
-            yield self._connection

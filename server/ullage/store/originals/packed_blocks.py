@@ -1,0 +1,104 @@
+"""Blocks: the compressed pieces of originals, and those that are not compressed yet.
+
+A block is compressed when it is full or when its file is quiet. LZMA's fastest preset makes the shared transcripts 25 %
+smaller than zlib does, at two thirds of its speed (`scripts/bench archive`).
+"""
+
+import lzma
+import sqlite3
+from collections import OrderedDict
+
+# Bytes in a block before it is compressed. Smaller ones compress worse; larger ones take longer to read a piece from.
+FULL = 1 << 20
+# A compressed block of fewer bytes is opened again when its file continues to grow.
+SMALL = 256 << 10
+# Blocks that are kept unpacked: a fork's pieces are in few blocks of its parent.
+_UNPACKED = 8
+_STORED, _LZMA = 0, 1
+_FILTERS = [{"id": lzma.FILTER_LZMA1, "preset": 1, "pb": 0}]
+
+
+class Blocks:
+    """The blocks of an archive. Every method but `content` needs a write transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._unpacked: OrderedDict[int, bytes] = OrderedDict()
+
+    def content(self, block_id: int) -> bytes:
+        """Returns the bytes of a block."""
+        known = self._unpacked.get(block_id)
+        if known is not None:
+            self._unpacked.move_to_end(block_id)
+            return known
+        found = self._connection.execute("SELECT codec, data FROM blocks WHERE block_id = ?", (block_id,)).fetchone()
+        codec, data = found or (_STORED, b"")
+        if data is None:
+            return self._loose(block_id)
+        content = _unpack(data, codec)
+        self._unpacked[block_id] = content
+        if len(self._unpacked) > _UNPACKED:
+            self._unpacked.popitem(last=False)
+        return content
+
+    def new(self, original_id: int) -> int:
+        """Makes an empty block. Returns its id."""
+        made = self._connection.execute("INSERT INTO blocks (original_id) VALUES (?)", (original_id,)).lastrowid
+        return made or 0
+
+    def reopen(self, block_id: int | None) -> tuple[int, int] | None:
+        """Returns the id and the size of a block to which more is added, unpacked if it was small. Returns None if the
+        block is missing or full."""
+        row = self._connection.execute(
+            "SELECT size, data IS NULL FROM blocks WHERE block_id = ?", (block_id,)
+        ).fetchone()
+        if block_id is None or row is None:
+            return None
+        size, is_open = row
+        if is_open:
+            return (block_id, size) if size < FULL else None
+        if size >= SMALL:
+            return None
+        self.add(block_id, self.content(block_id), 0)
+        self._connection.execute("UPDATE blocks SET data = NULL, codec = 0 WHERE block_id = ?", (block_id,))
+        self._unpacked.pop(block_id, None)
+        return block_id, size
+
+    def add(self, block_id: int, data: bytes, size: int) -> None:
+        """Adds bytes to a block that is not compressed and has `size` bytes."""
+        self._connection.execute("INSERT INTO loose (block_id, data) VALUES (?, ?)", (block_id, data))
+        self._connection.execute("UPDATE blocks SET size = ? WHERE block_id = ?", (size + len(data), block_id))
+
+    def pack(self, block_id: int, more: bytes = b"") -> None:
+        """Compresses a block that is not compressed yet, with `more` at its end."""
+        content = self._loose(block_id) + more
+        codec, data = _pack(content)
+        self._connection.execute(
+            "UPDATE blocks SET size = ?, codec = ?, data = ? WHERE block_id = ?", (len(content), codec, data, block_id)
+        )
+        self._connection.execute("DELETE FROM loose WHERE block_id = ?", (block_id,))
+
+    def open_ones(self, path: str) -> list[int]:
+        """Returns the ids of the blocks of one file, or of all if `path` is "", that are not compressed yet."""
+        query = (
+            "SELECT blocks.block_id FROM blocks JOIN originals USING (original_id) "
+            "WHERE data IS NULL AND ? IN (path, '')"
+        )
+        return [row[0] for row in self._connection.execute(query, (path,))]
+
+    def forget(self) -> None:
+        """Forgets what is kept unpacked, because it may have changed."""
+        self._unpacked.clear()
+
+    def _loose(self, block_id: int) -> bytes:
+        rows = self._connection.execute("SELECT data FROM loose WHERE block_id = ? ORDER BY loose_id", (block_id,))
+        return b"".join(row[0] for row in rows)
+
+
+def _pack(content: bytes) -> tuple[int, bytes]:
+    packed = lzma.compress(content, format=lzma.FORMAT_RAW, filters=_FILTERS)
+    return (_LZMA, packed) if len(packed) < len(content) else (_STORED, content)
+
+
+def _unpack(data: bytes, codec: int) -> bytes:
+    return lzma.decompress(data, format=lzma.FORMAT_RAW, filters=_FILTERS) if codec == _LZMA else data

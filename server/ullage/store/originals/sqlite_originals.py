@@ -1,0 +1,271 @@
+"""The archive of agents' files in one SQLite file."""
+
+import sqlite3
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Self
+
+from ullage.service.ports.originals import Kept, Original, Pruning, Room, Source, Version
+from ullage.store.database import transaction
+from ullage.store.originals.appending import Appending
+from ullage.store.originals.archive_tables import connect
+from ullage.store.originals.line_cores import Shape, Template, find_parent
+from ullage.store.originals.packed_blocks import Blocks
+from ullage.store.originals.pruning import plan, remove, sweep
+from ullage.store.sqlite_errors import reporting
+
+_KEPT = "version_id, size, mark, stat, digest, checked, began_at"
+
+
+class SqliteOriginals:
+    """The archive in one SQLite file. One thread uses it at a time, others wait. Any number of processes may read it;
+    the one that follows the agents' conversations writes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reporting = reporting(path, "archive")
+        with self._reporting:
+            self._connection = connect(path)
+        self._lock = RLock()
+        self._blocks = Blocks(self._connection)
+        self._seen = (-1,)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the archive's file. It cannot be used afterwards."""
+        with self._lock, self._reporting:
+            self._connection.close()
+
+    def latest(self, path: str) -> Kept | None:
+        """Returns what is kept of a file, or None; see `Originals.latest`."""
+        query = (
+            f"SELECT {_KEPT} FROM versions JOIN originals USING (original_id) WHERE path = ? "
+            "ORDER BY version_id DESC LIMIT 1"
+        )
+        with self._lock, self._reporting:
+            row = self._connection.execute(query, (path,)).fetchone()
+        return _kept(row) if row else None
+
+    def begin(self, source: Source, replaced: int | None = None) -> Kept:
+        """Begins a version of a file; see `Originals.begin`."""
+        now = _now()
+        with self._writing() as connection:
+            (original_id,) = connection.execute(
+                "INSERT INTO originals (path, agent, origin_id, owner) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET agent = excluded.agent, origin_id = excluded.origin_id, owner = excluded.owner "
+                "RETURNING original_id",
+                (source.path, source.agent, source.origin_id, source.owner),
+            ).fetchone()
+            if replaced is not None:
+                connection.execute("DELETE FROM runs WHERE version_id = ?", (replaced,))
+                connection.execute("DELETE FROM versions WHERE version_id = ?", (replaced,))
+            made = connection.execute(
+                "INSERT INTO versions (original_id, session, began_at, kept_at) VALUES (?, ?, ?, ?)",
+                (original_id, source.origin_id.encode(), now, now),
+            ).lastrowid
+        return self._read_kept(made or 0)
+
+    def append(self, version_id: int, start: int, data: bytes, mark: bytes, *, pack: bool) -> Kept:
+        """Appends bytes to a version; see `Originals.append`."""
+        with self._writing() as connection:
+            original_id, block_id, session, parent, size = connection.execute(
+                "SELECT original_id, block_id, session, parent, size FROM versions "
+                "JOIN originals USING (original_id) WHERE version_id = ?",
+                (version_id,),
+            ).fetchone()
+            if size != start:
+                return self._read_kept(version_id)
+            parent = parent or find_parent(data)
+            appending = Appending(connection, self._blocks, version_id, original_id, block_id)
+            appending.take(data, Template(session=session, parent=parent))
+            appending.finish(pack=pack)
+            connection.execute(
+                "UPDATE originals SET block_id = ? WHERE original_id = ?", (appending.block_id, original_id)
+            )
+            connection.execute(
+                "UPDATE versions SET size = ?, mark = ?, stat = '', parent = ?, kept_at = ? WHERE version_id = ?",
+                (size + len(data), mark, parent, _now(), version_id),
+            )
+        return self._read_kept(version_id)
+
+    def settle(self, version_id: int, stat: tuple[int, ...], digest: bytes) -> Kept:
+        """Notes that a version is whole; see `Originals.settle`."""
+        with self._writing() as connection:
+            connection.execute(
+                "UPDATE versions SET stat = ? WHERE version_id = ?", (",".join(map(str, stat)), version_id)
+            )
+            if digest:
+                connection.execute(
+                    "UPDATE versions SET digest = ?, checked = size WHERE version_id = ?", (digest, version_id)
+                )
+        return self._read_kept(version_id)
+
+    def pack(self, path: str = "") -> None:
+        """Compresses what is not compressed yet; see `Originals.pack`."""
+        with self._lock, self._reporting:
+            found = self._blocks.open_ones(path)
+        for block_id in found:
+            with self._writing():
+                self._blocks.pack(block_id)
+
+    def link(self, path: str, session_id: str) -> None:
+        """Notes that a session was read from a file; see `Originals.link`."""
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO sessions SELECT ?, original_id FROM originals WHERE path = ?",
+                (session_id, path),
+            )
+
+    def find(self, path: str = "", session_id: str = "", origin_id: str = "") -> tuple[Original, ...]:
+        """Returns the originals that are meant, with those that belong to them; see `Originals.find`."""
+        with self._lock, self._reporting:
+            if session_id:
+                where, value = "original_id IN (SELECT original_id FROM sessions WHERE session_id = ?)", session_id
+            elif origin_id:
+                where, value = "owner = '' AND substr(origin_id, 1, length(?1)) = ?1", origin_id
+            else:
+                where, value = "path = ?", path
+            mains = self._originals(where, value)
+            return tuple(one for main in mains for one in (main, *self._originals("owner = ?", main.source.path)))
+
+    def read(self, version_id: int) -> Iterator[bytes]:
+        """Yields the bytes of a version; see `Originals.read`."""
+        with self._lock, self._reporting:
+            session, parent = self._connection.execute(
+                "SELECT session, parent FROM versions WHERE version_id = ?", (version_id,)
+            ).fetchone()
+            runs = self._connection.execute(
+                "SELECT block_id, start, length, shape FROM runs WHERE version_id = ? ORDER BY number", (version_id,)
+            ).fetchall()
+        template = Template(session=session, parent=parent)
+        for block_id, start, length, shape in runs:
+            with self._lock, self._reporting:
+                cores = self._blocks.content(block_id)[start : start + length]
+            yield template.restore(cores, Shape(shape))
+
+    def stats(self) -> Mapping[str, tuple[int, ...]]:
+        """Returns how each kept or pruned file was described; see `Originals.stats`."""
+        with self._lock, self._reporting:
+            rows = self._connection.execute(
+                "SELECT path, stat FROM pruned UNION ALL SELECT path, stat FROM originals AS one JOIN versions ON "
+                "version_id = (SELECT max(version_id) FROM versions WHERE original_id = one.original_id) "
+                "WHERE stat != ''"
+            ).fetchall()
+        return {path: _numbers(stat) for path, stat in rows}
+
+    def plan_prune(self, before: int | None, target: int | None) -> Pruning:
+        """Returns what a prune removes; see `Originals.plan_prune`."""
+        with self._lock, self._reporting:
+            return plan(self._connection, before, target, self.size())
+
+    def prune(self, pruning: Pruning) -> None:
+        """Removes conversations; see `Originals.prune`."""
+        with self._lock, self._reporting:
+            try:
+                for path in pruning.paths:
+                    remove(self._connection, path)
+            finally:
+                sweep(self._connection)
+                self._blocks.forget()
+
+    def rooms(self) -> tuple[Room, ...]:
+        """Returns the room that each agent's originals take; see `Originals.rooms`."""
+        with self._lock, self._reporting:
+            rows = self._connection.execute(
+                "SELECT agent, count(DISTINCT original_id), count(version_id), coalesce(sum(size), 0) "
+                "FROM originals JOIN versions USING (original_id) GROUP BY agent"
+            ).fetchall()
+            stored = dict(
+                self._connection.execute(
+                    "SELECT agent, sum(coalesce(length(data), size)) FROM blocks JOIN originals USING (original_id) "
+                    "GROUP BY agent"
+                ).fetchall()
+            )
+        rooms = [
+            Room(agent=agent, files=files, versions=versions, size=size, stored=stored.get(agent, 0))
+            for agent, files, versions, size in rows
+        ]
+        return tuple(sorted(rooms, key=lambda room: -room.stored))
+
+    def size(self) -> int:
+        """Returns the size of the archive's file in bytes; see `Originals.size`."""
+        with self._lock, self._reporting:
+            ((pages,), (free,), (size,)) = (
+                self._connection.execute(f"PRAGMA {name}").fetchone()
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+        return (pages - free) * size
+
+    def _originals(self, where: str, value: str) -> list[Original]:
+        rows = self._connection.execute(
+            f"SELECT original_id, path, agent, origin_id, owner FROM originals WHERE {where} ORDER BY original_id",
+            (value,),
+        ).fetchall()
+        return [
+            Original(
+                source=Source(path=path, agent=agent, origin_id=origin_id, owner=owner),
+                versions=self._versions(original_id),
+            )
+            for original_id, path, agent, origin_id, owner in rows
+        ]
+
+    def _versions(self, original_id: int) -> tuple[Version, ...]:
+        rows = self._connection.execute(
+            "SELECT version_id, size, kept_at, iif(checked = size, digest, x'') FROM versions WHERE original_id = ? "
+            "ORDER BY version_id",
+            (original_id,),
+        )
+        return tuple(
+            Version(version_id=version_id, number=number, size=size, kept_at=kept_at, digest=digest)
+            for number, (version_id, size, kept_at, digest) in enumerate(rows, start=1)
+        )
+
+    def _read_kept(self, version_id: int) -> Kept:
+        with self._lock, self._reporting:
+            query = f"SELECT {_KEPT} FROM versions WHERE version_id = ?"
+            return _kept(self._connection.execute(query, (version_id,)).fetchone())
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        """Runs the `with` block as one write transaction."""
+        with self._lock, self._reporting:
+            try:
+                with transaction(self._connection, "IMMEDIATE") as connection:
+                    version = connection.execute("PRAGMA data_version").fetchone()
+                    if version != self._seen:
+                        # Another process may have deleted blocks, and their ids may be given to others.
+                        self._seen = version
+                        self._blocks.forget()
+                    yield connection
+            except BaseException:
+                self._blocks.forget()
+                raise
+
+
+def _kept(row: tuple[int, int, bytes, str, bytes, int, int]) -> Kept:
+    version_id, size, mark, stat, digest, checked, began_at = row
+    return Kept(
+        version_id=version_id,
+        size=size,
+        mark=mark,
+        stat=_numbers(stat),
+        digest=digest,
+        checked=checked,
+        began_at=began_at,
+    )
+
+
+def _numbers(stat: str) -> tuple[int, ...]:
+    return tuple(map(int, stat.split(","))) if stat else ()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,85 @@
+"""Weighs the words and names of a query: the rarer, the more."""
+
+import math
+import sqlite3
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ullage.store.search_query import Query
+from ullage.store.search_rows import FURTHER
+from ullage.store.search_words import whole_token
+
+# A whole name counts twice as much as a word; its words count on their own as well.
+_NAME_WEIGHT = 2.0
+# Rows from which on a beginning is counted as common.
+_MOST_COUNTED = 5_000
+# The least weight of a word: a word of half of all rows still counts a little.
+_MIN_WEIGHT = 1e-6
+# Characters of a word's ending that may have been typed after its stem, and the fewest that are left of it.
+_LONGEST_ENDING, _SHORTEST = 3, 4
+
+
+class Term(Struct, frozen=True):
+    """A part of a query: an expression of the index that finds its rows, about how many these are, and its weight."""
+
+    expression: str
+    rows: int
+    weight: float
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """The terms of a query: by its stems, its names and its beginnings. `rarest` is the weight of what only one row
+    has."""
+
+    stems: Mapping[str, Term]
+    names: Mapping[str, Term]
+    beginnings: Mapping[str, Term]
+    rarest: float
+
+    def all(self) -> list[Term]:
+        """Returns the terms that any row has, the rarest first."""
+        every = (*self.stems.values(), *self.names.values(), *self.beginnings.values())
+        return sorted((term for term in every if term.rows), key=lambda term: (term.rows, term.expression))
+
+
+def weigh_terms(connection: sqlite3.Connection, query: Query) -> Terms:
+    """Returns the terms of a query with their weights, which are those of BM25."""
+    total = _rows(connection)
+
+    def weigh(expression: str, rows: int, factor: float = 1.0) -> Term:
+        weight = max(math.log((max(total, rows) - rows + 0.5) / (rows + 0.5)), _MIN_WEIGHT)
+        return Term(expression, rows, factor * weight)
+
+    def counted(token: str, factor: float = 1.0) -> Term:
+        row = connection.execute("SELECT doc FROM message_vocabulary WHERE term = ?", (token,)).fetchone()
+        return weigh(f'"{token}"', row[0] if row else 0, factor)
+
+    def begun(beginning: str) -> Term:
+        expression = beginning_expression(beginning)
+        counting = "SELECT count(*) FROM (SELECT 1 FROM message_words WHERE message_words MATCH ? LIMIT ?)"
+        return weigh(expression, connection.execute(counting, (expression, _MOST_COUNTED)).fetchone()[0])
+
+    return Terms(
+        stems={stem: counted(stem) for stem in query.stems},
+        names={name: counted(whole_token(name), _NAME_WEIGHT) for name in query.names},
+        beginnings={beginning: begun(beginning) for beginning in query.beginnings},
+        rarest=weigh("", 1).weight,
+    )
+
+
+def beginning_expression(beginning: str) -> str:
+    """Returns the expression for all words and names with this beginning. It may reach beyond the stem that the index
+    has of a word: `annota` is longer than `annot`, the stem of `annotations`."""
+    start = whole_token(beginning)[:-1]
+    shorter = (start[:-cut] for cut in range(1, _LONGEST_ENDING + 1))
+    return " OR ".join((f'"{start}" *', *(f'"{one}"' for one in shorter if one.isalpha() and len(one) >= _SHORTEST)))
+
+
+def _rows(connection: sqlite3.Connection) -> int:
+    """Returns about how many rows the index has: their highest ids, whose gaps are few."""
+    (first,) = connection.execute("SELECT max(id) FROM message_words_docsize WHERE id < ?", (FURTHER,)).fetchone()
+    further = connection.execute(
+        "SELECT first_row + chunks FROM message_chunks ORDER BY first_row DESC LIMIT 1"
+    ).fetchone()
+    return (first or 0) + (further[0] - FURTHER if further else 0)
