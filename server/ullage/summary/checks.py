@@ -11,11 +11,12 @@ Check = Callable[[], None]
 
 
 def go_on() -> None:
-    """Lets the work continue: the check for work that is never abandoned."""
+    """Does nothing, so the work continues: the check for work that is never abandoned."""
 
 
 def checked(items: Iterable[T], check: Check, every: int = 1) -> Iterator[T]:
-    """Yields the items and calls the check before every item, or before one in `every`."""
+    """Yields the items, and calls `check` before every item, or before one in `every`. An exception of `check` ends the
+    work."""
     for number, item in enumerate(items):
         if not number % every:
             check()

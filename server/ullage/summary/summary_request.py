@@ -9,10 +9,10 @@ from ullage.model.message import Message
 class SummaryRequest(Struct, frozen=True, kw_only=True):
     """What to summarize, and into how many tokens.
 
-    `messages` are the archived ones in order, `indices` their places in the transcript. `kept` are the ids of those
-    that stay verbatim, `tail` are the messages after them. `previous` is the marker that this summary replaces, None if
-    there is none. `focus` is what the user wants the summary to keep. `max_tokens` limits the summary and the ledger
-    together, by the session's counter.
+    `messages` are those before the tail in order, and `indices` their indices in the transcript. `kept` are the ids of
+    those among them that stay in the context verbatim. `tail` are the messages after them. `previous` is the marker
+    that this summary replaces, None if there is none. `focus` is what the user wants the summary to keep. `max_tokens`
+    limits the summary and the ledger together, by the session's counter.
     """
 
     messages: tuple[Message, ...]

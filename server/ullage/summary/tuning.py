@@ -40,6 +40,9 @@ class Tuning(Struct, frozen=True, kw_only=True):
     # names, falling to 0 for the newest item. It keeps what the first of several compactions knew until after the
     # third. Buys 0.4 points.
     seniority: float = 0.3
+    # Chosen: what each character of text under an earlier summary's own titles is worth in addition to its names. It
+    # comes before single findings of an earlier summary, so that such text stays together.
+    earlier_value: float = 0.003
     # Chosen so that a sentence with a conclusion comes before other text without names, and after most names. Buys
     # nothing that the probe sees (-0.1 points), because it serves sentences without names.
     said_value: float = 0.005
@@ -53,6 +56,9 @@ class Tuning(Struct, frozen=True, kw_only=True):
     # Chosen: leaves the summary at least five sixths. Files and commands of long sessions fill the ledger. Buys 0.8
     # points.
     ledger_share: float = 0.15
+    # Chosen: the most that the user's words take. They are the surest record of what is wanted, and cost 3 % of a usual
+    # session's tokens.
+    requests_share: float = 0.33
     # Chosen: the most that any one section may take of those written for the reader (task, plan, state, requests,
     # errors and so on). A separate share for each section bought nothing (0.0 points). Costs 0.5 to 1.1 points of what
     # the probe sees, because names could take the place of the user's words, the plan and the state.

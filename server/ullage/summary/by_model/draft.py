@@ -24,14 +24,14 @@ from ullage.tokens.counter import TokenCounter
 
 _ENTRY = re.compile(r"(?:[-*]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"#{1,4}\s*(?P<name>[A-Za-z ]{4,30}?)\s*:?\s*#*\s*")
-# The sections that a model writes. Code quotes the details itself.
-WRITTEN = tuple(section for section in Section if section is not Section.DETAILS)
+# The sections that a model writes. Code quotes the details itself, and a model merges an earlier summary.
+WRITTEN = tuple(section for section in Section if section not in (Section.DETAILS, Section.EARLIER, Section.LISTED))
 _BY_NAME = {HEADINGS[section].removeprefix("## ").lower(): section for section in WRITTEN}
 
 
 class Draft:
-    """Takes a model's text in chunks that may be cut anywhere. The strings that `add` and `end` yield concatenate to
-    `text`.
+    """Reads a model's summary from chunks that may be cut anywhere, and gives out its text without secrets and
+    imitations as soon as an entry is complete. The strings that `add` and `end` yield concatenate to `text`.
 
     Text before the first heading is dropped, and so are empty lines.
     """
@@ -46,22 +46,22 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """All text that was given out."""
+        """All text that `add` and `end` have yielded so far."""
         return "".join(self._given)
 
     @property
     def filled(self) -> Set[Section]:
-        """The sections that have at least one entry."""
+        """The sections in which at least one entry was given out."""
         return self._filled
 
     def add(self, piece: str) -> Iterator[str]:
-        """Takes the next chunk. Yields the text that is complete now."""
+        """Takes the next chunk. Yields the text that is complete now; the caller must exhaust the iterator."""
         *lines, self._line = (self._line + piece).split("\n")
         for line in lines:
             yield from self._take(line.rstrip())
 
     def end(self) -> Iterator[str]:
-        """Yields the remaining text."""
+        """Ends the draft and yields its remaining text."""
         yield from self._take(self._line.rstrip())
         yield from self._end_entry()
         yield from self._give_held()
@@ -127,7 +127,7 @@ _WRONG_ENDS = {
 
 
 def text_room(request: SummaryRequest, ledger: ArtifactLedger, counter: TokenCounter) -> int:
-    """Returns the tokens that the ledger leaves for the summary's text."""
+    """Returns the tokens that are left for the summary's text after the ledger and the marker's first line."""
     return request.max_tokens - counter.count(render_ledger(ledger)) - _HEAD_TOKENS
 
 
@@ -141,14 +141,15 @@ def check_fragment(fragment: Fragment) -> None:
 
 
 def check_length(written: int, room: int) -> None:
-    """Raises `AnswerBroken` if `written` characters are certainly more than `room` tokens."""
+    """Raises `AnswerBroken` if `written` characters are certainly more than `room` tokens: over eight characters per
+    token."""
     if written > room * CHARACTERS_PER_TOKEN * _CERTAINLY:
         raise AnswerBroken(f"the summary is too long: over {short(room)} tokens")
 
 
 def check_draft(draft: Draft, written: int, room: int, counter: TokenCounter) -> None:
-    """Raises `AnswerBroken` if an ended draft of `written` characters is empty, lacks a required section, or counts
-    more than `room` tokens."""
+    """Raises `AnswerBroken` if a finished draft is empty, lacks a required section, or counts more than `room` tokens.
+    `written` is the number of characters that came from the model; 0 means that the draft is empty."""
     if not written:
         raise AnswerBroken("the summary is empty")
     missing = [HEADINGS[section] for section in REQUIRED if section not in draft.filled]

@@ -10,10 +10,10 @@ from ullage.summary.summary_request import SummaryRequest
 _WORDS_PER_TOKEN = 0.55
 _LEAST_WORDS = 60
 _WHAT = {
-    Section.TASK: "what the user wants in the end, in their own words where they matter",
+    Section.TASK: "the newest request that still stands: what is to be done now, in the user's own words",
     Section.INSTRUCTIONS: "what the project or the user laid down once and for all, from instruction files or by hand",
     Section.CONSTRAINTS: "what must or must not be done: rules, preferences, prohibitions, decisions that are final",
-    Section.REQUESTS: "each thing the user asked for, in order, and whether it is done, open or withdrawn",
+    Section.REQUESTS: "each message of the user, in order and in their own words; to a question, the answer it got",
     Section.FINDINGS: "what was found out and what was decided, with the reason; exact names, paths, figures, versions",
     Section.ERRORS: "what failed, the exact message, and what mended it or why it is still open",
     Section.OPEN: "questions without an answer, failures without a remedy, promises not yet kept",
@@ -30,10 +30,10 @@ _CARRY_ON = (
 
 
 def write_instructions(request: SummaryRequest, room: int, own: Sequence[str] = ()) -> str:
-    """Returns the last user message of a request for a summary of at most `room` tokens. `own` are the user's own
-    instructions, most general first."""
+    """Returns the text of the last user message in a request for a summary of at most `room` tokens. `own` are the
+    user's own instructions, most general first."""
     words = max(_LEAST_WORDS, int(room * _WORDS_PER_TOKEN))
-    sections = "\n".join(f"{HEADINGS[section]}: {what}" for section, what in _WHAT.items())
+    sections = "\n".join(f"{HEADINGS[section]}: {what}" for section, what in sorted(_WHAT.items()))
     parts = [
         "Stop working on the task now and summarise the conversation above. Your summary will replace its older part, "
         "and whoever goes on will know of that part only what you write. Do not call any tool. Do not answer what was "

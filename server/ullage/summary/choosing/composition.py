@@ -1,5 +1,6 @@
 """The result of an offline compaction: a summary, and the ledger that fits together with it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
@@ -9,17 +10,20 @@ from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock
 from ullage.model.marker import render_ledger, render_marker
 from ullage.summary.checks import Check, checked, go_on
-from ullage.summary.choosing.findings import details_of, errors_of, findings_of
+from ullage.summary.choosing.constraints import constraints_of, instructions_of
+from ullage.summary.choosing.findings import errors_of, findings_of
 from ullage.summary.choosing.items import Item, Section
 from ullage.summary.choosing.ledger import collect_from, fit, merge
+from ullage.summary.choosing.listed import listed_of
 from ullage.summary.choosing.page import Page
-from ullage.summary.choosing.previous import read_previous
-from ullage.summary.choosing.task import constraints_of, instructions_of, requests_of, task_of
+from ullage.summary.choosing.passages import Neighbours, passages_of
+from ullage.summary.choosing.previous import read_previous, read_summary
+from ullage.summary.choosing.user_words import fit_requests, requests_of, task_of
 from ullage.summary.choosing.weights import Mention, count_mentions, mentions_focus, weigh
 from ullage.summary.choosing.work_state import next_of, plan_of, recent_of, state_of
 from ullage.summary.reading.anchors import find_anchors
 from ullage.summary.reading.digest import Digest, read_messages
-from ullage.summary.reading.excerpts import clip
+from ullage.summary.reading.excerpts import shorten
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.summary.tuning import CHARACTERS_PER_TOKEN, TUNING, Tuning
@@ -27,18 +31,25 @@ from ullage.tokens.counter import TokenCounter
 
 # Sections of which only the newest counts. Those of the earlier summary are used if there are none newer.
 _CURRENT = (Section.PLAN, Section.STATE, Section.RECENT)
+# Sections with shares of their own. Items of the others compete with each other.
+_PLACED = {*_CURRENT, Section.REQUESTS, Section.TASK, Section.CONSTRAINTS, Section.INSTRUCTIONS}
 # Names after the heaviest 120 weigh too little to be searched for. A hint with more than six names is not read.
 _MOST_NAMES = 120
 _NAMES_PER_HINT = 6
+# Paths and whole identifiers. Options of commands and attributes (`self.path`) are found too often to be searched for.
+_NAME = re.compile(r"(?!self\.|this\.|\d+[A-Za-z]+$|/[\w-]+$)[\w~./@][\w./@:-]*\w")
 NOTHING_FITS = "The details are in the archive."
 
 
 class _Sources(Struct, frozen=True, kw_only=True):
-    """Everything that a summary is chosen from."""
+    """What an offline summary is chosen from: the digest of the archived messages, the anchors with their mentions and
+    weights, the task, items on the current state, items from instruction files, items carried over from earlier
+    summaries, the ledger, and the anchors of text that stays in the context verbatim."""
 
     digest: Digest
     mentions: dict[str, Mention]
     weights: dict[str, float]
+    task: list[Item]
     current: list[Item]
     instructions: list[Item]
     carried: list[Item]
@@ -47,14 +58,15 @@ class _Sources(Struct, frozen=True, kw_only=True):
 
 
 class Composition(Struct, frozen=True, kw_only=True):
-    """A summary, in pieces that concatenate to the text, and its ledger."""
+    """An offline summary with its ledger. `pieces` concatenate to the summary's text; each can be shown as one
+    chunk."""
 
     pieces: tuple[str, ...]
     ledger: ArtifactLedger
 
     @property
     def summary(self) -> str:
-        """The whole text."""
+        """The whole text of the summary."""
         return "".join(self.pieces)
 
 
@@ -86,9 +98,12 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
     digest = read_messages(request.messages, request.indices, reader, request.kept, check)
     after = range(digest.end_index, digest.end_index + len(request.tail))
     tail = read_messages(request.tail, after, reader, check=check)
+    digest = replace(digest, after=tail)
     mentions = count_mentions(digest.excerpts, tail.excerpts, check)
     weights = weigh(mentions, check, tuning)
     carried = read_previous(request.previous, tuning)
+    # The agent's newest summary includes the earlier ones.
+    carried += [item for said in digest.summaries[-1:] for item in read_summary(said.text, tuning)]
     ledger = collect_from(digest, mentions, weights, check)
     if request.previous:
         ledger = merge(request.previous.ledger, ledger)
@@ -96,6 +111,7 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
         digest=digest,
         mentions=mentions,
         weights=weights,
+        task=task_of(digest, tail.requests),
         current=[*plan_of(digest), *state_of(digest), *recent_of(digest)],
         instructions=list(instructions_of(request.messages, request.indices, frozenset(request.kept), digest.calls)),
         carried=carried,
@@ -105,7 +121,7 @@ def _read(request: SummaryRequest, reader: Reader, check: Check, tuning: Tuning)
 
 
 def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
-    """Returns the anchors of the text that stays in the context verbatim."""
+    """Returns the anchors of the texts that stay in the context verbatim, which a summary need not repeat."""
     requests = (*(request for request in digest.requests if request.kept), *tail.requests)
     shown = (*digest.kept, *tail.excerpts)
     names = (*(find_anchors(request.text) for request in requests), *(piece.anchors for piece in shown))
@@ -113,14 +129,20 @@ def _verbatim(digest: Digest, tail: Digest) -> frozenset[str]:
 
 
 def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, tuning: Tuning) -> None:
-    """Fills the page in this order: the task and the state of the work in fixed shares, text that matches the focus,
-    items of earlier summaries, all other items by their worth, and hints at the names that found no room."""
+    """Fills the page in this order: the user's words, the task and the state of the work in fixed shares, text that
+    matches the focus, items of earlier summaries, errors and findings, all other items by their worth, and hints at
+    names that are not on the page."""
     digest = sources.digest
-    earlier = [item for item in sources.carried if item.section not in _CURRENT]
-    findings, details = list(findings_of(digest, check, tuning)), list(details_of(digest, check, tuning))
+    earlier = [item for item in sources.carried if item.section not in _PLACED]
+    findings, passages = (
+        list(findings_of(digest, check, tuning)),
+        list(passages_of(digest, sources.weights, check, tuning)),
+    )
     errors = list(errors_of(digest, check, tuning))
-    _write_task(page, sources, check, tuning)
-    pool = [*findings, *errors, *details, *earlier]
+    _write_requests(page, sources, tuning)
+    _write_state(page, sources, check, tuning)
+    listed = list(listed_of(digest, sources.weights, tuning))
+    pool = [*findings, *errors, *passages, *listed, *earlier]
     if focus:
         page.fill([item for item in pool if mentions_focus(item.text, focus)], int(page.room * tuning.focus_share))
     page.fill(earlier, int(page.room * tuning.carried_share))
@@ -128,34 +150,44 @@ def _write(page: Page, sources: _Sources, focus: frozenset[str], check: Check, t
     page.fill(findings, int((page.room - page.used) * tuning.findings_share))
     # Twice: settling finds that gaps and frames took fewer tokens than were reserved for them.
     for _ in range(2):
-        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share))
+        page.fill(pool, page.room - page.used - int(page.room * tuning.hints_share), Neighbours(digest, tuning))
         page.settle()
     page.fill(list(_hints_of(sources.weights, sources.mentions, page.covered)), page.room)
 
 
-def _write_task(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
+def _write_requests(page: Page, sources: _Sources, tuning: Tuning) -> None:
+    """Places the user's words and the task. The task of an earlier summary is used until there is a newer one; then it
+    is a request like others, unless that summary already had it among the requests."""
+    of = {section: [item for item in sources.carried if item.section is section] for section in Section}
+    told = of[Section.REQUESTS] or (of[Section.TASK] if sources.task else [])
+    requests = [*(replace(item, section=Section.REQUESTS) for item in told), *requests_of(sources.digest)]
+    room = int(page.room * tuning.requests_share) - page.cost(Section.REQUESTS)
+    page.place(fit_requests(requests, page.cost_of, room)[::-1], int(page.room * tuning.requests_share))
+    share = int(page.room * tuning.section_share)
+    page.place(_opening(sources.task or of[Section.TASK], share), share)
+
+
+def _write_state(page: Page, sources: _Sources, check: Check, tuning: Tuning) -> None:
     digest, share = sources.digest, int(page.room * tuning.section_share)
     of = {section: [item for item in sources.carried if item.section is section] for section in Section}
-    page.place(_opening(of[Section.TASK] or list(task_of(digest)), share), share)
     page.place(next_of(digest), share)
     for section in _CURRENT:
         newest = [item for item in sources.current if item.section is section]
         page.place(newest or of[section], share)
-    page.place([*list(requests_of(digest))[::-1], *of[Section.REQUESTS][::-1]], share)
     page.fill([*of[Section.CONSTRAINTS], *checked(constraints_of(digest), check)], share)
     page.fill([*sources.instructions, *of[Section.INSTRUCTIONS]], share)
 
 
 def _opening(task: Sequence[Item], share: int) -> list[Item]:
-    """Returns the task, shortened to its share of tokens."""
+    """Returns the items of the task, each shortened so that it surely fits into `share` tokens."""
     # A quarter less than the usual number of characters, so that the task surely fits.
     limit = share * CHARACTERS_PER_TOKEN * 3 // 4
-    return [replace(item, text=clip(item.text, max(limit, 40))) for item in task]
+    return [replace(item, text=shorten(item.text, max(limit, 40))) for item in task]
 
 
 def _fitted(page: Page, ledger: ArtifactLedger, request: SummaryRequest, counter: TokenCounter) -> Composition:
-    """Returns the page as text. The tokens of the whole may differ from the sum of its parts, so the last items are
-    removed until the text fits."""
+    """Returns the page as a composition that fits the request's budget. The tokens of the whole may differ from the sum
+    of its parts, so the items added last are removed until the text fits, and then the ledger."""
     while True:
         sections = page.sections()
         pieces = (*(f"{section}\n\n" for section in sections[:-1]), *sections[-1:]) or (NOTHING_FITS,)
@@ -170,7 +202,7 @@ def _fitted(page: Page, ledger: ArtifactLedger, request: SummaryRequest, counter
 
 
 def _cost(request: SummaryRequest, composition: Composition, counter: TokenCounter) -> int:
-    """Returns the tokens of the marker as the model will be sent it."""
+    """Returns the tokens of the marker with this summary and ledger, as the model will be sent it."""
     block = CompactionBlock(
         compaction_number=request.previous.compaction_number + 1 if request.previous else 1,
         timestamp=0,
@@ -183,12 +215,13 @@ def _cost(request: SummaryRequest, composition: Composition, counter: TokenCount
 
 
 def _hints_of(weights: Mapping[str, float], mentions: Mapping[str, Mention], covered: Set[str]) -> Iterator[Item]:
-    """Yields one hint per archived message: names that were last written there and that the page does not hold.
-    `covered` are the names on the page."""
-    missing = sorted((name for name in mentions if name not in covered), key=lambda name: (-weights[name], name))
+    """Yields one item per archived message that names, for a search, anchors which occur last in that message and are
+    not on the page. `covered` are the anchors on the page."""
+    shown = (name for name in mentions if name not in covered and _NAME.fullmatch(name))
+    missing = sorted(shown, key=lambda name: (-weights[name], name))
     by_message: dict[int, list[str]] = {}
     for name in missing[:_MOST_NAMES]:
         by_message.setdefault(mentions[name].last_index, []).append(name)
     for index, names in by_message.items():
-        shown = tuple(names[:_NAMES_PER_HINT])
-        yield Item(section=Section.LOOKUP, text=", ".join(shown), index=index, anchors=shown)
+        told = tuple(names[:_NAMES_PER_HINT])
+        yield Item(section=Section.LOOKUP, text=", ".join(f"`{name}`" for name in told), index=index, anchors=told)

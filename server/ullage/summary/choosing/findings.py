@@ -1,43 +1,77 @@
-"""Findings of the conversation: conclusions in prose, errors with their fixes, and details worth keeping."""
+"""Findings of the conversation: conclusions in prose, and errors with their fixes."""
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Set
+from enum import Enum
+from functools import lru_cache
 
-from ullage.model.artifacts import FileAction, Outcome
+from msgspec.structs import replace
+
+from ullage.model.message import number_of
 from ullage.summary.checks import MANY, Check, checked, go_on
 from ullage.summary.choosing.items import Item, Section
+from ullage.summary.choosing.mends import Changes, Failure, failures_of, runs_between
+from ullage.summary.choosing.sentences import sentences, telling
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Excerpt, Run, Source
-from ullage.summary.reading.excerpts import CHATTER
+from ullage.summary.reading.digest import Digest, Excerpt, Source
 from ullage.summary.tuning import TUNING, Tuning
 
 _CONCLUDES = re.compile(
     r"\b(?:found|fix(?:ed|es)?|because|root cause|caused?|the (?:issue|problem|bug|reason|solution)|turns out|decided"
     r"|decision|instead|confirm(?:ed|s)?|works?|pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|implement(?:ed|s)|added|created"
     r"|changed|removed|renamed|replaced|updated|done|complete[d]?|means|therefore|so that|must|should|need(?:s|ed)?"
-    r"|important|note|key|only|missing|wrong|correct|error|now)\b",
+    r"|important|note|key|only|missing|wrong|correct|error)\b",
     re.IGNORECASE,
 )
 # Code pasted into prose: a patch, or an assignment or call that fills its line.
 _CODE = re.compile(
-    r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} )|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |[,({;]$|^[\w.]+\(.*\)$"
+    r"^(?:diff --git|index [0-9a-f]{7}|@@ |[-+] |[-+]{3} |from [\w.]+ import |import [\w.{]|raise \w|assert \w"
+    r"|return \w|# |(?:async )?def \w|class \w+[(:])|^[\w.\[\]]+(?:: [\w.\[\]]+)? = |^\w+=\S|[,({;]$|^[\w.]+\(.*\)$"
 )
+
+# Longer words than articles and the like, and how many of them make two sentences the same.
+_WORD, _SAME_WORDS = re.compile(r"\w{4,}"), 6
+_NUMBER = re.compile(r"\d")
+_CAUSE = re.compile(
+    r"\b(?:because|the (?:issue|problem|error|cause|reason|bug|failure) (?:is|was|seems|comes)|caused? by|root cause"
+    r"|turns out|due to|is missing|was missing|doesn['’]t (?:exist|have|support|work|match)|isn['’]t (?:defined|set)"
+    r"|needs? to be|not (?:installed|available|defined|found)|(?:is|are|was|were) (?:wrong|failing|not))\b",
+    re.IGNORECASE,
+)
+# Messages after a failure in which a cause is looked for: the agent's answer, and one more after a look at a file.
+_CAUSE_WITHIN = 6
+_CAUSE_LIMIT = 240
+_MOST_DETAILS, _MOST_FILES, _MOST_COMMANDS = 3, 4, 2
+_THEN = "; then: "
+
+
+class _Worth(Enum):
+    """Whether sentences decide or conclude something, have a number, or at most names."""
+
+    DECIDES = 1
+    MEASURES = 2
+    NAMES = 3
 
 
 def findings_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """Yields the agent's sentences. A sentence that states a conclusion is worth more than its names alone."""
+    """Yields the agent's sentences in prose and thinking as items, newest first. One that states a conclusion has more
+    value than others. Announcements, questions, fragments, pasted code, and what concludes nothing and names nothing
+    are left out, and of those that begin with the same words, in whatever order, all but the newest."""
+    known: set[tuple[str, ...]] = set()
     for excerpt in _last_of_each(digest, {Source.AGENT, Source.THINKING}, check):
-        yield _item(excerpt, Section.FINDINGS, _value(excerpt.text, tuning))
-
-
-def details_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """Yields text that was written into files and commands, and text that tools returned."""
-    for excerpt in _last_of_each(digest, {Source.CALL, Source.RESULT}, check):
-        yield _item(excerpt, Section.DETAILS, tuning.shown_value)
+        text, worth = _judged(excerpt.text)
+        words = tuple(sorted(_WORD.findall(text.lower())[:_SAME_WORDS]))
+        if len(words) == _SAME_WORDS and words in known:
+            continue
+        known.add(words)
+        kept = excerpt if text == excerpt.text else _shortened(excerpt, text)
+        if text and (worth is not _Worth.NAMES or kept.anchors):
+            yield _item(kept, Section.FINDINGS, tuning.said_value if worth is _Worth.DECIDES else tuning.shown_value)
 
 
 def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterator[Excerpt]:
-    """Yields excerpts from the newest to the oldest. Of equal texts only the newest is yielded."""
+    """Yields the excerpts of the given sources, newest first. Of equal texts only the newest is yielded."""
     seen: set[str] = set()
     for excerpt in checked(reversed(digest.excerpts), check, MANY):
         if excerpt.source in sources and excerpt.text not in seen:
@@ -46,55 +80,96 @@ def _last_of_each(digest: Digest, sources: Set[Source], check: Check) -> Iterato
 
 
 def errors_of(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[Item]:
-    """Yields each command that failed, the last first, with the changes made until it passed. A failed test that
-    never passed is listed as open."""
-    runs = digest.runs
-    changes = _changes(digest, check)
-    passed: dict[str, Run] = {}
-    seen: set[tuple[str, str]] = set()
-    for run in reversed(runs):
-        if run.outcome is Outcome.PASSED:
-            passed[run.command] = run
-        elif run.outcome is Outcome.FAILED and run.detail and (run.command, run.detail) not in seen:
-            seen.add((run.command, run.detail))
-            yield _error_item(run, passed.get(run.command), changes, tuning.error_value)
+    """Yields an item for each command that failed, newest first: its last failure, the cause that the agent gave, and
+    what became of it.
+
+    If the command passed later, also as part of a wider test run or after the archived messages, the item names that
+    message and what was changed until then. A failed test that did not pass later is an item of the section `OPEN`,
+    every other one of `ERRORS`.
+    """
+    yield from (item for _, item in told_failures(digest, check, tuning))
 
 
-def _error_item(run: Run, cure: Run | None, changes: Sequence[tuple[int, str]], value: float) -> Item:
-    is_open = run.is_test and cure is None
-    text = f"`{run.command}` failed: {run.detail}"
-    if cure:
-        between = dict.fromkeys(path for index, path in changes if run.index <= index <= cure.index)
-        text += f"; passed in #{cure.index}" + (f" after changes to {', '.join([*between][:4])}" if between else "")
-    return Item(
-        section=Section.OPEN if is_open else Section.ERRORS,
-        text=text,
-        index=run.index,
-        anchors=find_anchors(text),
-        value=value,
-    )
+def told_failures(digest: Digest, check: Check = go_on, tuning: Tuning = TUNING) -> Iterator[tuple[str, Item]]:
+    """Yields the items of `errors_of`, each after the most informative line of its last failure."""
+    changes, causes = Changes(digest, check), _Causes(digest)
+    for failure in failures_of(digest, check):
+        details = list(dict.fromkeys(run.detail for run in failure.runs if run.detail))
+        if details:
+            is_open = failure.last.is_test and not failure.cure and not failure.again
+            text = f"`{failure.last.command}` failed{_times(failure)}: {_THEN.join(details[-_MOST_DETAILS:])}"
+            text += causes.after(failure) + _end(failure, digest, changes)
+            yield (
+                details[-1],
+                Item(
+                    section=Section.OPEN if is_open else Section.ERRORS,
+                    text=text,
+                    index=failure.last.index,
+                    anchors=find_anchors(text),
+                    value=tuning.error_value,
+                ),
+            )
 
 
-def _changes(digest: Digest, check: Check) -> list[tuple[int, str]]:
-    return [
-        (call.index, path)
-        for call, touches in checked(zip(digest.calls, digest.touches, strict=True), check)
-        for path, action in touches
-        if action is not FileAction.READ
-    ]
+def _times(failure: Failure) -> str:
+    return f" {len(failure.runs)} times since #{number_of(failure.runs[0].index)}" if len(failure.runs) > 1 else ""
 
 
-def _value(text: str, tuning: Tuning) -> float:
-    """Returns the worth of a text in addition to its names: 0 for announcements and for pasted code."""
-    if CHATTER.match(text) or _CODE.search(text):
-        return 0.0
-    return tuning.said_value if _CONCLUDES.search(text) else tuning.shown_value
+def _end(failure: Failure, digest: Digest, changes: Changes) -> str:
+    """Returns how a failure ended, and after what."""
+    last, cure = failure.last, failure.cure
+    if cure is None:
+        again = failure.again
+        return f"; ran again in #{number_of(again.index)}, its outcome is not shown" if again else ""
+    between = changes.between(last.index, cure.index)
+    ran = [f"`{command}`" for command in dict.fromkeys(runs_between(digest.runs, last.index, cure.index, last))]
+    text = f"; passed in #{number_of(cure.index)}"
+    if between:
+        return text + f" after changes to {', '.join(between[:_MOST_FILES])}"
+    return text + (f" after {', '.join(ran[-_MOST_COMMANDS:])}" if ran else "")
+
+
+class _Causes:
+    """The sentences in which the agent names causes, by message."""
+
+    def __init__(self, digest: Digest) -> None:
+        said = {Source.AGENT, Source.THINKING}
+        self._pieces = [piece for piece in digest.excerpts if piece.source in said]
+        self._indices = [piece.index for piece in self._pieces]
+
+    def after(self, failure: Failure) -> str:
+        """Returns the first cause that the agent names after the last failure and before the success, with `; cause: `
+        before it. Empty if it names none in the messages that directly follow."""
+        first = failure.last.index + 1
+        last = min(first + _CAUSE_WITHIN, failure.cure.index if failure.cure else first + _CAUSE_WITHIN)
+        for piece in self._pieces[bisect_left(self._indices, first) : bisect_right(self._indices, last)]:
+            for sentence in sentences(piece.text):
+                named = _CAUSE.search(sentence) and sentence[:1].isupper() and not _CODE.search(sentence)
+                if named and len(sentence) <= _CAUSE_LIMIT and telling(sentence):
+                    return f"; cause: {sentence.strip().rstrip('.')}"
+        return ""
+
+
+@lru_cache(maxsize=16_384)
+def _judged(text: str) -> tuple[str, _Worth]:
+    """Returns the sentences of a text that say something to keep, empty if there are none, and what they are worth.
+    Remembered, because a conversation is often summarized again."""
+    kept = telling(text)
+    if not kept or _CODE.search(kept):
+        return "", _Worth.NAMES
+    if _CONCLUDES.search(kept):
+        return kept, _Worth.DECIDES
+    return kept, _Worth.MEASURES if _NUMBER.search(kept) else _Worth.NAMES
+
+
+def _shortened(excerpt: Excerpt, text: str) -> Excerpt:
+    return replace(excerpt, text=text, anchors=tuple(name for name in excerpt.anchors if name in text))
 
 
 def _item(excerpt: Excerpt, section: Section, value: float) -> Item:
     return Item(
         section=section,
-        text=excerpt.text if section is Section.FINDINGS else excerpt.text.replace("```", "'''"),
+        text=excerpt.text,
         index=excerpt.index,
         order=excerpt.order,
         anchors=excerpt.anchors,

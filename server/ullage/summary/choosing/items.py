@@ -1,51 +1,61 @@
 """The items that a summary consists of, and their text under fixed headings."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import groupby
+from itertools import groupby, pairwise
+from textwrap import dedent
 
 from msgspec import Struct
 
+from ullage.model.message import number_of
+
 
 class Section(IntEnum):
-    """The fixed sections, in the order of the summary."""
+    """The sections of a summary, in the order in which they are written: the user's words before all else, then what
+    the work has come to, then what to look things up in."""
 
-    TASK = 0
-    INSTRUCTIONS = 1
-    CONSTRAINTS = 2
-    REQUESTS = 3
-    FINDINGS = 4
-    ERRORS = 5
-    OPEN = 6
-    PLAN = 7
-    STATE = 8
-    RECENT = 9
-    DETAILS = 10
-    NEXT = 11
-    LOOKUP = 12
+    REQUESTS = 0
+    TASK = 1
+    INSTRUCTIONS = 2
+    CONSTRAINTS = 3
+    PLAN = 4
+    STATE = 5
+    NEXT = 6
+    OPEN = 7
+    FINDINGS = 8
+    ERRORS = 9
+    RECENT = 10
+    EARLIER = 11
+    LISTED = 12
+    DETAILS = 13
+    LOOKUP = 14
 
 
 HEADINGS = {
+    Section.REQUESTS: "## User requests",
     Section.TASK: "## Task",
     Section.INSTRUCTIONS: "## Standing instructions",
     Section.CONSTRAINTS: "## Constraints",
-    Section.REQUESTS: "## User requests",
-    Section.FINDINGS: "## Decisions and findings",
-    Section.ERRORS: "## Errors and fixes",
-    Section.OPEN: "## Open",
     Section.PLAN: "## Plan",
     Section.STATE: "## State of work",
-    Section.RECENT: "## Last modified files",
-    Section.DETAILS: "## Details",
     Section.NEXT: "## Next step",
+    Section.OPEN: "## Open",
+    Section.FINDINGS: "## Decisions and findings",
+    Section.ERRORS: "## Errors and fixes",
+    Section.RECENT: "## Last modified files",
+    Section.EARLIER: "## Earlier summary",
+    Section.LISTED: "## Lists and logs",
+    Section.DETAILS: "## Details",
     Section.LOOKUP: "## Where to look",
 }
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """One entry of a summary. `index` is the message it comes from, -1 if none. `order` is its place among the
-    pieces of that message. `value` is its worth in addition to its anchors. `group` is the file or command in which
-    a detail was seen."""
+    """One entry of a summary. `index` is the index of the message that it comes from, -1 if there is none; `order` is
+    its place among the pieces of that message. `value` is its worth in addition to that of its `anchors`. `group` is
+    the file or command in which a detail was seen, or the title of a section of an earlier summary; empty for other
+    sections. `first_line` is the number of a detail's first line in its file, 0 if unknown."""
 
     section: Section
     text: str
@@ -54,53 +64,125 @@ class Item(Struct, frozen=True, kw_only=True):
     anchors: tuple[str, ...] = ()
     group: str = ""
     value: float = 0.0
+    first_line: int = 0
 
 
 # Marks a gap between two details that did not follow one another.
 GAP_LINE = "…"
 FENCE = "  ```"
+# Parts of a path, the empty one before its first slash included. A folder with fewer says nothing.
+_SHALLOWEST = 4
+# Characters of the line that names a folder, besides the folder.
+_FOLDER_LINE = 20
 
 
 def write_item(item: Item) -> str:
-    """Returns an item as a list entry, or a detail as lines within its group."""
-    return _indented(f"{item.text}\n{GAP_LINE}") if item.group else _entry(item.index, item.text)
+    """Returns an item's text as a list entry, a detail's as indented lines for its group, and a line of an earlier
+    summary unchanged."""
+    match item.section:
+        case Section.DETAILS:
+            return _indented(f"{item.text}\n{GAP_LINE}")
+        case Section.EARLIER:
+            return item.text
+        case _:
+            return _entry(item.index, item.text)
 
 
 def write_group(item: Item) -> str:
-    """Returns the entry of a group of details, with the frame around the details."""
-    return f"{_group_line(item)}\n{FENCE}\n{FENCE}"
+    """Returns the frame of a group: the list entry of details and an empty code fence, or a title of an earlier
+    summary."""
+    if item.section is Section.EARLIER:
+        return f"\n### {item.group}\n"
+    return f"{_group_line([item])}\n{FENCE}\n{FENCE}"
 
 
 def write_section(section: Section, items: Sequence[Item]) -> str:
-    """Returns one section with its heading, in the order of the conversation. Findings of one message are one entry.
-    Details are collected under their groups."""
+    """Returns the text of one section: its heading and its items in the order of the conversation. Findings of one
+    message are one entry; those that name no message are an entry each. Details are collected under their groups, and
+    what an earlier summary said under its own titles."""
     ordered = sorted(items, key=lambda item: (item.index, item.order))
     lines = [HEADINGS[section]]
     if section is Section.DETAILS:
         lines.extend(_write_details(ordered))
+    elif section is Section.EARLIER:
+        for group, said in groupby(ordered, key=lambda item: item.group):
+            lines.extend(["", f"### {group}"] if group else [])
+            lines.extend(item.text for item in said)
     elif section is Section.FINDINGS:
         for index, said in groupby(ordered, key=lambda item: item.index):
-            lines.append(_entry(index, _joined(item.text for item in said)))
+            texts = [item.text for item in said]
+            lines.extend(_entry(index, text) for text in ([_joined(texts)] if index >= 0 else texts))
     else:
         lines.extend(write_item(item) for item in ordered)
     return "\n".join(lines)
 
 
 def _write_details(ordered: Sequence[Item]) -> Iterator[str]:
-    groups: dict[str, list[Item]] = {}
+    groups: dict[tuple[str, int], list[Item]] = {}
     for item in ordered:
-        groups.setdefault(item.group, []).append(item)
+        groups.setdefault((item.group, item.index), []).append(item)
+    folder = _common_folder([group for group, _ in groups])
+    if folder:
+        yield f"Files are in `{folder}`."
     for members in groups.values():
-        yield f"{_group_line(members[0])}\n{FENCE}"
-        for before, item in zip([None, *members], members, strict=False):
-            if before and (before.index, before.order + 1) != (item.index, item.order):
+        yield f"{_group_line(members, folder)}\n{FENCE}"
+        for number, run in enumerate(_neighbours(members)):
+            if number:
                 yield _indented(GAP_LINE)
-            yield _indented(item.text)
+            yield _indented(dedent(_run_text(run)))
         yield FENCE
 
 
-def _group_line(item: Item) -> str:
-    return f"- {item.group} (#{item.index})"
+def _neighbours(members: Sequence[Item]) -> Iterator[list[Item]]:
+    """Yields the details of a group in runs of those that followed one another, up to one line apart."""
+    run: list[Item] = []
+    for item in members:
+        if run and item.order - _end(run[-1]) not in (0, 1):
+            yield run
+            run = []
+        run.append(item)
+    yield run
+
+
+def _end(item: Item) -> int:
+    """Returns the order of the line after a detail."""
+    return item.order + item.text.count("\n") + 1
+
+
+def _run_text(run: Sequence[Item]) -> str:
+    """Returns the lines of neighbouring details. A line between two of them has no word, so that it is left blank."""
+    parts = [run[0].text]
+    for before, item in pairwise(run):
+        parts.append("\n" * (item.order - _end(before)) + item.text)
+    return "\n".join(parts)
+
+
+def _common_folder(groups: Sequence[str]) -> str:
+    """Returns the folder that shortens these files' paths most when it is named once, empty if none does."""
+    saved = Counter[str]()
+    for group in groups:
+        if group.startswith("/") and " " not in group:
+            parts = group.split("/")
+            for deep in range(_SHALLOWEST, len(parts)):
+                folder = "/".join(parts[:deep]) + "/"
+                saved[folder] += len(folder) - (0 if folder in saved else len(folder) + _FOLDER_LINE)
+    best = max(saved, key=lambda folder: saved[folder], default="")
+    return best if best and saved[best] > 0 else ""
+
+
+def _group_line(members: Sequence[Item], folder: str = "") -> str:
+    """Returns a group's list entry: the file with the numbers of the lines, and the number of the message."""
+    spans = [_span(run) for run in _neighbours(members)]
+    numbers = f":{', '.join(spans)}" if all(spans) else ""
+    return f"- {members[0].group.removeprefix(folder)}{numbers} (#{number_of(members[0].index)})"
+
+
+def _span(run: Sequence[Item]) -> str:
+    """Returns the numbers of the first and the last line of a run of details, empty if one is unknown."""
+    if not all(item.first_line for item in run):
+        return ""
+    last = run[-1].first_line + run[-1].text.count("\n")
+    return f"{run[0].first_line}-{last}"
 
 
 def _indented(text: str) -> str:
@@ -108,10 +190,11 @@ def _indented(text: str) -> str:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Returns the pieces of one message as running text."""
+    """Returns the texts of one message's items on one line. A text without final punctuation gets a semicolon after it,
+    except the last."""
     return " ".join(text if text[-1:] in ".!?:;," else f"{text};" for text in texts).removesuffix(";")
 
 
 def _entry(index: int, text: str) -> str:
     text = text.replace("\n", "\n  ")
-    return f"- #{index} {text}" if index >= 0 else f"- {text}"
+    return f"- #{number_of(index)} {text}" if index >= 0 else f"- {text}"

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from ullage.agents.shell_purpose import purpose_of
 from ullage.model.artifacts import (
     ArtifactLedger,
     CommandArtifact,
@@ -19,6 +20,7 @@ from ullage.model.artifacts import (
 from ullage.model.marker import render_ledger
 from ullage.model.message import Message
 from ullage.summary.checks import MANY, Check, checked, go_on
+from ullage.summary.choosing.mends import is_overtaken
 from ullage.summary.choosing.weights import Mention, count_mentions, weigh
 from ullage.summary.reading.anchors import is_path
 from ullage.summary.reading.digest import Digest, Excerpt, Source, read_messages
@@ -29,13 +31,12 @@ from ullage.tokens.counter import TokenCounter
 # No budget has room for more than these. The limits bound the merging and the ranking.
 MAX_FILES, MAX_COMMANDS, MAX_IDENTIFIERS = 400, 200, 200
 _CONTEXT_LIMIT = 150
-_STRENGTH = {action: rank for rank, action in enumerate(FileAction)}
 Artifact = FileArtifact | CommandArtifact | IdentifierArtifact
 _A = TypeVar("_A", FileArtifact, CommandArtifact, IdentifierArtifact)
 
 
 def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedger:
-    """Returns the ledger of some messages. `indices` are their places in the transcript."""
+    """Returns the ledger of some messages. `indices` are their indices in the transcript, in the same order."""
     digest = read_messages(messages, indices, Reader())
     mentions = count_mentions(digest.excerpts)
     return collect_from(digest, mentions, weigh(mentions))
@@ -44,7 +45,7 @@ def collect(messages: Sequence[Message], indices: Sequence[int]) -> ArtifactLedg
 def collect_from(
     digest: Digest, mentions: Mapping[str, Mention], weights: Mapping[str, float], check: Check = go_on
 ) -> ArtifactLedger:
-    """Returns the ledger of a digest whose anchors are already weighed."""
+    """Returns the ledger of a digest. `mentions` and `weights` are those of the digest's anchors."""
     return _ranked(
         _files(digest, check),
         _commands(digest),
@@ -53,7 +54,8 @@ def collect_from(
 
 
 def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
-    """Returns both ledgers as one. If both name the same artifact, the newer entry wins and the counts are added."""
+    """Returns both ledgers as one. If both have the same file, command or name, the newer entry is used and the counts
+    are added."""
     return _ranked(
         (*old.files, *new.files),
         (*old.commands, *new.commands),
@@ -62,7 +64,7 @@ def merge(old: ArtifactLedger, new: ArtifactLedger) -> ArtifactLedger:
 
 
 def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> ArtifactLedger:
-    """Returns the most important artifacts of `ledger` whose text counts at most `budget_tokens`."""
+    """Returns the most important artifacts of a ledger, as many as count at most `budget_tokens` when rendered."""
     order = _interleaved(ledger)
 
     def cost(chosen: int) -> int:
@@ -77,8 +79,8 @@ def fit(ledger: ArtifactLedger, budget_tokens: int, counter: TokenCounter) -> Ar
 
 
 def _interleaved(ledger: ArtifactLedger) -> list[Artifact]:
-    """Returns all artifacts, best first: two files for each command, and identifiers last, because the summary
-    quotes identifiers, too."""
+    """Returns all artifacts, the most important first: two files for each command, and identifiers last, because the
+    summary's text quotes identifiers, too."""
     files = zip_longest(ledger.files[::2], ledger.files[1::2])
     rows = zip_longest(files, ledger.commands, fillvalue=None)
     flat = (entry for pair, command in rows for entry in (*(pair or ()), command))
@@ -96,12 +98,13 @@ def _only(artifacts: Sequence[Artifact]) -> ArtifactLedger:
 def _ranked(
     files: Iterable[FileArtifact], commands: Iterable[CommandArtifact], identifiers: Iterable[IdentifierArtifact]
 ) -> ArtifactLedger:
-    """Returns a ledger without repetitions, most important artifacts first. Later entries win."""
+    """Returns the ledger of these entries, the most important first. Entries for the same file, command or name become
+    one: the later entry with the counts of both."""
     names = _fold(identifiers, lambda item: item.name, _join_identifiers)
     newest = max((item.last_index for item in names), default=0) or 1
     return ArtifactLedger(
         files=_best(_fold(files, lambda file: file.path, _join_files), _file_rank, MAX_FILES),
-        commands=_best(_fold(commands, lambda item: item.command, _join_commands), _command_rank, MAX_COMMANDS),
+        commands=_best(_standing(_fold(commands, _command_key, _join_commands)), _command_rank, MAX_COMMANDS),
         identifiers=_best(
             names, lambda item: math.log2(1 + item.times) + 2 * item.last_index / newest, MAX_IDENTIFIERS
         ),
@@ -129,6 +132,23 @@ def _fold(entries: Iterable[_A], key: Callable[[_A], str], join: Callable[[_A, _
     return list(folded.values())
 
 
+def _command_key(item: CommandArtifact) -> str:
+    return "\n".join(purpose_of(item.command).keys)
+
+
+def _standing(commands: Sequence[CommandArtifact]) -> Iterator[CommandArtifact]:
+    """Yields the commands without failed tests that were part of a later test run that passed."""
+    passed: dict[str, int] = {}
+    for item in commands:
+        if item.is_test and item.outcome is Outcome.PASSED:
+            passed.update((key, max(item.last_index, passed.get(key, 0))) for key in purpose_of(item.command).certain)
+    for item in commands:
+        is_failed_test = item.is_test and item.outcome is Outcome.FAILED
+        keys = purpose_of(item.command).keys
+        if not (is_failed_test and all(is_overtaken(key, passed, item.last_index) for key in keys)):
+            yield item
+
+
 def _join_files(old: FileArtifact, new: FileArtifact) -> FileArtifact:
     created = old.action is FileAction.CREATED and new.action is not FileAction.DELETED
     stays = old.action if new.action is FileAction.READ or created else new.action
@@ -152,7 +172,7 @@ def _files(digest: Digest, check: Check) -> Iterator[FileArtifact]:
 
 def _commands(digest: Digest) -> Iterator[CommandArtifact]:
     for run in digest.runs:
-        if not run.looks:
+        if not (run.looks or run.purpose.once):
             yield CommandArtifact(
                 command=run.command,
                 outcome=run.outcome,
@@ -180,7 +200,8 @@ def _identifiers(
 
 
 def _contexts(excerpts: Sequence[Excerpt], names: frozenset[str], check: Check) -> dict[str, str]:
-    """Returns, for each name, the text around its last occurrence, in prose if possible and else in code."""
+    """Returns the text around the last occurrence of each name: in the agent's prose if the name occurs there, else
+    elsewhere."""
     contexts: dict[str, str] = {}
     missing = set(names)
     order = sorted(excerpts, key=lambda piece: (piece.source is not Source.AGENT, -piece.index))

@@ -15,9 +15,9 @@ _READ_AT_MOST = 8_000
 
 
 class Judge:
-    """Scores messages before a `tail`. Worth keeping are the user's own words, and results with names that the
-    agent's messages in the tail still use. A message with a secret must not stay, because a summary would leave the
-    secret out."""
+    """Scores the old messages before a `tail` (a range of indices) for `edits.compaction`. Worth keeping verbatim are
+    the user's own words, and messages with anchors that the assistant's messages in the tail still use. A message with
+    a secret may not be kept, because only a summary redacts the secret."""
 
     def __init__(self, reader: Reader, check: Check, messages: Sequence[Message], tail: range) -> None:
         self._reader = reader
@@ -27,8 +27,9 @@ class Judge:
         self._used = frozenset(name for message in said for name in _names(reader, message))
 
     def worth(self, group: range) -> float:
-        """Returns a score from 0 (a summary says as much) to 2. A user's prompt counts 1, because it cannot be had
-        again. Names that the tail still uses count up to 1; the first name counts a half."""
+        """Returns a score of the messages at the indices `group`, from 0 (a summary says as much) to below 2. A user's
+        prompt counts 1, because it cannot be had again. Anchors that the assistant's messages in the tail use count
+        n / (n + 1) for n anchors: a half for the first, never quite 1."""
         self._check()
         prompts = any(_is_prompt(self._messages, place) for place in group)
         names = (name for place in group for name in _names(self._reader, self._messages[place]))
@@ -36,7 +37,8 @@ class Judge:
         return prompts + shared / (shared + 1)
 
     def may_stay(self, group: range) -> bool:
-        """Returns whether the group holds no secret."""
+        """Returns whether the messages at the indices `group` hold no secret. Reads their text, tool inputs and tool
+        results."""
         self._check()
         return not any(_holds_secret(self._reader, self._messages[place]) for place in group)
 

@@ -14,9 +14,9 @@ _SPOKEN = {Source.AGENT, Source.THINKING}
 
 
 class Mention(Struct):
-    """What is counted of one anchor. `said`: how often the agent wrote it in prose or thinking. `called`: how often
-    in tool calls. `times`: how often it occurs at all. `last_index`: the last message it occurs in. `since`:
-    thousands of tokens after that occurrence. Mutable, because it is counted up."""
+    """Counts of one anchor in the archived messages. `said`: in how many excerpts the agent wrote it in prose or
+    thinking. `called`: in how many of its tool calls. `times`: in how many excerpts at all. `last_index`: the last
+    message it occurs in. `since`: thousands of tokens after that occurrence. Mutable, because it is counted up."""
 
     said: int = 0
     called: int = 0
@@ -26,14 +26,15 @@ class Mention(Struct):
 
     @property
     def written(self) -> bool:
-        """Whether the agent itself ever wrote the anchor."""
+        """Whether the agent itself wrote the anchor, in prose, thinking or a call."""
         return bool(self.said or self.called)
 
 
 def count_mentions(
     excerpts: Sequence[Excerpt], after: Sequence[Excerpt] = (), check: Check = go_on
 ) -> dict[str, Mention]:
-    """Counts every anchor of the excerpts. The excerpts `after` them add no anchors, only distance."""
+    """Returns the counts of every anchor of `excerpts`. The excerpts `after` them, such as those of the tail, only add
+    to the distance since an anchor's last occurrence."""
     mentions: dict[str, Mention] = {}
     characters = sum(len(excerpt.text) for excerpt in after)
     for excerpt in checked(reversed(excerpts), check, MANY):
@@ -50,7 +51,8 @@ def count_mentions(
 
 
 def weigh(mentions: Mapping[str, Mention], check: Check = go_on, tuning: Tuning = TUNING) -> dict[str, float]:
-    """Returns the weight of each anchor, from 0 to 1."""
+    """Returns the weight of each anchor, from 0 to 1: the likelihood that the agent writes it again before anything
+    shows it."""
     return {name: weight_of(mention, tuning) for name, mention in checked(mentions.items(), check, MANY)}
 
 
@@ -62,8 +64,8 @@ def weight_of(mention: Mention, tuning: Tuning = TUNING) -> float:
 
 
 def features_of(mention: Mention) -> tuple[float, float, float, float]:
-    """Returns the model's features: whether the agent wrote the anchor, how often in prose, how often in calls, and
-    the thousands of tokens since. All but the first are log2(1 + x)."""
+    """Returns the features of the logistic model: whether the agent wrote the anchor (0 or 1), how often in prose or
+    thinking, how often in calls, and the thousands of tokens since. All but the first as log2(1 + x)."""
     return (
         float(mention.written),
         math.log2(1 + mention.said),

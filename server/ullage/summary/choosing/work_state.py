@@ -1,57 +1,202 @@
 """The state of the work: the newest plan, the last test run and commit, the files changed last, the next step."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from textwrap import dedent
+
+from msgspec.structs import replace
 
 from ullage.agents.calls import ToolCall, text_put_into
-from ullage.agents.tools import PLAN_KEYS, value_of
-from ullage.model.artifacts import FileAction
-from ullage.model.json_values import JsonObject, as_objects, as_text
+from ullage.agents.calls_begun import BegunKind
+from ullage.agents.shell_git import Commit, branch_after, commits_in
+from ullage.agents.shell_issues import issue_changes
+from ullage.model.artifacts import FileAction, Outcome
 from ullage.redaction.clean import clean
 from ullage.summary.choosing.items import Item, Section
+from ullage.summary.choosing.mends import Changes, failures_of
+from ullage.summary.choosing.passages import FEWEST_LINES
+from ullage.summary.choosing.plans import Status, plan_entries
+from ullage.summary.choosing.sentences import telling
+from ullage.summary.choosing.steps import open_steps, question, was_done
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.digest import Digest, Source
-from ullage.summary.reading.excerpts import clip, lines
+from ullage.summary.reading.digest import Digest, Run
+from ullage.summary.reading.excerpts import clip, cut_at_space, head_and_tail, numbered_lines, prose, single_spaced
 
-_DONE = {"completed": "done", "done": "done", "in_progress": "in progress", "pending": "open"}
-_ENTRY_LIMIT = 240
-# A checklist in Markdown. In text written into files the list mark is required, because "[x]" occurs in code, too.
-_SAID_ENTRY = re.compile(r"^(?:[-*] )?\[([ xX])\] (\S.*)$", re.MULTILINE)
-_WRITTEN_ENTRY = re.compile(r"^[-*] \[([ xX])\] (\S.*)$", re.MULTILINE)
-_FEWEST_ENTRIES = 2
 # Other products read as many files again after a compaction.
 RECENT_FILES = 5
-_TOUCHED_LINES, _TOUCHED_LIMIT = 3, 200
+# A summary shows what is known of the newest work; the archive has the rest.
+_MOST_COMMITS, _MOST_CHECKS, _MOST_NAMES = 8, 3, 6
+_MOST_AGENTS, _MOST_ISSUES = 4, 12
+# Characters.
+_ANSWER_READ, _ANSWER_LIMIT = 6_000, 300
+_CONCLUSION = re.compile(
+    r"^#+ .{0,40}(?:summary|conclusion|findings|recommendation|result|verdict|answer).{0,40}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CODE_LINE = re.compile(r"[{};]\s*$|^\s*(?:func|def|class|import|//|#include)\b|:= ")
+# The longest subject that git's own documents call for is 72 characters.
+_SUBJECT_LIMIT = 100
+_DOCUMENTS = (".md", ".rst", ".txt", ".diff", ".patch")
+_CHECKS = re.compile(
+    r"(?:[\w./-]+ ){0,3}(?:\S+:)?(?:lint|compile|build|check|typecheck|type-check|credo|dialyzer|clippy|vet|tsc|tsgo"
+    r"|mypy|pyright|ruff|eslint|prettier|black|flake8|biome|rubocop|shellcheck|golangci-lint|ci|precommit|pre-commit|make"
+    r"|gradle|mvn|pdflatex|latexmk|bench(?:mark)?)\b"
+)
+# Fewer lines are fragments, of which one is as good as all.
+_TOUCHED_LINES, _TOUCHED_LIMIT, _TOUCHED_READ = FEWEST_LINES, 200, 4_000
+# What nearly every file begins with.
+_PREAMBLE = re.compile(
+    r"\s*(?:import\b|from \S+ import\b|package\b|use \w|#include\b|#!|[\"']{3}|//|/?\*|\)|\"[^\"]*\"$)"
+)
+_WORD = re.compile(r"[A-Za-z]{2}")
+# Calls after a failure in which the agent still looks for its cause. Later on it may have given the command up.
+_JUST_NOW = 6
 
 
 def plan_of(digest: Digest) -> list[Item]:
-    """Returns the newest list of things to do, from a to-do tool or from a checklist in Markdown."""
-    index, entries = _checklist(digest)
-    for call in reversed(digest.calls):
-        if call.index < index:
-            break
-        if todos := _todos(call):
-            index, entries = call.index, todos
-            break
-    return [_item(Section.PLAN, f"{status}: {text}", index) for status, text in entries]
+    """Returns an item for each entry of the newest plan (see `plan_entries`), with its status before it. Empty if there
+    is no plan."""
+    return [_item(Section.PLAN, f"{entry.status}: {entry.text}", entry.index) for entry in plan_entries(digest)]
 
 
 def state_of(digest: Digest) -> Iterator[Item]:
-    """Yields the last test run and the last commit."""
-    tests = commits = None
-    for run in digest.runs:
+    """Yields items for the branch and the last commit, the commits before it, the last test run, the last run of other
+    checks, what was changed after the last commit and the last test run, sub-agents, and commands that still run in the
+    background, as far as there are any; and the last call, unless messages that stay in the context have a later
+    one."""
+    changes = Changes(digest)
+    told = [*_committed(digest, changes), *_checked(digest, changes), *_issues(digest), *_begun(digest)]
+    yield from told
+    last = _last_call(digest)
+    if last and all(item.index != last.index for item in told):
+        yield last
+
+
+def _last_call(digest: Digest) -> Item | None:
+    if not digest.calls or (digest.after and digest.after.calls):
+        return None
+    call, touches = digest.calls[-1], digest.touches[-1]
+    if digest.runs and digest.runs[-1].number == len(digest.calls) - 1:
+        what = f"`{digest.runs[-1].command}`"
+    elif touches:
+        what = f"{clean(call.name)} of {clean(touches[0][0])}"
+    else:
+        what = clean(call.name)
+    return replace(_item(Section.STATE, f"Last call: {what}", call.index), order=3)
+
+
+def _committed(digest: Digest, changes: Changes) -> Iterator[Item]:
+    parts = [digest, *([digest.after] if digest.after else [])]
+    runs = [(part, run) for part in parts for run in part.runs]
+    calls = [part.calls[run.number] for part, run in runs if any("git " in key for key in run.purpose.keys)]
+    branch, commits = clean(branch_after(calls)), list(commits_in(calls))
+    if not commits:
+        if branch:
+            yield _item(Section.STATE, f"Branch: {branch}", digest.end_index - 1)
+        return
+    last = commits[-1]
+    where = f" on branch {branch}" if branch else ""
+    yield _item(Section.STATE, f"Last commit{where}: {_commit(last)}", last.index)
+    if earlier := [_commit(commit) for commit in commits[-1 - _MOST_COMMITS : -1]]:
+        yield _item(Section.STATE, f"Earlier commits: {'; '.join(reversed(earlier))}", commits[-2].index)
+    if changed := changes.since(last.index):
+        text = f"Changed after that commit: {_names(changed)}"
+        yield replace(_item(Section.STATE, text, last.index), order=1)
+
+
+def _commit(commit: Commit) -> str:
+    return clean(f"{commit.hash} {cut_at_space(commit.subject, _SUBJECT_LIMIT)}".strip())
+
+
+def _checked(digest: Digest, changes: Changes) -> Iterator[Item]:
+    """Yields the last test run, and the last run of every other command that checks the work."""
+    tests: Run | None = None
+    checks: dict[tuple[str, ...], Run] = {}
+    for run in [*digest.runs, *(digest.after.runs if digest.after else ())]:
+        # A later run, also one in front of a test run, says more than an earlier one.
+        for keys in [keys for keys in checks if set(keys) <= set(run.purpose.keys)]:
+            del checks[keys]
         if run.is_test:
             tests = run
-        elif run.command.startswith("git commit"):
-            commits = run
-    for run, what in ((tests, "Last test run"), (commits, "Last commit")):
-        if run:
-            detail = f": {run.detail}" if run.detail else ""
-            yield _item(Section.STATE, f"{what}: `{run.command}` {run.outcome.value}{detail}", run.index)
+        elif not (run.looks or run.purpose.once) and run.outcome is not Outcome.UNKNOWN and _is_check(run):
+            checks[run.purpose.keys] = run
+    if tests:
+        yield _item(Section.STATE, f"Last test run: {_ended(tests)}", tests.index)
+        if changed := changes.since(tests.index):
+            text = f"Changed after that test run: {_names(changed)}"
+            yield replace(_item(Section.STATE, text, tests.index), order=1)
+    for run in [*checks.values()][-_MOST_CHECKS:]:
+        yield replace(_item(Section.STATE, f"Last run of {_ended(run)}", run.index), order=2)
+
+
+def _issues(digest: Digest) -> Iterator[Item]:
+    """Yields an item for the issues that were closed or begun with a tracker's command line."""
+    statuses: dict[str, str] = {}
+    index = -1
+    for run in digest.runs:
+        if run.outcome is not Outcome.FAILED:
+            for issue, status in issue_changes(run.purpose.keys):
+                statuses.pop(issue, None)
+                statuses[issue] = status
+                index = run.index
+    if statuses:
+        by_status: dict[str, list[str]] = {}
+        for issue, status in [*statuses.items()][-_MOST_ISSUES:]:
+            by_status.setdefault(status, []).append(issue)
+        shown = "; ".join(f"{status}: {', '.join(issues)}" for status, issues in by_status.items())
+        yield _item(Section.STATE, f"Issues {clean(shown)}", index)
+
+
+def _begun(digest: Digest) -> Iterator[Item]:
+    """Yields the newest sub-agents with the beginnings of their answers, and all work that still runs."""
+    begun = [*digest.begun, *(digest.after.begun if digest.after else ())]
+    ended = {one.name: one for one in begun if one.name and one.ended >= 0}
+    told = [one for one in begun if one.kind is BegunKind.SUB_AGENT][-_MOST_AGENTS:]
+    running = [one for one in begun if one.ended < 0 and one.name not in ended]
+    for one in [*(one for one in begun if one in told or one in running)][-2 * _MOST_AGENTS :]:
+        what = cut_at_space(" ".join(clean(one.what).split()).replace("`", "'"), _SUBJECT_LIMIT)
+        end = ended.get(one.name, one)
+        if end.ended < 0:
+            name = f" ({one.name})" if one.name.strip("?") else ""
+            yield _item(Section.STATE, f"Still running, {one.kind}{name}: {what}", one.index)
+        elif one.kind is BegunKind.SUB_AGENT:
+            answer = _answer(end.result)
+            yield _item(
+                Section.STATE, f"Sub-agent {end.status}: {what}" + (f"; it said: {answer}" * bool(answer)), one.index
+            )
+
+
+@lru_cache(maxsize=256)
+def _answer(result: str) -> str:
+    """Returns what a sub-agent answered, as far as one line holds it: the first sentences of its conclusion, or of its
+    answer if it has no conclusion. Remembered, because a conversation is often summarized again."""
+    # The output of a sub-agent in the background begins with its calls.
+    text = "\n".join(line for line in result.splitlines() if not line.startswith("[Tool: "))
+    starts = [heading.end() for heading in _CONCLUSION.finditer(text)]
+    pieces = prose(clean(text[starts[-1] if starts else 0 :][:_ANSWER_READ]))
+    said = [told for piece in pieces if not _CODE_LINE.search(piece) and (told := telling(piece))]
+    return cut_at_space(" ".join(said[:2]), _ANSWER_LIMIT)
+
+
+def _is_check(run: Run) -> bool:
+    return any(_CHECKS.match(key) for key in run.purpose.keys)
+
+
+def _ended(run: Run) -> str:
+    if run.outcome is Outcome.UNKNOWN:
+        return f"`{run.command}`, whose output does not show how it ended"
+    return f"`{run.command}` {run.outcome.value}" + (f": {run.detail}" if run.detail else "")
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMES} more" if len(paths) > _MOST_NAMES else ""
+    return ", ".join(paths[-_MOST_NAMES:]) + more
 
 
 def recent_of(digest: Digest) -> Iterator[Item]:
-    """Yields the files that were changed last, each with the lines that were written into it last."""
+    """Yields an item for each of the five files that were changed last, newest first, with the lines last written into
+    it."""
     seen: set[str] = set()
     for call, touches in zip(reversed(digest.calls), reversed(digest.touches), strict=True):
         for path, action in touches:
@@ -63,43 +208,69 @@ def recent_of(digest: Digest) -> Iterator[Item]:
 
 
 def next_of(digest: Digest) -> Iterator[Item]:
-    """Yields what the agent said last."""
-    said = [piece for piece in digest.excerpts if piece.source in (Source.AGENT, Source.THINKING)]
-    for piece in said[-3:]:
-        if piece.index == said[-1].index:
-            yield _item(Section.NEXT, piece.text, piece.index)
+    """Yields the next step as items: what the agent promised and no later call has done, or else the first open entry
+    of the plan, or else the question that waits for the user's answer, or else a command that has just failed, or else
+    the tests that fail or were not run since the last change. Empty if nothing shows it."""
+    steps = open_steps(digest)
+    yield from (_item(Section.NEXT, text, index) for text, index in steps)
+    if steps:
+        return
+    plan = [entry for entry in plan_entries(digest) if entry.status in (Status.IN_HAND, Status.OPEN)]
+    plan = [entry for entry in plan if not was_done(digest, entry.text, entry.index)]
+    if plan:
+        chosen = next((entry for entry in plan if entry.status is Status.IN_HAND), plan[0])
+        yield _item(Section.NEXT, chosen.text, chosen.index)
+    elif asked := question(digest):
+        yield _item(Section.NEXT, f"The user has not answered yet: {asked[0]}", asked[1])
+    elif failed := _failed_last(digest):
+        yield failed
+    else:
+        yield from _untested(digest)
+
+
+def _failed_last(digest: Digest) -> Item | None:
+    """Returns an item for a command that failed among the last calls, and since which nothing was changed."""
+    failed = next(iter(failures_of(digest)), None)
+    later = len(digest.calls) + (len(digest.after.calls) if digest.after else 0)
+    if failed is None or failed.cure or failed.again or failed.last.is_test or not failed.last.detail:
+        return None
+    if later - failed.last.number > _JUST_NOW or Changes(digest).since(failed.last.index):
+        return None
+    return _item(Section.NEXT, f"`{failed.last.command}` has failed: {failed.last.detail}", failed.last.index)
+
+
+def _untested(digest: Digest) -> Iterator[Item]:
+    tests = [run for run in (*digest.runs, *(digest.after.runs if digest.after else ())) if run.is_test]
+    if not tests:
+        return
+    last = tests[-1]
+    committed = max((run.index for run in digest.runs if "git commit" in run.purpose.keys), default=-1)
+    changed = [path for path in Changes(digest).since(max(last.index, committed)) if not path.endswith(_DOCUMENTS)]
+    files = "1 file" if len(changed) == 1 else f"{len(changed)} files"
+    if last.outcome is Outcome.FAILED:
+        detail = f": {last.detail}" if last.detail else ""
+        text = f"Run `{last.command}` again: it failed, and {files} changed since{detail}"
+        yield _item(Section.NEXT, text if changed else f"Make `{last.command}` pass{detail}", last.index)
+    elif changed and committed < last.index:
+        text = f"Run `{last.command}` again: {files} changed since, the last of them {changed[-1]}"
+        yield _item(Section.NEXT, text, last.index)
 
 
 def _touched(path: str, call: ToolCall) -> str:
-    shown = lines(clean(text_put_into(call, path)), 4_000)[:_TOUCHED_LINES]
-    quoted = clip(" ".join(shown), _TOUCHED_LIMIT).replace("`", "'")
-    return f"{path}: `{quoted}`" if quoted else path
-
-
-def _checklist(digest: Digest) -> tuple[int, list[tuple[str, str]]]:
-    """Returns the newest message's checklist and that message's index, or -1 and no entries."""
-    index, found = -1, list[tuple[str, str]]()
-    for excerpt in reversed(digest.excerpts):
-        if excerpt.index != index:
-            if len(found) >= _FEWEST_ENTRIES:
-                break
-            index, found = excerpt.index, []
-        if excerpt.source is not Source.RESULT and "[" in excerpt.text:
-            pattern = _SAID_ENTRY if excerpt.source is Source.AGENT else _WRITTEN_ENTRY
-            entries = [("open" if match[1] == " " else "done", match[2]) for match in pattern.finditer(excerpt.text)]
-            found[:0] = entries
-    return (index, found) if len(found) >= _FEWEST_ENTRIES else (-1, [])
-
-
-def _todos(call: ToolCall) -> list[tuple[str, str]]:
-    """Returns status and text of each entry of a to-do tool's list."""
-    entries = as_objects(value_of(call.input, PLAN_KEYS))
-    texts = [(as_text(entry.get("status")) or "pending", _todo_text(entry)) for entry in entries]
-    return [(_DONE.get(status, status), clip(clean(text), _ENTRY_LIMIT)) for status, text in texts if text]
-
-
-def _todo_text(entry: JsonObject) -> str:
-    return as_text(entry.get("content") or entry.get("step") or entry.get("text") or entry.get("title"))
+    """Returns a file's path with the first lines that were last written into it: a line of a short text, a block of
+    code of a long one, which begins after its imports."""
+    written = head_and_tail(text_put_into(call, path), _TOUCHED_READ)
+    shown = [line for _, line in numbered_lines(clean(written)) if _WORD.search(line)]
+    if len(shown) < _TOUCHED_LINES:
+        first = next((single_spaced(line.strip()) for line in shown if not _PREAMBLE.match(line)), "")
+        quoted = clip(first, _TOUCHED_LIMIT).replace("`", "'")
+        return f"{path}: `{quoted}`" if quoted else path
+    start = next((place for place, line in enumerate(shown) if not _PREAMBLE.match(line)), len(shown))
+    if start == len(shown):
+        return path
+    start = min(start, len(shown) - _TOUCHED_LINES)
+    code = dedent("\n".join(shown[start : start + _TOUCHED_LINES])).replace("```", "'''")
+    return f"{path}:\n```\n{code}\n```"
 
 
 def _item(section: Section, text: str, index: int) -> Item:

@@ -24,7 +24,7 @@ _CLINGING = ".,:;-/"
 
 
 def find_anchors(text: str) -> tuple[str, ...]:
-    """Returns the anchors of `text` in order, each once."""
+    """Returns the anchors of a text, each once, in the order in which they first occur."""
     found: dict[str, None] = {}
     for candidate in dict.fromkeys(_CANDIDATE.findall(text)):
         name = candidate.rstrip(_CLINGING)
@@ -35,7 +35,8 @@ def find_anchors(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def is_anchor(name: str) -> bool:
-    """Returns whether a candidate is an anchor. Results are cached, because a text repeats its words."""
+    """Returns whether a candidate is an anchor: a path, a URL, a flag, a compound or qualified identifier, a hash or a
+    ticket id. Results are cached, because a text repeats its words."""
     if len(name) < 4 or name.isdigit():
         return False
     if "/" in name:

@@ -1,15 +1,18 @@
 """A digest of messages: who said what, in excerpts short enough to quote, and the tool calls. Messages are read
 once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from enum import StrEnum
 
 from msgspec import Struct
 
 from ullage.agents.calls import ToolCall, tool_calls, touches_of
+from ullage.agents.calls_begun import Begun, begun_in
 from ullage.agents.inserted import is_summary, is_typed, without_inserted
+from ullage.agents.outcomes import goes_on, said_in_refusal, was_refused
 from ullage.agents.results import fenced_command
 from ullage.agents.shell import Touch, without_cd
+from ullage.agents.shell_purpose import Purpose
 from ullage.agents.tools import (
     COMMAND_KEYS,
     OLD_TEXT_KEYS,
@@ -25,7 +28,7 @@ from ullage.model.blocks import ResourceBlock, TextBlock, ThinkingBlock
 from ullage.model.message import Message, Role
 from ullage.summary.checks import Check, checked, go_on
 from ullage.summary.reading.excerpts import GAP
-from ullage.summary.reading.text_reader import CALL_LIMIT, Piece, Reader
+from ullage.summary.reading.text_reader import CALL_LIMIT, Lines, Piece, Reader
 
 _REQUEST_LIMIT = 24_000
 # Characters. Shorter inputs are switches and single words.
@@ -39,7 +42,7 @@ _APART = 10
 
 
 class Source(StrEnum):
-    """The origin of an excerpt."""
+    """Where an excerpt comes from: the agent's prose, its thinking, a tool call's input, or a tool's result."""
 
     AGENT = "agent"
     THINKING = "thinking"
@@ -48,8 +51,9 @@ class Source(StrEnum):
 
 
 class Excerpt(Struct, frozen=True, kw_only=True):
-    """A piece of a message. `order` is its place among the message's pieces. `group` is the file or command it was
-    seen in, empty for what the agent said."""
+    """A redacted sentence or a few lines of a message. `index` is the message's index in the transcript, `order` the
+    excerpt's place in the message. `group` is the file or command in which it was seen, empty for the agent's prose and
+    thinking."""
 
     text: str
     index: int
@@ -59,8 +63,22 @@ class Excerpt(Struct, frozen=True, kw_only=True):
     group: str = ""
 
 
+class Seen(Struct, frozen=True, kw_only=True):
+    """The redacted lines that the agent wrote into a call or that a tool returned. `index` is the message's index in
+    the transcript, `order` the place of the first line among those of all calls. `group` is the file or command in
+    which the lines were seen."""
+
+    lines: Lines
+    index: int
+    order: int
+    source: Source
+    group: str
+
+
 class UserRequest(Struct, frozen=True, kw_only=True):
-    """What the user wrote, verbatim except for secrets. `kept` is true if the message stays in the context."""
+    """The text of one user message, or what the user said in refusing a call, verbatim except for redacted secrets and
+    a long text's middle. `index` is the message's index in the transcript; `kept` is true if the message stays in the
+    context."""
 
     text: str
     index: int
@@ -68,30 +86,41 @@ class UserRequest(Struct, frozen=True, kw_only=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One shell command: its text as shown, its outcome, and the most telling line of its output. `looks` is true if
-    it only shows something and changes nothing."""
+    """One shell command that the agent ran: its text for a summary, its message's index, its outcome, and the most
+    informative line of its output. `looks` is true if the command only shows something and changes nothing. `number` is
+    the place of its call among `Digest.calls`; `purpose` is what it was run for."""
 
     command: str
     index: int
+    number: int
     outcome: Outcome
     detail: str
     is_test: bool
     looks: bool
+    purpose: Purpose
 
 
 class Digest(Struct, frozen=True, kw_only=True):
-    """Everything read from some messages. Indexes are places in the transcript. `kept` are the pieces of messages
-    that stay verbatim, `excerpts` those of all others. `touches` says, for each of `calls`, what it does to which
-    files."""
+    """What a summary needs from some messages. Indices are those of the transcript. `kept` are excerpts of messages
+    that stay verbatim, `excerpts` and `seen` are those of all others. `touches` has, for each of `calls`, the files
+    that it touches and how. `plans` are the plans in the agent's prose, each with its message. `begun` is work that
+    continues by itself. `summaries` are messages in which an agent continues after its own compaction. `after` is the
+    digest of the messages that follow and stay in the context, None if there are none or they were not read; they show
+    how what was begun continued."""
 
     first_index: int
     end_index: int
     requests: tuple[UserRequest, ...]
+    summaries: tuple[UserRequest, ...]
     excerpts: tuple[Excerpt, ...]
     kept: tuple[Excerpt, ...]
+    seen: tuple[Seen, ...]
     calls: tuple[ToolCall, ...]
     touches: tuple[tuple[Touch, ...], ...]
     runs: tuple[Run, ...]
+    plans: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    begun: tuple[Begun, ...] = ()
+    after: "Digest | None" = None
 
 
 def read_messages(
@@ -101,40 +130,58 @@ def read_messages(
     kept: Sequence[str] = (),
     check: Check = go_on,
 ) -> Digest:
-    """Reads messages in one pass and returns their digest. Texts are redacted. `kept` are ids of messages that stay
-    verbatim. `check` is called at every text; its exception ends the work."""
+    """Reads messages in one pass and returns their digest with redacted texts. `indices` are the messages' indices in
+    the transcript, and `kept` the ids of messages that stay verbatim. `check` is called at every text; its exception
+    ends the work."""
     calls = tool_calls(messages, indices)
     stays = frozenset(kept)
     spoken = _spoken(checked(messages, check), indices, reader)
     called = [piece for number, call in enumerate(calls) for piece in _of_call(call, number, reader, check)]
-    pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
+    seen = [lines for number, call in enumerate(checked(calls, check)) for lines in _seen(call, number, reader)]
     staying = {index for message, index in zip(messages, indices, strict=True) if message.id in stays}
+    typed = sorted(
+        (*_typed(messages, indices, stays, reader, check), *_refusals(calls, staying, reader)),
+        key=lambda request: request.index,
+    )
+    pieces = sorted((*spoken, *called), key=lambda piece: piece.index)
     return Digest(
         first_index=indices[0] if indices else 0,
         end_index=indices[-1] + 1 if indices else 0,
-        requests=tuple(_requests(messages, indices, stays, reader, check)),
+        requests=tuple(request for request in typed if not is_summary(request.text)),
+        summaries=tuple(request for request in typed if is_summary(request.text)),
         excerpts=tuple(piece for piece in pieces if piece.index not in staying),
         kept=tuple(piece for piece in pieces if piece.index in staying),
+        seen=tuple(lines for lines in seen if lines.index not in staying),
         calls=tuple(calls),
         touches=tuple(_touches(call, reader) for call in checked(calls, check)),
         runs=tuple(_runs(checked(calls, check), reader)),
+        plans=tuple(_plans(checked(messages, check), indices, reader)),
+        begun=tuple(begun_in(calls, messages, indices)),
     )
 
 
-def _requests(
+def _typed(
     messages: Sequence[Message], indices: Sequence[int], stays: frozenset[str], reader: Reader, check: Check
 ) -> Iterator[UserRequest]:
     for position, message in enumerate(checked(messages, check)):
         if message.role is not Role.USER or message.compaction or _is_output(messages, position):
             continue
         text = typed_text(message)
-        if text and not is_summary(text):
+        if text:
             yield UserRequest(text=reader.clean(_bounded(text)), index=indices[position], kept=message.id in stays)
 
 
+def _refusals(calls: Iterable[ToolCall], staying: Set[int], reader: Reader) -> Iterator[UserRequest]:
+    """Yields what the user said in refusing calls, which agents return as the calls' results."""
+    for call in calls:
+        if said := said_in_refusal(call.result):
+            text, index = reader.clean(_bounded(said)), call.result_index
+            yield UserRequest(text=text, index=index, kept=index in staying)
+
+
 def typed_text(message: Message) -> str:
-    """Returns the text that the user typed, without text that editors and agents inserted. Empty if the user typed
-    nothing."""
+    """Returns the text that the user typed, without text that editors and agents inserted, followed by the URIs of
+    attached resources. Empty if there is neither."""
     texts = [without_inserted(_bounded(block.text)) for block in message.content if isinstance(block, TextBlock)]
     linked = [block.uri for block in message.content if isinstance(block, ResourceBlock)]
     return "\n".join([text.strip() for text in texts if text.strip() and is_typed(text)] + linked)
@@ -159,24 +206,45 @@ def _spoken(messages: Iterable[Message], indices: Sequence[int], reader: Reader)
                     yield from _numbered(reader.said(block.text), index, Source.AGENT)
                 elif isinstance(block, ThinkingBlock):
                     yield from _numbered(reader.said(block.thinking), index, Source.THINKING)
-        elif message.role is Role.USER and is_summary(message.text):
-            yield from _numbered(reader.said(message.text), index, Source.AGENT)
+
+
+def _plans(
+    messages: Iterable[Message], indices: Sequence[int], reader: Reader
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for position, message in enumerate(messages):
+        if message.role is Role.ASSISTANT:
+            for block in message.content:
+                if isinstance(block, TextBlock) and (plan := reader.plan(block.text)):
+                    yield indices[position], plan
 
 
 def _of_call(call: ToolCall, number: int, reader: Reader, check: Check) -> Iterator[Excerpt]:
-    """Yields the pieces of a call and of its result. `number` is the call's number among all calls; the pieces'
-    `order` keeps calls apart."""
+    """Yields the excerpts of a call's input and of its result. `number` is the call's number among all calls; the
+    excerpts' `order` keeps different calls apart."""
     group = reader.clean(group_of(call, reader))
     first = order = number * CALL_LIMIT
     for text in checked(_written(call), check):
-        pieces = reader.called(text)
+        pieces = reader.called(text).pieces
         for piece in _numbered(pieces, call.index, Source.CALL, group, order + 1):
             if len(piece.text) >= _SHORTEST and piece.text not in group:
                 yield piece
         order += len(pieces) + _APART
     check()
     if call.result:
-        yield from _numbered(reader.shown(call.result), call.result_index, Source.RESULT, group, first)
+        yield from _numbered(reader.shown(call.result).pieces, call.result_index, Source.RESULT, group, first)
+
+
+def _seen(call: ToolCall, number: int, reader: Reader) -> Iterator[Seen]:
+    """Yields the lines of a call's input and of its result. `number` is the call's number among all calls."""
+    group = reader.clean(group_of(call, reader))
+    order = number * CALL_LIMIT
+    for text in _written(call):
+        lines = reader.called(text)
+        yield Seen(lines=lines, index=call.index, order=order, source=Source.CALL, group=group)
+        order += len(lines.listing.lines) + _APART
+    if call.result:
+        lines = reader.shown(call.result)
+        yield Seen(lines=lines, index=call.result_index, order=order, source=Source.RESULT, group=group)
 
 
 def _numbered(
@@ -187,19 +255,34 @@ def _numbered(
 
 
 def _runs(calls: Iterable[ToolCall], reader: Reader) -> Iterator[Run]:
-    """Yields the shell commands among the calls, in order."""
-    for call in calls:
+    """Yields the runs of the shell commands among the calls, in order. Where an agent reports failures, a command of
+    which it reports none has passed."""
+    known = list(calls)
+    reports = any(call.failed and call.command for call in known)
+    for number, call in enumerate(known):
         command = reader.command(call.command)
-        if command.shown:
-            outcome, detail = reader.end(call.result, call.failed)
+        if command.shown and not was_refused(call.result):
+            outcome, detail = reader.end(call.result, _reported(call, command.purpose, reports=reports))
             yield Run(
                 command=command.shown,
                 index=call.index,
+                number=number,
                 outcome=outcome,
                 detail=detail,
                 is_test=command.is_test,
                 looks=command.looks,
+                purpose=command.purpose,
             )
+
+
+def _reported(call: ToolCall, purpose: Purpose, *, reports: bool) -> bool | None:
+    """Returns whether a command failed as far as its call reports it, None if that says nothing about the command."""
+    if call.failed:
+        # A search that finds nothing fails, whatever the command before it did.
+        return None if purpose.searched else True
+    if call.failed is None and (not reports or purpose.masked or goes_on(call.result) or call.result_index < 0):
+        return None
+    return False
 
 
 def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
@@ -208,7 +291,8 @@ def _touches(call: ToolCall, reader: Reader) -> tuple[Touch, ...]:
 
 
 def _written(call: ToolCall) -> Iterator[str]:
-    """Yields the texts that the agent wrote as a call's input."""
+    """Yields the texts that the agent wrote as a call's input: the command, or else all strings except paths, to-do
+    lists, removed text and the like."""
     if call.command:
         yield without_cd(call.command)[0]
         return
@@ -218,12 +302,14 @@ def _written(call: ToolCall) -> Iterator[str]:
 
 
 def group_of(call: ToolCall, reader: Reader) -> str:
-    """Returns a short name for a call's subject: its file, or the first line of its command."""
+    """Returns a short name for the subject of a call: the first line of its command, else its file, else the tool's
+    name with the query or address."""
     if call.command:
         return "$ " + reader.command(call.command).first
     return call.path or f"{call.name} {_subject(call, reader)}".strip()
 
 
 def _subject(call: ToolCall, reader: Reader) -> str:
-    """Returns the subject of a call without a file: the address, query or pattern that it was given."""
+    """Returns the subject of a call that names no file: the first line of its address, query or pattern, at most 80
+    characters."""
     return reader.clean(text_of(call.input, SUBJECT_KEYS).split("\n", 1)[0])[:80]

@@ -2,15 +2,19 @@
 more."""
 
 import re
+from collections.abc import Iterator
+from itertools import groupby
 
 # Characters. The middle of a longer result is not read: tools report the essential at the beginning and at the end.
 RESULT_LIMIT = 32_000
 PROSE_LIMIT = 48_000
 LINE_LIMIT = 360
 PIECE_LIMIT = 260
-_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
+_LONGEST_LINE = 2000
+SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(\[*0-9-])")
 _MARKUP = re.compile(r"^(?:[-*•>#]+|\d{1,3}[.)])\s+")
-_LINE_NUMBER = re.compile(r"^\s{0,6}\d{1,6}(?:→|\t|:(?!\d)|\s*\|)\s?")
+# A tool's number before a line of a file, with what parts it from the line.
+LINE_NUMBER = re.compile(r"^\s{0,6}(\d{1,6})(?:→|\t|:(?!\d)\s?|\s*\|\s?)")
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 _SPACES = re.compile(r"[ \t]{2,}")
 # Sentences in which an agent names its next call or praises its progress.
@@ -21,66 +25,134 @@ CHATTER = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]{2}")
+_SENTENCE = re.compile(r".+?(?:(?<=[.!?])(?=\s)[ \t]*\n?|\n|$)", re.DOTALL)
+_SPACE = re.compile(r"\s+")
+_LAST_SPACE = re.compile(r"\s+(?=\S*$)")
+# Characters. A longer run without a space is no name, so it may be divided.
+_LONG_WORD = 120
+# A sentence that corrects the agent or forbids something.
+FORBIDS = re.compile(
+    r"\b(?:never|must(?: not|n['’]t)|do not|don['’]t|stop|avoid|instead of|rather than|wrong|revert|undo|not what"
+    r"|forbidden|shouldn['’]t|should not|always)\b|^\s*(?:no|nope|wait)\b",
+    re.IGNORECASE,
+)
 GAP = " […] "
 
 
 def head_and_tail(text: str, limit: int) -> str:
-    """Returns `text` without its middle if it is longer than `limit` characters."""
+    """Returns the text; if it has more than `limit` characters, its first and last `limit / 2`, joined by a newline.
+    Each is a few characters shorter if it would begin or end inside a word."""
     if len(text) <= limit:
         return text
-    return f"{text[: limit // 2]}\n{text[-limit // 2 :]}"
+    return f"{text[: _end_before(text, limit // 2)]}\n{text[_start_after(text, len(text) - limit // 2) :]}"
 
 
 def clip(text: str, limit: int) -> str:
-    """Returns one line of at most `limit` characters. A longer line loses its middle."""
+    """Returns a text of at most `limit` characters. A longer one loses its middle, which `[…]` replaces. No word is
+    divided that has fewer than `_LONG_WORD` characters."""
     if len(text) <= limit:
         return text
     keep = max(limit - len(GAP), 2)
     head = keep * 2 // 3
-    return f"{text[:head].rstrip()}{GAP}{text[len(text) - (keep - head) :].lstrip()}"
+    before, after = _end_before(text, head), _start_after(text, len(text) - (keep - head))
+    return f"{text[:before].rstrip()}{GAP}{text[after:].lstrip()}"
+
+
+def _end_before(text: str, at: int) -> int:
+    """Returns the place at or before `at` where no word is divided, or `at` itself inside a very long word."""
+    gap = None if text[at : at + 1].isspace() else _LAST_SPACE.search(text[max(at - _LONG_WORD, 0) : at])
+    return at if gap is None else max(at - _LONG_WORD, 0) + gap.start()
+
+
+def _start_after(text: str, at: int) -> int:
+    """Returns the place at or after `at` where no word is divided, or `at` itself inside a very long word."""
+    gap = None if text[at - 1 : at].isspace() else _SPACE.search(text, at, at + _LONG_WORD)
+    return gap.end() if gap else at
+
+
+def shorten(text: str, limit: int) -> str:
+    """Returns a text of at most `limit` characters that consists of whole sentences and lines, in their order. What
+    forbids or corrects something comes first, in up to half of the room, then the beginning. `[…]` marks each gap. If
+    not even the first sentence fits, it is clipped."""
+    if len(text) <= limit:
+        return text
+    sentences = [part for part in _SENTENCE.findall(text) if part.strip()]
+    chosen, room = set[int](), limit - 2 * len(GAP)
+    for number, sentence in enumerate(sentences):
+        size = len(sentence) + len(GAP)
+        if FORBIDS.search(sentence) and size <= room - limit // 2:
+            chosen.add(number)
+            room -= size
+    for number, sentence in enumerate(sentences):
+        if number not in chosen:
+            if len(sentence) > room:
+                break
+            chosen.add(number)
+            room -= len(sentence)
+    if not chosen:
+        return clip(sentences[0].strip() if sentences else text, limit)
+    pieces = [sentences[number] if number in chosen else "" for number in range(len(sentences))]
+    return "".join(_with_gaps(pieces)).strip()
+
+
+def _with_gaps(pieces: list[str]) -> Iterator[str]:
+    """Yields the pieces that are not empty, and one gap in place of neighbouring empty ones."""
+    for is_left, run in groupby(pieces, key=bool):
+        yield "".join(run) if is_left else GAP
+
+
+def cut_at_space(text: str, limit: int) -> str:
+    """Returns a text of at most `limit` characters. A longer one ends at a space and with `…`, so that no name is cut,
+    unless its first name is longer than the limit."""
+    if len(text) <= limit:
+        return text
+    at = text.rfind(" ", 0, limit - 1)
+    return f"{text[: at if at > 0 else limit - 2].rstrip()} …"
 
 
 def prose(text: str) -> list[str]:
-    """Returns the lines of a text as pieces of one or a few sentences, without Markdown's list and heading marks."""
+    """Returns a text as pieces of one or a few sentences, each from a single line. Marks of Markdown lists and headings
+    are removed, and lines without a word are left out."""
     pieces: list[str] = []
     for raw in head_and_tail(text, PROSE_LIMIT).splitlines():
-        line = _single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
+        line = single_spaced(_MARKUP.sub("", raw.strip()).replace("**", ""))
         if _WORD.search(line):
-            pieces.extend(_pack(_SENTENCE_END.split(line[:4000]), PIECE_LIMIT, " "))
+            pieces.extend(_pack(SENTENCE_END.split(line[: _end_before(line, 4000)]), PIECE_LIMIT, " "))
     return pieces
 
 
 def lines(text: str, limit: int = RESULT_LIMIT) -> list[str]:
-    """Returns lines of code or output without terminal codes, line numbers and indentation. Empty lines are left
-    out, long lines are clipped."""
-    found: list[str] = []
-    for raw in head_and_tail(text, limit).splitlines():
-        line = raw[:2000]
+    """Returns the lines of code or output without terminal codes, line numbers and indentation. Lines without a word
+    are left out, and long lines lose their middle. Of a text of more than `limit` characters only the beginning and the
+    end are read."""
+    numbered = numbered_lines(head_and_tail(text, limit))
+    return [single_spaced(line.strip()) for _, line in numbered if _WORD.search(line)]
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yields the lines of code or output, each with the number that the tool wrote before it, 0 if none. They keep
+    their indentation, but have no terminal codes; long lines lose their middle."""
+    for raw in text.splitlines():
+        line = clip(raw, _LONGEST_LINE)
         # Nearly every line is printable except for its tabs, and few lines have numbers. Testing costs less than
         # matching.
         if not line.isprintable():
             line = _TERMINAL.sub("", line)
-        if line.lstrip()[:1].isdigit():
-            line = _LINE_NUMBER.sub("", line)
-        line = line.strip()
-        if _WORD.search(line):
-            found.append(clip(_single_spaced(line), LINE_LIMIT))
-    return found
+        number = LINE_NUMBER.match(line) if line.lstrip()[:1].isdigit() else None
+        if number:
+            yield int(number[1]), clip(line[number.end() :].rstrip(), LINE_LIMIT)
+        else:
+            yield 0, clip(line.rstrip(), LINE_LIMIT)
 
 
-def _single_spaced(line: str) -> str:
+def single_spaced(line: str) -> str:
+    """Returns a line with one space for each run of spaces and tabs."""
     return _SPACES.sub(" ", line) if "  " in line or "\t" in line else line
 
 
-def blocks(text: str, limit: int = RESULT_LIMIT, width: int = 60) -> list[str]:
-    """Returns neighbouring lines joined to pieces of about `width` characters, so that a name keeps its
-    surroundings."""
-    return list(_pack(lines(text, limit), width, "\n"))
-
-
 def _pack(parts: list[str], limit: int, joint: str) -> list[str]:
-    """Yields neighbouring parts joined while they stay within `limit`. An announcement is a piece of its own, so
-    that it can be left out."""
+    """Returns neighbouring parts joined by `joint` while they have fewer than `limit` characters. A sentence that names
+    the agent's next call or praises its progress is a piece of its own, so that it can be left out."""
     packed: list[str] = []
     alone = True
     for part in parts:

@@ -15,10 +15,14 @@ from msgspec import Struct
 from ullage.agents.outcomes import judge, telling
 from ullage.agents.results import FENCE
 from ullage.agents.shell import Touch, first_line, is_test, only_looks, touched_files
+from ullage.agents.shell_purpose import Purpose, purpose_of
 from ullage.model.artifacts import Outcome
 from ullage.redaction.clean import clean, redact
 from ullage.summary.reading.anchors import find_anchors
-from ullage.summary.reading.excerpts import RESULT_LIMIT, blocks, clip, head_and_tail, prose
+from ullage.summary.reading.excerpts import RESULT_LIMIT, clip, cut_at_space, head_and_tail, prose
+from ullage.summary.reading.listings import Listing, read_listing
+from ullage.summary.reading.plan_lists import read_plan
+from ullage.summary.reading.rows import NO_ROWS, Rows, find_rows
 
 T = TypeVar("T")
 
@@ -34,15 +38,17 @@ _SHOWN_LIMIT, _FIRST_LIMIT, _DETAIL_LIMIT = 140, 200, 180
 # A commit's message is often a here-document. Its first line says what was done.
 _COMMIT_MESSAGE = re.compile(r"\bgit commit\b[^\n]{0,200}<<-?\s*['\"]?\w+['\"]?\n\s*([^\n]{3,200})")
 _LOOKED_AT = 4000
+# Commands whose arguments may be files of tests, although they run none.
+_MOVES = re.compile(r"(?:git|rm|cp|mv|touch|chmod|mkdir|cat|tee) ")
 _SPACES = re.compile(r"\s+")
 
 
 class Remembered(Generic[T]):
-    """Calls `read` once per text and remembers the result. There are two generations of at most `room` characters each.
-    A full young generation replaces the old one. An entry used from the old generation is copied to the young one.
+    """Calls `read` once per text and remembers the result.
 
-    Threads may share an instance without a lock: entries are never removed from a generation, so at worst a text is
-    read twice.
+    There are two generations of at most `room` characters each. A full young generation replaces the old one. An entry
+    used from the old generation is copied to the young one. Threads may share an instance without a lock: entries are
+    never removed from a generation, so at worst a text is read twice.
     """
 
     def __init__(self, read: Callable[[str], T], room: int = ROOM) -> None:
@@ -71,17 +77,28 @@ class Remembered(Generic[T]):
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """Redacted text, short enough to quote, with its anchors."""
+    """A redacted piece of text, short enough to quote in a summary, with its anchors."""
 
     text: str
     anchors: tuple[str, ...]
 
 
+class Lines(Struct, frozen=True, kw_only=True):
+    """A listing without secrets, its pieces, one for each of its spans, and the rows among the lines that a tool
+    printed."""
+
+    listing: Listing
+    pieces: tuple[Piece, ...]
+    rows: Rows = NO_ROWS
+
+
 class Command(Struct, frozen=True, kw_only=True):
-    """A shell command. `shown`: its text in a summary, empty if there is no command. `first`: its first line.
-    `looks`: whether it only shows something and changes nothing. `touches`: the files it reads or changes."""
+    """What a summary needs of a shell command, without secrets. `shown`: its text in a summary, empty if there is no
+    command. `purpose`: what it is run for. `first`: its first line. `looks`: whether it only shows something and
+    changes nothing. `touches`: the files that it reads or changes."""
 
     shown: str
+    purpose: Purpose
     first: str
     looks: bool
     is_test: bool
@@ -89,8 +106,10 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """Reads texts for all sessions of a process. Remembers up to `room` characters of each kind of text. May be used
-    from any thread."""
+    """Reads texts for summaries and remembers the results, for all sessions of a process: `clean`, `redact`, `command`
+    (a shell command), `names` (anchors), `said` (pieces of prose), `plan` (the
+    entries of a plan in prose), and the methods. Remembers up to `room` characters
+    of each kind of text. May be used from any thread."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.clean = Remembered(clean, room)
@@ -98,29 +117,36 @@ class Reader:
         self.command = Remembered(_read_command, room)
         self.names = Remembered(find_anchors, room)
         self.said = Remembered(self._read_prose, room)
+        self.plan = Remembered(read_plan, room)
         self._called = Remembered(partial(self._read_lines, CALL_LIMIT), room)
         self._shown = Remembered(partial(self._read_lines, RESULT_LIMIT), room)
         self._ends = {failed: Remembered(partial(_read_end, failed), room) for failed in (None, False, True)}
 
-    def called(self, text: str) -> tuple[Piece, ...]:
-        """Returns the pieces of a text that an agent wrote as a call's input."""
+    def called(self, text: str) -> Lines:
+        """Returns the redacted lines of a text that an agent wrote as a call's input. Of a text of more than
+        `CALL_LIMIT` characters only the beginning and the end are read."""
         return self._called(head_and_tail(text, CALL_LIMIT))
 
-    def shown(self, text: str) -> tuple[Piece, ...]:
-        """Returns the pieces of a text that a tool returned."""
+    def shown(self, text: str) -> Lines:
+        """Returns the redacted lines of a text that a tool returned. Of a text of more than `RESULT_LIMIT` characters
+        only the beginning and the end are read."""
         return self._shown(head_and_tail(text, RESULT_LIMIT))
 
     def end(self, output: str, failed: bool | None) -> tuple[Outcome, str]:
-        """Returns a command's outcome and the most telling line of its output. `failed` is what the tool reported,
-        None if unknown."""
+        """Returns a command's outcome and the most informative line of its output. `failed` is what the tool reported,
+        None if it reported nothing."""
         return self._ends[failed](telling(output))
 
     def _read_prose(self, text: str) -> tuple[Piece, ...]:
         cleaned = clean(text)
         return self._pieces(prose(FENCE.sub("\n", cleaned) if "```" in cleaned else cleaned))
 
-    def _read_lines(self, limit: int, text: str) -> tuple[Piece, ...]:
-        return self._pieces(blocks(clean(text), limit))
+    def _read_lines(self, limit: int, text: str) -> Lines:
+        listing = read_listing(clean(text), limit)
+        pieces = self._pieces([listing.text_of(span) for span in listing.spans])
+        # What an agent writes, and the lines of a file, which tools number, are no lists of a tool.
+        is_output = limit == RESULT_LIMIT and not any(listing.numbers[:1])
+        return Lines(listing=listing, pieces=pieces, rows=find_rows(listing.lines) if is_output else NO_ROWS)
 
     def _pieces(self, texts: list[str]) -> tuple[Piece, ...]:
         return tuple(Piece(text=text, anchors=self.names(text)) for text in texts)
@@ -132,19 +158,24 @@ def _read_end(failed: bool | None, output: str) -> tuple[Outcome, str]:
 
 
 def _read_command(line: str) -> Command:
-    """Reads a command line, which may have several lines."""
+    """Returns what a summary says of one shell command, whose text may have several lines, without secrets."""
     looks = only_looks(line)
+    purpose = purpose_of(line)
     return Command(
-        shown=_shown(line),
+        shown=_shown(line, purpose),
+        purpose=purpose,
         # Redacted before it is clipped, because half a secret can't be recognized as one.
         first=clip(clean(first_line(line)), _FIRST_LIMIT),
         looks=looks,
-        is_test=is_test(line) and not looks,
+        is_test=not looks and any(is_test(key) and not _MOVES.match(key) for key in purpose.keys),
         touches=tuple(touched_files(line)),
     )
 
 
-def _shown(line: str) -> str:
+def _shown(line: str, purpose: Purpose) -> str:
     commit = _COMMIT_MESSAGE.search(line[:_LOOKED_AT])
-    first = f"git commit: {commit[1]}" if commit else first_line(line)
-    return clip(_SPACES.sub(" ", clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)
+    # The whole line is cleaned before it is taken apart: a secret may be known by the line before it.
+    cleaned = clean(line)
+    shown = purpose.shown if cleaned == line else purpose_of(cleaned).shown
+    first = f"git commit: {commit[1]}" if commit else shown
+    return cut_at_space(_SPACES.sub(" ", clean(first)).strip().replace("`", "'"), _SHOWN_LIMIT)

@@ -1,0 +1,123 @@
+"""Distinguishes sentences that decide or find something from those that only accompany the work."""
+
+import re
+
+from ullage.summary.reading.excerpts import CHATTER, SENTENCE_END
+
+# Shorter ones are headings and fragments of lists.
+FEWEST_WORDS = 5
+_FILLERS = (
+    r"(?:(?:now|next|then|so|and|but|ok|okay|alright|hmm|wait|yes|well|actually|also|good|great|perfect|excellent"
+    r"|right|first|second|finally|sure|interesting)\b[.,!:—-]*\s*){0,4}"
+)
+_OPENING = re.compile(
+    r"^(?:(?:ok|okay|good|great|perfect|excellent|alright|hmm|wait|right|aha|ah|yes|so|oh)\b[,.!:—– -]+(?=\S)){1,3}",
+    re.IGNORECASE,
+)
+# Words that join a sentence to the one before it.
+_JOINS = re.compile(
+    r"^(?:(?:ok|okay|hmm|wait|oh|but|and|however|actually|also|additionally|indeed|in fact|though|still|besides"
+    r"|moreover|furthermore)\b[,.!:—– -]+(?=\S)){1,4}",
+    re.IGNORECASE,
+)
+# A sentence whose subject is in the sentence before it.
+_LEANS = re.compile(
+    r"(?:(?:and|or|nor|but|then|so|because|since|if|when|while|as|though|although|now|maybe|perhaps)\b,? )?"
+    r"(?:it|its|this|that|these|those|they|their|them|he|she|which|both|neither|either|such|one of them|each"
+    r"|the (?:former|latter|same|other|first|second))\b",
+    re.IGNORECASE,
+)
+# What else reads as torn off: a sentence that continues, compares or answers.
+_GOES_ON = re.compile(
+    r"(?:or|nor|otherwise|instead|thus|therefore|hence|likewise|same|as (?:above|before)|for example|not only"
+    r"|even (?:so|then)|maybe|perhaps|hopefully|except|rather|then|only if|not(?! yet))\b|no,",
+    re.IGNORECASE,
+)
+# A plain word, with which a sentence may begin after its opening was taken away. Others may be names.
+_PLAIN = re.compile(
+    r"(?:the|a|an|if|when|for|we|our|in|on|at|there|all|some|any|no|since|because|to|with|after|before|my|[a-z]{3,}ed)\b"
+)
+# What the agent is doing or about to do, and what it sees at this moment.
+_NARRATES = re.compile(
+    rf"{_FILLERS}(?:"
+    r"let me\b|let['’]s\b|i['’]?ll\b|i will\b|i(?:['’]m| am) (?:now |going )|i(?:['’]m| am) (?:\w+ly )?\w+ing\b"
+    r"|i need to\b|i should\b|i want to\b|i can (?:now )?see\b|i see\b|i notice\b|i have (?:a |the )|i intend\b"
+    r"|i(?:['’]ve| have) (?:just |now |already )?(?:finished|got|been|started|pinpointed|begun|now)\b|i realize\b"
+    r"|i think i\b|apologies\b|my (?:next|current|immediate|focus|plan|apologies|attention|goal|aim)\b"
+    r"|we need to (?:check|look|see)|here(?:['’]s| is| are)\b|looking at\b|checking\b|running\b|trying\b|starting\b"
+    r"|reading\b|searching\b|time to\b|going to\b|back to\b|moving on\b|continuing\b|proceeding\b|on to\b"
+    r"|this is an? (?:\w+ ){0,2}(?:task|change|one)\b"
+    r"|(?:that|this) (?:should )?(?:works?|is done|did it|looks good)\b"
+    r"|(?:check|look at|read|run|see|view|verify|rerun|search|examine|explore|inspect|try)\b"
+    r")",
+    re.IGNORECASE,
+)
+# The state of tests and commands at that moment, of which the state of work has the newest.
+_REPORTS = re.compile(
+    rf"{_FILLERS}"
+    r"(?:(?:all|both|the|these|those|every|full|unit|new|existing|my|our|\d[\d,]*|of|and|integration)\s+){0,5}"
+    r"(?:tests?|checks?|specs?|doctests?|builds?|suite|linter|lint|compilation|formatting|ci)\b"
+    r"[^.;]{0,40}\b(?:pass(?:es|ed|ing)?|green|clean|succeed(?:s|ed)?|successful(?:ly)?|fine|works?)\b[^,;]{0,30}$",
+    re.IGNORECASE,
+)
+_PRAISES = re.compile(
+    r"(?:perfect|great|good|excellent|done|success|committed|fixed|it works?|works|nice"
+    r"|everything (?:is|works|looks))\b"
+    r"[^,;:]{0,40}[.!]*$",
+    re.IGNORECASE,
+)
+_ROW = re.compile(r"^\|.*\|$|^[-=_*~]{3,}")
+# A step of a plan, as it is written in lists: `Add tests for X`. With a reason or a limit it decides something.
+_STEP = re.compile(
+    r"(?:(?:and|then)\s+)?(?:add|implement|update|fix|write|create|close|commit|push|run|test|verify|build|compile"
+    r"|refactor|remove|delete|rename|move|edit|wire|install|extend|continue|finish|complete|document|start|open|show)\s",
+    re.IGNORECASE,
+)
+_DECIDES = re.compile(
+    r"\b(?:because|instead|so that|must|only|never|not|don['’]t|without|unless|rather than|since|to avoid)\b", re.I
+)
+_OPENS_NOW = re.compile(r"(?:now|next)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+
+
+def sentences(text: str) -> list[str]:
+    """Returns the sentences of a text of one line."""
+    return SENTENCE_END.split(text)
+
+
+def narrates(sentence: str) -> bool:
+    """Returns whether a sentence says only what the agent does next, sees at the moment, or that a test passes."""
+    return (
+        CHATTER.match(sentence) is not None
+        or _NARRATES.match(sentence) is not None
+        or _REPORTS.match(sentence) is not None
+        or _PRAISES.match(sentence) is not None
+        or _OPENS_NOW.match(sentence) is not None
+        or (_STEP.match(sentence) is not None and not _DECIDES.search(sentence))
+    )
+
+
+def telling(text: str) -> str:
+    """Returns the sentences of a text that say something to keep, in their order: those of at least five words that
+    don't narrate, don't ask, and don't end in a colon. One whose subject is in the sentence before it is only kept with
+    that sentence. Empty if there are none."""
+    kept: list[str] = []
+    follows = False
+    for part in sentences(text):
+        whole = _OPENING.sub("", part.strip())
+        sentence = whole if follows else _JOINS.sub("", whole)
+        leans = _LEANS.match(_JOINS.sub("", whole)) or _GOES_ON.match(sentence)
+        follows = _tells(sentence) and (follows or not leans)
+        if follows:
+            # A first word in small letters stays so if it may be a name.
+            cut = sentence != part.strip() and _PLAIN.match(sentence)
+            kept.append(sentence[:1].upper() + sentence[1:] if cut else sentence)
+    return " ".join(kept)
+
+
+def _tells(sentence: str) -> bool:
+    # A list after a colon is not part of the sentence.
+    if sentence.rstrip("*_`\"') ").endswith((":", "?")) or _ROW.match(sentence):
+        return False
+    words = min(len(_WORD.findall(sentence)), len(sentence.split()))
+    return words >= FEWEST_WORDS and not narrates(sentence)

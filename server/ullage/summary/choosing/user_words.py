@@ -1,0 +1,135 @@
+"""The user's words: every request verbatim while there is room, and questions with the answers they got."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ullage.model.message import number_of
+from ullage.summary.choosing.items import Item, Section
+from ullage.summary.reading.anchors import find_anchors
+from ullage.summary.reading.digest import Digest, Excerpt, Source, UserRequest
+from ullage.summary.reading.excerpts import CHATTER, FORBIDS, shorten
+from ullage.summary.tuning import CHARACTERS_PER_TOKEN
+
+# Words with which a user agrees or lets the agent continue, and which ask for nothing by themselves.
+_AGREES = re.compile(
+    r"\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|keep going|thanks?|thank you|great|perfect"
+    r"|good|nice|cool|do it|do that|please|please (?:do|continue|proceed|go on)|carry on|lgtm|all|both|done)\W*",
+    re.IGNORECASE,
+)
+# A question that asks for work.
+_ASKS = re.compile(
+    r"\b(?:can|could|would|will) (?:you|we)\b|\b(?:please|let['’]?s|should we|need to|want|make|fix|add)\b",
+    re.IGNORECASE,
+)
+# Characters. An answer only has to say what came of the question; its message number leads to the rest.
+_SHORTEST_ANSWER, _ANSWER = 40, 260
+# Characters. The task repeats a longer request by its first sentences, since the whole is among the requests.
+_TASK = 600
+# Characters to which requests are shortened, the oldest first, in as many passes as are needed: a paragraph, a few
+# sentences, one sentence. After that the oldest are left out, those that forbid or correct something last.
+_FLOORS = (600, 240, 120)
+_ANSWERED = "\n→ #"
+_MARKED = " (the message stays in the context)"
+
+
+def task_of(digest: Digest, later: Sequence[UserRequest] = ()) -> list[Item]:
+    """Returns the task: the newest request that asks for work, in its first sentences if it is long, and a question
+    that the user asked after it. A mere consent is no task while there is another request. `later` are the requests of
+    messages after the digest's, which stay in the context. Empty if there is no request."""
+    requests = [*digest.requests, *(replace(request, kept=True) for request in later)]
+    if not requests:
+        return []
+    last = requests[-1]
+    standing = next((request for request in reversed(requests) if asks_for_work(request.text)), last)
+    asked = [last] if last is not standing and is_question(last.text) else []
+    return [_task(request) for request in (standing, *asked)]
+
+
+def _task(request: UserRequest) -> Item:
+    text = shorten(request.text, _TASK) + (_MARKED if request.kept else "")
+    return Item(section=Section.TASK, text=text, index=request.index, anchors=find_anchors(text))
+
+
+def asks_for_work(text: str) -> bool:
+    """Returns whether a request asks for work: False for a consent such as `yes, go on` and for a plain question."""
+    if all(_AGREES.fullmatch(part) for part in re.split(r"[,.!\n]", text) if part.strip()):
+        return False
+    return not is_question(text) or _ASKS.search(text) is not None
+
+
+def is_question(text: str) -> bool:
+    """Returns whether a request ends as a question."""
+    return text.rstrip().rstrip(")\"'*_ ").endswith("?")
+
+
+def requests_of(digest: Digest) -> list[Item]:
+    """Returns an item for every archived request, verbatim, in order. A question is followed by the beginning of the
+    answer that it got."""
+    said = [piece for piece in digest.excerpts if piece.source is Source.AGENT]
+    starts = [piece.index for piece in said]
+    found: list[Item] = []
+    for request, end in zip(digest.requests, _ends(digest), strict=False):
+        if not request.kept:
+            until = bisect_right(starts, end - 1)
+            answer = _answer(said[bisect_right(starts, request.index) : until]) if is_question(request.text) else ""
+            found.append(_item(request.text + answer, request.index))
+    return found
+
+
+def fit_requests(items: Sequence[Item], cost: Callable[[Item], int], room: int) -> list[Item]:
+    """Returns the requests, in order, that take at most `room` tokens by `cost`, each verbatim if all fit. Otherwise
+    answers go first, then the oldest requests are shortened at the ends of sentences, and at last left out. The newest
+    is always there, shortened to half of the room at first and to less if need be."""
+    fitted = [(item, cost(item)) for item in items]
+    over = sum(tokens for _, tokens in fitted) - room
+    if fitted and over > 0 and fitted[-1][1] > room // 2:
+        last = _shortened(fitted[-1][0], _FLOORS[0], fitted[-1][1] - room // 2)
+        fitted[-1] = (last, cost(last))
+        over = sum(tokens for _, tokens in fitted) - room
+    for floor in (None, *_FLOORS):
+        for place, (item, tokens) in enumerate(fitted[:-1]):
+            if over <= 0:
+                break
+            shorter = _without_answer(item) if floor is None else _shortened(item, floor, over)
+            if shorter.text != item.text:
+                fitted[place] = (shorter, cost(shorter))
+                over += fitted[place][1] - tokens
+    for forbids in (False, True):
+        for entry in fitted[:-1]:
+            if over > 0 and bool(FORBIDS.search(entry[0].text)) is forbids:
+                fitted.remove(entry)
+                over -= entry[1]
+    if over > 0 and fitted:
+        fitted[-1] = (_shortened(_without_answer(fitted[-1][0]), _FLOORS[-1], over), 0)
+    return [item for item, _ in fitted]
+
+
+def _without_answer(item: Item) -> Item:
+    return _item(item.text.split(_ANSWERED, 1)[0], item.index)
+
+
+def _shortened(item: Item, floor: int, over: int) -> Item:
+    """Returns a request that is about `over` tokens shorter, but has at least `floor` characters if it had as many."""
+    return _item(shorten(item.text, max(floor, len(item.text) - over * CHARACTERS_PER_TOKEN)), item.index)
+
+
+def _ends(digest: Digest) -> Iterator[int]:
+    """Yields, for each request, the index of the message at which the answers to it end."""
+    yield from (request.index for request in digest.requests[1:])
+    yield digest.end_index
+
+
+def _answer(said: Sequence[Excerpt]) -> str:
+    """Returns the beginning of the last message among the pieces of prose, marked as an answer; empty if there is
+    none."""
+    texts = [piece.text for piece in said if piece.index == said[-1].index and not CHATTER.match(piece.text)]
+    # "You are right." does not answer anything.
+    told = next((text for text in texts if len(text) >= _SHORTEST_ANSWER), "")
+    return f"{_ANSWERED}{number_of(said[-1].index)} {shorten(told, _ANSWER)}" if told else ""
+
+
+def _item(text: str, index: int) -> Item:
+    return Item(section=Section.REQUESTS, text=text, index=index, anchors=find_anchors(text))
