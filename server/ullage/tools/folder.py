@@ -17,8 +17,8 @@ SKIPPED = frozenset(
 
 
 def resolve_inside(cwd: str, path: str) -> Path:
-    """Returns the file or folder that a path names, with links followed. Raises `InvalidRequest` if it is not inside
-    `cwd`."""
+    """Returns the absolute path of `path`, which is relative to the folder `cwd`, with links followed. The file need
+    not exist. Raises `InvalidRequest` if the result is not inside `cwd`, or if `cwd` is not a folder."""
     if not cwd or not Path(cwd).is_dir():
         raise InvalidRequest("this session has no folder, so there are no files to look at")
     if "\0" in path:
@@ -34,7 +34,8 @@ def resolve_inside(cwd: str, path: str) -> Path:
 
 
 def walk_files(root: Path, cwd: str) -> Iterator[Path]:
-    """Yields the files under a folder in the order of their names. Links that lead out of `cwd` are not followed."""
+    """Yields the files in a folder and its subfolders, sorted by name, without the folders of `SKIPPED`. Files whose
+    link leads out of `cwd` are left out, and folders that are links are not entered."""
     inside = Path(cwd).resolve()
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
@@ -48,15 +49,17 @@ _MOST = 500
 
 
 class ListFilesInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`pattern` is a glob on the path relative to the folder."""
+    """Input of the tool `list_files`. `path` is a folder, relative to the session's folder. `pattern` is a glob
+    (`fnmatch`) on each file's path relative to the session's folder, not to `path`; `*` also matches `/`."""
 
     path: str = "."
     pattern: str = "*"
 
 
 def list_files(cwd: str, given: ListFilesInput) -> str:
-    """Returns paths relative to the session's folder, one per line. Raises `InvalidRequest` if the path is not a
-    folder inside it."""
+    """Returns the paths of the matching files in the folder and its subfolders, relative to the session's folder `cwd`,
+    one per line. At most 500 are listed, with a last line that says that there are more. If no file matches, a line
+    says so. Raises `InvalidRequest` if the path is not a folder inside the session's folder."""
     folder = resolve_inside(cwd, given.path)
     if not folder.is_dir():
         raise InvalidRequest(f"{given.path!r} is not a folder")

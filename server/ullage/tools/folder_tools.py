@@ -23,7 +23,8 @@ OpenText = Callable[[str, str], Awaitable[str | None]]
 
 
 class _Look(Struct, frozen=True, kw_only=True):
-    """One of the tools: its name, its description, and the function that runs it with an input of its type."""
+    """One of the tools on the session's folder: its name, its description, and the function that runs a call with an
+    `input` of that type. `doing` is the verb of a call's title."""
 
     name: str
     doing: str
@@ -51,8 +52,8 @@ class _Look(Struct, frozen=True, kw_only=True):
 
 
 def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitable[str]]:
-    """Returns a function that runs `look` in a thread, because reading a folder blocks for as long as the disk
-    takes."""
+    """Returns a coroutine function that runs `look` in a thread, because reading a folder blocks for as long as the
+    disk takes."""
 
     async def run(call: Call, given: Any) -> str:
         return await asyncio.to_thread(look, call.cwd, given)
@@ -61,7 +62,8 @@ def _in_thread(look: Callable[[str, Any], str]) -> Callable[[Call, Any], Awaitab
 
 
 def _reading(open_text: OpenText) -> Callable[[Call, ReadFileInput], Awaitable[str]]:
-    """Reads the editor's text if the file is open there, because the user may not have saved what they see."""
+    """Returns the function that runs `read_file`. If the file is open in the user's editor, it reads the editor's text,
+    because the user may not have saved it."""
 
     async def run(call: Call, given: ReadFileInput) -> str:
         path = await asyncio.to_thread(find_file, call.cwd, given.path)
@@ -92,8 +94,8 @@ _LOOKS = (
 
 
 def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
-    """Returns all tools that read the session's folder. `open_text` gives a file's text as the user's editor holds
-    it."""
+    """Returns the tools that read, list and search the session's folder. `open_text` returns a file's text as the
+    user's editor holds it, or None if the file is not open there."""
     read_file = _Look(
         name="read_file",
         kind=ToolKind.READ,
@@ -113,7 +115,7 @@ def folder_tools(open_text: OpenText) -> tuple[Tool, ...]:
 
 
 def _schema(given: type[Struct]) -> dict[str, Any]:
-    """Returns the input's JSON Schema without references, which not every provider resolves."""
+    """Returns the JSON Schema of a struct without references, which some providers don't resolve."""
     (schema,), components = msgspec.json.schema_components([given])
     named = components[schema["$ref"].rsplit("/", 1)[-1]]
     return {"type": "object", **{key: named[key] for key in ("properties", "required") if key in named}}

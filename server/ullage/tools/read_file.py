@@ -15,7 +15,7 @@ _LONGEST_LINE = 2_000
 
 
 class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`start_line` counts from 1."""
+    """Input of the tool `read_file`. `path` is relative to the session's folder. `start_line` counts from 1."""
 
     path: str
     start_line: int = 1
@@ -23,7 +23,8 @@ class ReadFileInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def find_file(cwd: str, name: str) -> Path:
-    """Returns the file's whole path. Raises `InvalidRequest` if there is no such file inside the session's folder."""
+    """Returns the absolute path of the file `name` in the folder `cwd`. Raises `InvalidRequest` if there is no such
+    file inside the folder."""
     path = resolve_inside(cwd, name)
     if not path.is_file():
         raise InvalidRequest(f"{name!r} is not a file; list_files shows what there is")
@@ -31,7 +32,8 @@ def find_file(cwd: str, name: str) -> Path:
 
 
 def read_text(path: Path, name: str) -> str:
-    """Returns the text on disk. Raises `InvalidRequest` if the file is not text."""
+    """Returns the file's text; bytes that are not UTF-8 are replaced. `name` is the file's name in errors. Raises
+    `InvalidRequest` if the file cannot be read or its beginning holds a NUL byte."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -42,7 +44,8 @@ def read_text(path: Path, name: str) -> str:
 
 
 def show_lines(text: str, given: ReadFileInput) -> str:
-    """Returns the requested lines with their numbers, up to a limit."""
+    """Returns the requested lines of `text`, each with its number and a tab. At most 2,000 lines and 100,000 characters
+    are shown, and a line of more than 2,000 characters is cut. If lines are left, a last line says how to continue."""
     lines = text.splitlines()
     first = max(1, given.start_line)
     shown = lines[first - 1 : first - 1 + min(max(1, given.line_count), _MOST_LINES)]

@@ -6,11 +6,14 @@ from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 
-import regex
 from msgspec import Struct
 
 from ullage.model.errors import InvalidRequest
 from ullage.tools.folder import resolve_inside, walk_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from regex import Pattern
 
 _MOST = 200
 _LONGEST_LINE = 300
@@ -22,7 +25,8 @@ _LINE_PATIENCE = 0.5
 
 
 class SearchTextInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`pattern` is a regular expression, `files` a glob on the path relative to the session's folder."""
+    """Input of the tool `search_text`. `pattern` is a regular expression. `path` is a file or folder relative to the
+    session's folder. `files` is a glob on each file's path relative to the session's folder."""
 
     pattern: str
     path: str = "."
@@ -30,8 +34,10 @@ class SearchTextInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def search_text(cwd: str, given: SearchTextInput) -> str:
-    """Returns matches as `path:line: text`. Raises `InvalidRequest` for an invalid pattern, or one that takes too
-    long."""
+    """Returns the matching lines of the files in the session's folder `cwd`, as `path:line: text`. At most 200 are
+    listed; a last line says if there are more, or if the search took over 10 seconds and was ended. If no line matches,
+    a line says so. Raises `InvalidRequest` for an invalid pattern or path, or a pattern that takes too long on one
+    line."""
     pattern = _compile(given.pattern)
     folder = resolve_inside(cwd, given.path)
     root = Path(cwd).resolve()
@@ -44,14 +50,16 @@ def search_text(cwd: str, given: SearchTextInput) -> str:
     return "\n".join(found[:_MOST]) + more + late or "[No line matches.]"
 
 
-def _compile(pattern: str) -> regex.Pattern[str]:
+def _compile(pattern: str) -> "Pattern[str]":
+    import regex  # noqa: PLC0415  (10 ms to import, which only a search needs)
+
     try:
         return regex.compile(pattern)
     except regex.error as error:
         raise InvalidRequest(f"{pattern!r} is not a regular expression: {error}") from error
 
 
-def _matches(path: Path, root: Path, pattern: regex.Pattern[str], deadline: float) -> Iterator[str]:
+def _matches(path: Path, root: Path, pattern: "Pattern[str]", deadline: float) -> Iterator[str]:
     try:
         if time.monotonic() > deadline or path.stat().st_size > _MOST_BYTES:
             return
@@ -66,7 +74,7 @@ def _matches(path: Path, root: Path, pattern: regex.Pattern[str], deadline: floa
             yield f"{name}:{number}: {line.strip()[:_LONGEST_LINE]}"
 
 
-def _found(pattern: regex.Pattern[str], line: str) -> bool:
+def _found(pattern: "Pattern[str]", line: str) -> bool:
     try:
         # `concurrent` releases the interpreter lock, so that the event loop runs meanwhile.
         return pattern.search(line, concurrent=True, timeout=_LINE_PATIENCE) is not None

@@ -10,7 +10,8 @@ from ullage.service.ports.models import ToolAbout, ToolOutcome
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """One call: the session that it is made in, that session's folder, and the input as the model wrote it."""
+    """One call of a tool: the session in which it is made, that session's folder, and the input as the model wrote
+    it."""
 
     session_id: str
     cwd: str
@@ -18,8 +19,8 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One tool. `about` describes a call and never fails, whatever the input. `run` raises `UllageError` if the
-    model can avoid the failure by calling differently."""
+    """One tool that a model may call. `about` describes a call for the user and never fails, whatever the input. `run`
+    runs a call, and raises `UllageError` if it fails; the model reads the error's text."""
 
     definition: ToolDefinition
     about: Callable[[dict[str, Any]], ToolAbout]

@@ -25,7 +25,8 @@ Recall = Callable[[str, Any], Awaitable[RecallResult]]
 
 
 def memory_tool(memories: Memories) -> Tool:
-    """Returns the tool for notes that outlast the conversation."""
+    """Returns the tool by which a model keeps notes that outlast the conversation. `memories` returns the memory of a
+    folder."""
 
     async def run(call: Call) -> ToolOutcome:
         answer = await asyncio.to_thread(run_memory, memories(call.cwd), call.input)
@@ -35,7 +36,8 @@ def memory_tool(memories: Memories) -> Tool:
 
 
 def recall_tool(look_up: Recall) -> Tool:
-    """Returns the tool that looks up earlier parts of the conversation."""
+    """Returns the tool by which the model searches and reads archived messages. `look_up` runs a call: it gets the
+    session's id and the call's input."""
 
     async def run(call: Call) -> ToolOutcome:
         found = await look_up(call.session_id, call.input)
@@ -57,7 +59,8 @@ def _about_recall(given: dict[str, Any]) -> ToolAbout:
 
 
 class LocalToolbox:
-    """Finds the tool of a call and runs the call."""
+    """Ullage's own tools, for the service's toolbox port: finds the tool of a call and runs the call. An unknown tool
+    or a `UllageError` gives a result with `is_error`, which the model reads."""
 
     def __init__(self, memories: Memories, recall: Recall, open_text: OpenText) -> None:
         tools = (*folder_tools(open_text), memory_tool(memories), recall_tool(recall))

@@ -1,0 +1,59 @@
+"""The last compaction of a conversation: what was known before it, and what the agent carried over it."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ullage.model.blocks import CompactionBlock
+from ullage.model.edits import compaction_block
+from ullage.model.events import ContextEdited, MessageAppended, Record
+from ullage.model.message import Message
+from ullage.transcript.fold import Transcript, compaction_edits
+
+
+class LastCompaction(Struct, frozen=True, kw_only=True):
+    """A compaction. `before` are all messages of the transcript until then, `carried` is the context right after it:
+    the summary, and the messages that the agent kept. `edit_id` names it, `block` describes it, `timestamp` is its time
+    in Unix milliseconds, 0 if unknown."""
+
+    before: tuple[Message, ...]
+    carried: tuple[Message, ...]
+    edit_id: str
+    block: CompactionBlock
+    timestamp: int
+
+    @property
+    def kept(self) -> int:
+        """The number of messages before the compaction that are still in the context."""
+        known = {message.id for message in self.before}
+        return sum(message.id in known for message in self.carried)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the summary can be read. A provider may keep it encrypted."""
+        return bool(self.block.summary.strip())
+
+
+def last_compaction(records: Sequence[Record], edit_id: str | None = None) -> LastCompaction | None:
+    """Returns the last compaction in force of a log, or the one in force with this id. Returns None if there is
+    none."""
+    edits = [edit for edit in compaction_edits(records) if edit_id in (None, edit.id)]
+    if not edits:
+        return None
+    transcript = Transcript()
+    transcript.expect_reverts(records)
+    before: list[Message] = []
+    for record in records:
+        transcript.apply(record)
+        event = record.event
+        if isinstance(event, MessageAppended):
+            before.append(event.message)
+        elif isinstance(event, ContextEdited) and event.edit.id == edits[-1].id:
+            break
+    return LastCompaction(
+        before=tuple(before),
+        carried=transcript.view,
+        edit_id=edits[-1].id,
+        block=compaction_block(edits[-1]),
+        timestamp=edits[-1].timestamp,
+    )

@@ -1,0 +1,42 @@
+"""A loss: one thing that a compaction left out."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ullage.survive.fact import Kind
+
+# The order of the kinds: what a successor must obey first, then what the work has come to, then where
+# things are. Names come last because there are most of them.
+ORDER = (Kind.CONSTRAINT, Kind.ERROR, Kind.DECISION, Kind.PATH, Kind.COMMAND, Kind.NUMBER, Kind.NAME)
+
+
+class Loss(Struct, frozen=True, kw_only=True):
+    """One thing that the agent no longer has.
+
+    - `text`: the thing as it was written, cleaned, on one line: a sentence, a path, a failed command and what became of
+      it.
+    - `detail`: what else is known of it, for example what was done to a file; may be empty.
+    - `index`: the message that it was in, the last one if there are several.
+    - `names`: the names in it that the agent's context does not have.
+    - `weight`: how likely it is needed; comparable only between losses.
+    """
+
+    kind: Kind
+    text: str
+    detail: str = ""
+    index: int
+    names: tuple[str, ...] = ()
+    weight: float
+
+
+def noun_of(kind: Kind, count: int) -> str:
+    """Returns a number of losses of a kind in words: `1 file`, `12 names`."""
+    noun = "file" if kind is Kind.PATH else kind.value
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def ranked(losses: Sequence[Loss]) -> tuple[Loss, ...]:
+    """Returns the losses by kind, and those of one kind by weight. Of equal weights the later message comes first."""
+    place = {kind: number for number, kind in enumerate(ORDER)}
+    return tuple(sorted(losses, key=lambda loss: (place[loss.kind], -loss.weight, -loss.index, loss.text)))

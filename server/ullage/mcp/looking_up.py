@@ -1,0 +1,173 @@
+"""The tools `search` and `open`: a model finds messages of its conversation, and reads them in pages."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from ullage.agents.discovery import is_in
+from ullage.mcp.asked import Asked
+from ullage.mcp.references import Reference, read_reference, reference_of
+from ullage.mcp.result_size import MAX_RESULT
+from ullage.model.errors import InvalidRequest, MessageNotFound, SessionNotFound
+from ullage.redaction.clean import clean
+from ullage.redaction.quoting import RECORD, cut, quoted, size_of
+from ullage.service.archive.recall import message_lines
+from ullage.service.archive.search import find_entry, search
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import Entry, read_entries
+from ullage.service.ports.store import SearchHit
+
+# Characters of a passage: before the place that matches, and altogether.
+_BEFORE, _PASSAGE = 160, 560
+# Hits of all sessions among which those of one project are looked for.
+_LOOKED_AT = 200
+# Bytes of a page of `open`, so that the lines around the quotation fit, too.
+_PAGE = MAX_RESULT - 400
+_MATCH = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+
+
+class _Line(Struct, frozen=True):
+    """A line of a stretch: which message it belongs to, and its text, quoted."""
+
+    index: int
+    text: str
+
+
+async def search_text(asked: Asked, query: str, limit: int, *, whole_project: bool) -> str:
+    """Returns the passages that match `query` best, each with its reference: from the model's own conversation, or from
+    all stored ones of its project. Raises `InvalidRequest` if the query has no word."""
+    hits = await _project_hits(asked, query, limit) if whole_project else await _own_hits(asked.own, query, limit)
+    where = "the stored conversations of this project" if whole_project else "this conversation"
+    if not hits:
+        wider = "" if whole_project else ', or scope "project"'
+        return f"Nothing in {where} matches. Try names as they stood, other words{wider}."
+    doubt = "" if any(hit.fits for hit in hits) else " None has most of the words, so there may be no answer."
+    lines = [RECORD, f"The best matches in {where}, the best first.{doubt}"]
+    last = "A whole message: open with its reference."
+    room = MAX_RESULT - sum(map(size_of, lines)) - size_of(last) - 100
+    shown = 0
+    for hit in hits:
+        passage = ["", *_passage(asked, hit)]
+        room -= sum(map(size_of, passage))
+        if room < 0:
+            break
+        lines += passage
+        shown += 1
+    left = f"{len(hits) - shown} more did not fit here. " if shown < len(hits) else ""
+    return "\n".join([*lines, "", left + last])
+
+
+def open_text(asked: Asked, text: str, page: int) -> str:
+    """Returns a page of the messages that the reference `text` means. Raises `InvalidRequest`, `SessionNotFound` or
+    `MessageNotFound`."""
+    reference = read_reference(text)
+    conversation = _session_of(asked, reference)
+    total = conversation.transcript.messages
+    if reference.first > total:
+        raise MessageNotFound(f"open: there is no #{reference.first}: the messages are #1 to #{total}")
+    entries = read_entries(conversation, reference.first - 1, min(reference.last, total))
+    pages = [*_pages([*_lines(entries)])]
+    if page > len(pages):
+        raise InvalidRequest(f"open: {text.strip()[:40]} has {len(pages)} pages; there is no page {page}")
+    heads = {entry.index: _head(entry, _shown_id(asked.own, conversation.id)) for entry in entries}
+    begun = {line.index for earlier in pages[: page - 1] for line in earlier}
+    body: list[str] = []
+    for index, lines in groupby(pages[page - 1], key=lambda line: line.index):
+        body += ["", heads[index] + (", continued:" if index in begun else ":"), *(line.text for line in lines)]
+    more = f' Next: open with ref "{text.strip()}" and page {page + 1}.' if page < len(pages) else ""
+    return "\n".join([RECORD, *body, "", f"Page {page} of {len(pages)}.{more}"])
+
+
+async def _own_hits(own: Conversation, query: str, limit: int) -> Sequence[SearchHit]:
+    return await search(own.workspace, own.id, query, limit)
+
+
+async def _project_hits(asked: Asked, query: str, limit: int) -> Sequence[SearchHit]:
+    own = asked.own
+    store = own.workspace.ports.store
+    found = await search(own.workspace, None, query, _LOOKED_AT)
+    known = {session_id: store.info(session_id).cwd for session_id in {hit.session_id for hit in found}}
+    return [hit for hit in found if hit.session_id == own.id or _is_of_project(asked, known[hit.session_id])][:limit]
+
+
+def _passage(asked: Asked, hit: SearchHit) -> Iterator[str]:
+    conversation = _open(asked, hit.session_id)
+    entry = find_entry(conversation, hit.message_id)
+    yield f"{_head(entry, _shown_id(asked.own, hit.session_id))}:"
+    # The whole message is cleaned before the passage is cut: half a key is not known as a key.
+    text = clean("\n".join(message_lines(entry.message)))
+    start = max(0, _place(text, hit.snippet) - _BEFORE)
+    start = text.rfind("\n", 0, start) + 1 if text.rfind("\n", 0, start) >= start - _BEFORE else start
+    yield from quoted(text[start : start + _PASSAGE])
+
+
+def _place(text: str, snippet: str) -> int:
+    """Returns where in a message's text the passage of a search hit begins, 0 if it isn't found. The text may be
+    cleaned, so the words around the match need not be there."""
+    marked = _MATCH.search(snippet)
+    if marked is None:
+        return 0
+    before, after = snippet[: marked.start()].rpartition("\n")[2][-20:], snippet[marked.end() :].partition("\n")[0][:20]
+    for wanted in (f"{before}{marked[1]}{after.partition('**')[0]}", marked[1]):
+        if (place := text.lower().find(wanted.lower())) >= 0:
+            return place
+    return 0
+
+
+def _session_of(asked: Asked, reference: Reference) -> Conversation:
+    """Returns the session of a reference. Only sessions of the model's own project are given. Raises
+    `SessionNotFound`."""
+    own, name = asked.own, reference.session
+    if not name or name == own.id:
+        return own
+    store = own.workspace.ports.store
+    ids = store.find_ids(name, 2)
+    if len(ids) == 1 or name in ids:
+        session_id = name if name in ids else ids[0]
+        if session_id == own.id or _is_of_project(asked, store.info(session_id).cwd):
+            return _open(asked, session_id)
+    raise SessionNotFound(
+        f"open: no session {name[:40]!r} of this project; give a reference as `search` with scope project shows it"
+    )
+
+
+def _is_of_project(asked: Asked, cwd: str) -> bool:
+    """Returns whether a conversation that began in the folder `cwd` is about the same project as the model's own: in
+    the folder of that one, in the folder that the agent works in, or inside one of them."""
+    roots = {asked.own.transcript.cwd, asked.folder} - {"", "/"}
+    return any(is_in(cwd, root) for root in roots)
+
+
+def _open(asked: Asked, session_id: str) -> Conversation:
+    return asked.own if session_id == asked.own.id else asked.open(session_id)
+
+
+def _shown_id(own: Conversation, session_id: str) -> str:
+    return "" if session_id == own.id else session_id
+
+
+def _head(entry: Entry, session: str) -> str:
+    where = "archived" if entry.archived else "in the context"
+    return f"{cut(reference_of(entry.index, session), 200)} {entry.message.role.value}, {where}"
+
+
+def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
+    for entry in entries:
+        for line in quoted("\n".join(message_lines(entry.message))) or ["(nothing that can be shown as text)"]:
+            yield _Line(entry.index, line)
+
+
+def _pages(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Divides the lines into pages that fit. A message that begins on a page also needs room for its head."""
+    page: list[_Line] = []
+    room = _PAGE
+    for line in lines:
+        head = 0 if page and page[-1].index == line.index else 60
+        if page and size_of(line.text) + head > room:
+            yield page
+            page, room, head = [], _PAGE, 60
+        page.append(line)
+        room -= size_of(line.text) + head
+    yield page

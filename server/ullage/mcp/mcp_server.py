@@ -1,0 +1,130 @@
+"""The MCP server of one client: its methods on one connection."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from ullage.jsonrpc.line_framing import MAX_LINE
+from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
+from ullage.mcp.asked import Asked
+from ullage.mcp.connection import INITIALIZE, PING, McpConnection
+from ullage.mcp.handshake import InitializeParams, InitializeResult, introduce
+from ullage.mcp.session_resources import (
+    RESOURCES,
+    TEMPLATES,
+    ReadResourceParams,
+    Resource,
+    ResourceTemplate,
+    ResourceText,
+    read_resource,
+)
+from ullage.mcp.tool_table import TOOLS, CallToolParams, CallToolResult, ListedTool, call_tool
+
+
+class ReadsOwn(Protocol):
+    """Reads the conversation that a server belongs to."""
+
+    async def read(self) -> Asked:
+        """Returns the conversation, up to date. Raises `UllageError` if there is none or it can't be read."""
+        ...
+
+
+class ListParams(Struct, frozen=True, kw_only=True):
+    """The params of MCP's lists. Every list is one page, so no cursor is valid."""
+
+    cursor: str | None = None
+
+
+class Nothing(Struct, frozen=True):
+    """MCP's `EmptyResult`."""
+
+
+class ListToolsResult(Struct, frozen=True, kw_only=True):
+    """MCP's `ListToolsResult`."""
+
+    tools: tuple[ListedTool, ...]
+
+
+class ListResourcesResult(Struct, frozen=True, kw_only=True):
+    """MCP's `ListResourcesResult`."""
+
+    resources: tuple[Resource, ...] = RESOURCES
+
+
+class ListResourceTemplatesResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """MCP's `ListResourceTemplatesResult`."""
+
+    resource_templates: tuple[ResourceTemplate, ...] = TEMPLATES
+
+
+class ReadResourceResult(Struct, frozen=True, kw_only=True):
+    """MCP's `ReadResourceResult`."""
+
+    contents: tuple[ResourceText, ...]
+
+
+class McpServer:
+    """The MCP server of one client. Its input and output pass through `connection`.
+
+    `open_own` opens the store and makes what reads the conversation that the server belongs to; it is called once, at
+    the first use. An agent starts a server in each of its sessions, and calls few of them, so nothing is loaded before.
+    `max_line` is the length of the longest message that is accepted, in bytes.
+    """
+
+    def __init__(self, open_own: Callable[[], ReadsOwn], version: str, max_line: int = MAX_LINE) -> None:
+        self._open_own = open_own
+        self._version = version
+        self._own: ReadsOwn | None = None
+        # A conversation is read up by one call at a time.
+        self._reading = asyncio.Lock()
+        self.connection = McpConnection(max_line)
+        for method, params, handler in (
+            (INITIALIZE, InitializeParams, self._initialize),
+            (PING, Any, self._ping),
+            ("tools/list", ListParams, self._list_tools),
+            ("tools/call", CallToolParams, self._call_tool),
+            ("resources/list", ListParams, self._list_resources),
+            ("resources/templates/list", ListParams, self._list_templates),
+            ("resources/read", ReadResourceParams, self._read_resource),
+        ):
+            self.connection.add_route(method, params, handler)
+
+    async def _initialize(self, params: InitializeParams) -> InitializeResult:
+        return introduce(self._version, params.protocol_version)
+
+    async def _ping(self, params: Any) -> Nothing:
+        del params
+        return Nothing()
+
+    async def _list_tools(self, params: ListParams) -> ListToolsResult:
+        _require_first_page(params)
+        return ListToolsResult(tools=tuple(tool.listed for tool in TOOLS))
+
+    async def _call_tool(self, params: CallToolParams) -> CallToolResult:
+        return await call_tool(params, self._ask)
+
+    async def _list_resources(self, params: ListParams) -> ListResourcesResult:
+        _require_first_page(params)
+        return ListResourcesResult()
+
+    async def _list_templates(self, params: ListParams) -> ListResourceTemplatesResult:
+        _require_first_page(params)
+        return ListResourceTemplatesResult()
+
+    async def _read_resource(self, params: ReadResourceParams) -> ReadResourceResult:
+        return ReadResourceResult(contents=(await read_resource(params.uri, self._ask),))
+
+    async def _ask(self) -> Asked:
+        """Returns what a tool needs, with the conversation up to date. The first call opens the store. Raises
+        `UllageError`."""
+        async with self._reading:
+            if self._own is None:
+                self._own = self._open_own()
+            return await self._own.read()
+
+
+def _require_first_page(params: ListParams) -> None:
+    if params.cursor is not None:
+        raise RpcError(INVALID_PARAMS, "There is no such cursor: the list has one page.", "InvalidRequest")

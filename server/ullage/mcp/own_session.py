@@ -1,0 +1,148 @@
+"""Which conversation a server belongs to, and that conversation up to date.
+
+An agent starts the server, so the agent is one of the server's parents: if the agent says which of its processes has
+which conversation, that is the conversation now, also after the user has begun or resumed another one in the same
+process. Else the agent may have given its id of the conversation in the environment. Else it is the conversation of the
+working folder that changed last.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from ullage.agents.agent import Agent
+from ullage.agents.discovery import Found, Wanted
+from ullage.agents.table import AGENTS
+from ullage.model.errors import ConcurrentAppend, InputError, NotFound, SessionNotFound
+from ullage.model.followed import FollowedRow
+from ullage.service.archive.discovered import list_found
+from ullage.service.archive.naming import find_session
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.sub_agents import list_main
+from ullage.service.ports.agent_files import FindProcesses, FoundFile, TranscriptFiles
+
+log = logging.getLogger(__name__)
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What a server can learn of the conversation that it belongs to.
+
+    - `environment`: the environment variables. `folder`: the working folder.
+    - `parents`: the ids of the processes that have started it, this process first.
+    - `session`: the session that the user has named, its id or the beginning of it or the agent's own id; "" if none.
+    - `processes`: finds the processes of agents that say which conversations they have.
+    - `followed`: returns what a running process follows now into the same store.
+    - `files`: reads agents' files.
+    """
+
+    environment: Mapping[str, str]
+    folder: Path
+    parents: Sequence[int]
+    session: str
+    processes: FindProcesses
+    followed: Callable[[], Sequence[FollowedRow]]
+    files: TranscriptFiles
+
+
+class Current(Struct, frozen=True, kw_only=True):
+    """The conversation as it is now; see `Asked`."""
+
+    own: Conversation
+    folder: str
+    workspace: Workspace
+
+    def open(self, session_id: str) -> Conversation:
+        """Returns a stored session. Raises `SessionNotFound`."""
+        return self.workspace.open(session_id)
+
+
+class OwnSession:
+    """The conversation that a server belongs to."""
+
+    def __init__(self, workspace: Workspace, surroundings: Surroundings) -> None:
+        self._workspace = workspace
+        self._around = surroundings
+        self._files: dict[tuple[str, str], FollowedFile] = {}
+
+    @property
+    def folder(self) -> str:
+        """The folder that the agent works in, as far as the surroundings say it."""
+        named = self._variable(lambda agent: agent.folder_variable)
+        return named if named and Path(named).is_absolute() else str(self._around.folder)
+
+    async def read(self) -> Current:
+        """Returns the conversation, with all that its agent has written so far. Raises `NotFound` if there is none,
+        `InputError` if its file can't be read, and `StoreError`."""
+        name = self._around.session or self._told()
+        for row in self._around.followed():
+            if name and name in (row.session_id, row.agent_session_id):
+                return self._current(row.session_id)
+        if found := await self._find(name):
+            return await self._read_file(found)
+        session_id = self._stored(name)
+        if session_id is None:
+            what = f"the conversation {name[:80]!r}" if name else f"a conversation of the folder {self.folder}"
+            raise NotFound(
+                f"Ullage does not know {what}. It may have no message yet. Else the user can name it: "
+                "`ullage mcp --session ID`, with an id that `ullage` or `ullage sessions` lists"
+            )
+        return self._current(session_id)
+
+    def _told(self) -> str:
+        """Returns the agent's own id of the conversation, or "" if the agent does not say it."""
+        at = {process: origin for (_, origin), process in self._around.processes().items() if process is not None}
+        running = next((at[process] for process in self._around.parents if process in at), "")
+        return running or self._variable(lambda agent: agent.session_variable)
+
+    def _variable(self, name_of: Callable[[Agent], str]) -> str:
+        """Returns the value of the first agent's variable that is set, or ""."""
+        names = filter(None, map(name_of, AGENTS))
+        return next((value for name in names if (value := self._around.environment.get(name, "").strip())), "")
+
+    async def _find(self, name: str) -> Found | None:
+        """Returns the conversation among agents' files; without a name, that of the folder that changed last."""
+        wanted = Wanted(limit=1, folder=self.folder, alone=not name, origin=name)
+        listing = await list_found(self._workspace, wanted)
+        if not listing.conversations:
+            return None
+        newest = listing.conversations[0].found
+        stored = () if name else list_main(self._workspace.ports.store, self.folder, 1)
+        return None if stored and stored[0].updated_at > newest.updated_at else newest
+
+    def _stored(self, name: str) -> str | None:
+        """Returns the id of the stored session that the name means, or whose agent calls it so; without a name, that of
+        the folder that changed last."""
+        store = self._workspace.ports.store
+        if not name:
+            return next((info.session_id for info in list_main(store, self.folder, 1)), None)
+        imported = next((one.session_id for one in store.imported() if one.origin_id == name), None)
+        if imported is None:
+            try:
+                return find_session(store, name)
+            except SessionNotFound as error:
+                log.info("%s", error)
+        return imported
+
+    async def _read_file(self, found: Found) -> Current:
+        key = found.path, found.origin_id
+        if (file := self._files.get(key)) is None:
+            wanted = FoundFile(path=Path(found.path), run=found.run, agent=found.agent, origin_id=found.origin_id)
+            file = self._files[key] = FollowedFile(self._workspace, self._around.files, wanted)
+        try:
+            await file.read_all()
+        except ConcurrentAppend as error:
+            # Another process has read the same records at the same moment.
+            log.info("%s", error)
+            del self._files[key]
+        if file.conversation is None:
+            raise InputError(f"{found.path} holds no message yet; call again after the next one")
+        return self._current(file.conversation.id)
+
+    def _current(self, session_id: str) -> Current:
+        conversation = self._workspace.open(session_id)
+        conversation.catch_up()
+        return Current(own=conversation, folder=self.folder, workspace=self._workspace)

@@ -1,0 +1,63 @@
+"""The tool `lost` and the brief: what the summary of the conversation's last compaction leaves out."""
+
+import asyncio
+
+from ullage.lost.brief import LONGEST, characters, write_brief
+from ullage.lost.left_out import left_out
+from ullage.lost.loss import Loss
+from ullage.mcp.result_size import MAX_RESULT
+from ullage.model.errors import UllageError
+from ullage.redaction.quoting import size_of
+from ullage.service.conversation.conversation import Conversation
+from ullage.survive.fact import Kind
+
+# What a model calls a path.
+FILE = "file"
+_LAST = "A whole message: open with its number, such as #85."
+
+
+class Unknown(UllageError):
+    """What was left out is not known."""
+
+
+async def lost_text(own: Conversation, kind: str | None) -> str:
+    """Returns what the last compaction left out, as much as a result may hold of what is needed most: of one kind, or
+    of all. Says so if nothing was left out, or if that is not known."""
+    try:
+        losses = await _losses(own)
+    except Unknown as error:
+        return str(error)
+    wanted = None if kind is None else Kind.PATH if kind == FILE else Kind(kind)
+    chosen = [loss for loss in losses if wanted in (None, loss.kind)]
+    if not chosen:
+        what = "nothing" if kind is None else f"no {kind}"
+        return f"The summary of the last compaction leaves out {what} that Ullage looks for."
+    brief = write_brief(chosen, MAX_RESULT - size_of(_LAST) - 2, _bytes)
+    return f"{brief.text}\n\n{_LAST}"
+
+
+async def brief_text(own: Conversation) -> str:
+    """Returns the brief that is given back to an agent after its compaction, or why there is none."""
+    try:
+        losses = await _losses(own)
+    except Unknown as error:
+        return str(error)
+    return write_brief(losses, LONGEST, characters).text or "The summary of the last compaction leaves out nothing."
+
+
+async def _losses(own: Conversation) -> tuple[Loss, ...]:
+    """Returns what the last compaction left out. Raises `Unknown`."""
+    records = own.workspace.ports.store.read(own.id)
+    # In a thread, because reading a long conversation for the first time takes a second.
+    found = await asyncio.to_thread(left_out, records, own.transcript.cwd)
+    if found is None:
+        raise Unknown("This conversation has no compaction in force, so nothing was left out of your context.")
+    if not found.compaction.is_readable:
+        raise Unknown(
+            "The summary of the last compaction is encrypted, so what it leaves out is not known. Use search."
+        )
+    return found.losses
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="replace"))

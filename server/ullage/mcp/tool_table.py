@@ -1,0 +1,206 @@
+"""The tools: what a client lists, and what a call of each returns. All of them only read."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ullage.jsonrpc.rpc_errors import INVALID_PARAMS, RpcError
+from ullage.mcp.asked import Asked
+from ullage.model.errors import UllageError
+from ullage.model.json_values import JsonObject
+from ullage.model.updates import TextContent
+from ullage.redaction.quoting import cut
+
+# Bytes of an error's text: it may repeat what the caller gave.
+_LONGEST_ERROR = 600
+_MOST_PAGES = 100_000
+
+
+class SearchInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `search`."""
+
+    query: Annotated[
+        str, Meta(min_length=1, max_length=1_000, description="Names as they stood, words, or a plain question.")
+    ]
+    scope: Annotated[
+        Literal["session", "project"],
+        Meta(description="This conversation (session), or all stored conversations about this folder (project)."),
+    ] = "session"
+    limit: Annotated[int, Meta(ge=1, le=20, description="How many passages.")] = 5
+
+
+class OpenInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `open`."""
+
+    ref: Annotated[
+        str,
+        Meta(min_length=1, max_length=200, description="A reference from search: #85, #80-90, or SESSION#85."),
+    ]
+    page: Annotated[int, Meta(ge=1, le=_MOST_PAGES, description="Which page.")] = 1
+
+
+class ContextInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `context`: none."""
+
+
+class LostInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Arguments of `lost`."""
+
+    kind: Annotated[
+        Literal["constraint", "error", "decision", "file", "command", "number", "name"] | None,
+        Meta(description="Only one kind, so that more of it has room. Without it, what is needed most of all kinds."),
+    ] = None
+
+
+class ToolHints(Struct, frozen=True, kw_only=True, rename="camel"):
+    """MCP's `ToolAnnotations`: the tools read stored conversations and nothing else."""
+
+    title: str
+    read_only_hint: bool = True
+    destructive_hint: bool = False
+    idempotent_hint: bool = True
+    open_world_hint: bool = False
+
+
+class ListedTool(Struct, frozen=True, kw_only=True, rename="camel"):
+    """MCP's `Tool`. `input_schema` is a JSON Schema."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: JsonObject
+    annotations: ToolHints
+
+
+class CallToolResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """MCP's `CallToolResult`. `is_error` says that the text is an error, which says what the model must change."""
+
+    content: tuple[TextContent, ...]
+    is_error: bool = False
+
+
+class CallToolParams(Struct, frozen=True, kw_only=True):
+    """MCP's `CallToolRequest`."""
+
+    name: str
+    arguments: dict[str, Any] | None = None
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """A tool: how it is listed, the type of its arguments, and the function that returns the text of its result."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Struct]
+    run: Callable[[Asked, Any], Awaitable[str]]
+
+    @property
+    def listed(self) -> ListedTool:
+        """The tool as a client lists it."""
+        whole = msgspec.json.schema(self.arguments)
+        schema = {key: value for key, value in whole["$defs"][self.arguments.__name__].items() if key != "description"}
+        hints = ToolHints(title=self.title)
+        return ListedTool(
+            name=self.name, title=self.title, description=self.description, input_schema=schema, annotations=hints
+        )
+
+    def read(self, arguments: dict[str, Any] | None) -> Struct:
+        """Returns the arguments of a call. Raises `msgspec.ValidationError`."""
+        return msgspec.convert(arguments or {}, self.arguments)
+
+
+async def _search(asked: Asked, given: SearchInput) -> str:
+    # Imported on use, as below: the answer to `initialize` needs neither the search nor the patterns of secrets.
+    from ullage.mcp.looking_up import search_text  # noqa: PLC0415
+
+    return await search_text(asked, given.query, given.limit, whole_project=given.scope == "project")
+
+
+async def _open(asked: Asked, given: OpenInput) -> str:
+    from ullage.mcp.looking_up import open_text  # noqa: PLC0415
+
+    return open_text(asked, given.ref, given.page)
+
+
+async def _context(asked: Asked, given: ContextInput) -> str:
+    from ullage.mcp.context_figure import figure_text  # noqa: PLC0415
+
+    del given
+    return await figure_text(asked.own)
+
+
+async def _lost(asked: Asked, given: LostInput) -> str:
+    from ullage.mcp.telling_lost import lost_text  # noqa: PLC0415
+
+    return await lost_text(asked.own, given.kind)
+
+
+TOOLS = (
+    Tool(
+        name="search",
+        title="Search this conversation",
+        description="Finds messages of this conversation, also those that were compacted and are no longer in your "
+        "context. Ask with names as they stood (files, functions, error texts, numbers), or in plain words. Returns "
+        "the best passages, each with a reference for `open`. Use it before you ask the user again, or read, run or "
+        "work out again what was there before.",
+        arguments=SearchInput,
+        run=_search,
+    ),
+    Tool(
+        name="open",
+        title="Open messages of this conversation",
+        description="Returns a message by its reference (#85), or a stretch of up to 50 messages (#80-90), as it was "
+        "said: texts, tool calls and their results. Long ones come in pages.",
+        arguments=OpenInput,
+        run=_open,
+    ),
+    Tool(
+        name="context",
+        title="How full the context is",
+        description="Returns how many tokens your context holds, of which window, how that is known, where it is "
+        "compacted, how many calls are left until then, and which messages are the biggest.",
+        arguments=ContextInput,
+        run=_context,
+    ),
+    Tool(
+        name="lost",
+        title="What the last compaction left out",
+        description="Returns what the summary of the last compaction leaves out: the user's constraints, errors with "
+        "what mended them, decisions, files with what was done to them, commands that worked, numbers and names, each "
+        "with the number of its message. Call it once after a compaction, before you go on.",
+        arguments=LostInput,
+        run=_lost,
+    ),
+)
+_BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+async def call_tool(params: CallToolParams, ask: Callable[[], Awaitable[Asked]]) -> CallToolResult:
+    """Returns the result of one call. `ask` returns what the tool needs, and is called once the arguments are known to
+    be right. An `UllageError` and wrong arguments become results, so that the model can correct its call. Raises
+    `RpcError` (-32602) if there is no such tool."""
+    tool = _BY_NAME.get(params.name)
+    if tool is None:
+        known = ", ".join(_BY_NAME)
+        raise RpcError(INVALID_PARAMS, f"There is no tool {cut(params.name, 80)!r}; the tools are {known}.", "NotFound")
+    try:
+        arguments = tool.read(params.arguments)
+    except msgspec.ValidationError as error:
+        return _failed(f"{tool.name}: {error}. Its arguments: {_usage(tool)}.")
+    try:
+        return CallToolResult(content=(TextContent(text=await tool.run(await ask(), arguments)),))
+    except UllageError as error:
+        return _failed(str(error))
+
+
+def _usage(tool: Tool) -> str:
+    fields = msgspec.structs.fields(tool.arguments)
+    named = (f"`{field.encode_name}`{' (required)' if field.required else ''}" for field in fields)
+    return ", ".join(named) or "none"
+
+
+def _failed(reason: str) -> CallToolResult:
+    return CallToolResult(content=(TextContent(text=cut(" ".join(reason.split()), _LONGEST_ERROR)),), is_error=True)
