@@ -10,22 +10,27 @@ from ullage.api.methods import METHODS
 from ullage.app.process import share_the_interpreter, warm_up
 from ullage.jsonrpc.line_framing import MAX_LINE
 from ullage.model.settings import Settings
+from ullage.service.archive.indexing import Indexer
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import MemoryFiles
 from ullage.system.stdio import serve_stdio
 
 
 def serve_acp_agent(store_path: Path | None, settings: Settings) -> int:
-    """Serves one client until it is done. Returns the exit status."""
+    """Serves one ACP client on standard input and output until it is done. Returns the exit status. `store_path` is the
+    store's file, or None for the one in the user's data folder."""
     share_the_interpreter()
     closing = AsyncExitStack()
     return serve_stdio(make_agent(closing, store_path, settings).connection, closing)
 
 
 def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Settings, max_line: int = MAX_LINE) -> Agent:
-    """Builds the agent, not yet connected. Its sessions are in the same store as the Language Server's. What the agent
-    opens is closed when `closing` ends."""
+    """Builds the ACP agent, not yet connected to a client.
+
+    `store_path` is the store's file, or None for the one in the user's data folder, which the Language Server uses,
+    too. The store and the connections that the agent opens are closed when `closing` ends. `max_line` is the length of
+    the longest message that the agent accepts, in bytes.
+    """
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
@@ -37,14 +42,12 @@ def make_agent(closing: AsyncExitStack, store_path: Path | None, settings: Setti
         follower = Follower(workspace)
         follower.start()
         closing.callback(follower.stop)
+        indexer = Indexer(workspace)
+        indexer.start()
+        closing.callback(indexer.stop)
         return workspace
 
-    def memory(cwd: str) -> MemoryFiles:
-        from ullage.store.project_memory import project_memory  # noqa: PLC0415
-
-        return project_memory(cwd, store_path)
-
-    hooks = AgentHooks(open=open_workspace, warm_up=warm_up, memory=memory, check_model=_check_model, settings=settings)
+    hooks = AgentHooks(open=open_workspace, warm_up=warm_up, check_model=_check_model, settings=settings)
     return Agent(hooks, METHODS, __version__, max_line)
 
 

@@ -15,10 +15,8 @@ from ullage.system.stdio import claim_stdout
 
 
 def serve_acp_proxy(command: Sequence[str], store_path: Path | None, settings: Settings, options: ProxyOptions) -> int:
-    """Serves one client in front of the agent that `command` starts, until the client is done. Returns the exit status.
-
-    Raises `InvalidRequest` if the agent can't be started.
-    """
+    """Starts the agent by `command` and serves one ACP client through the proxy, on standard input and output, until
+    the client is done. Returns the exit status. Raises `InvalidRequest` if the agent can't be started."""
     closing = AsyncExitStack()
 
     def open_workspace() -> Workspace:

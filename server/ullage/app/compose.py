@@ -1,4 +1,4 @@
-"""Builds a workspace from the concrete store, catalog, clock and summarizer."""
+"""Builds a workspace from the concrete store, catalog, clock and other ports."""
 
 import asyncio
 import os
@@ -7,30 +7,36 @@ import time
 from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ullage.app.summary_prompts import read_summary_prompts
 from ullage.catalog.limits import ContextLimits
 from ullage.catalog.prices import price_of
+from ullage.model.figure import Keeper
 from ullage.model.settings import Settings, SummarySettings
+from ullage.policy.alarm import is_due
 from ullage.providers.registry import ProviderRegistry
 from ullage.service.archive.recall import RecallResult, recall
-from ullage.service.compact.automatic import managed_workspace
+from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.models import Summarizer
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import SessionStore
 from ullage.service.summaries.offline import OfflineSummarizer
 from ullage.store.project_memory import project_memory
+from ullage.store.reading import open_to_read
 from ullage.store.sqlite_store import open_store
+from ullage.system.agent_settings import LocalAgentSettings
 from ullage.system.commands import SubprocessRunner
 from ullage.system.project_files import LocalProjectFiles
 from ullage.tools.toolbox import LocalToolbox
+from ullage.watch.finder import AgentFiles
 
 
 class SystemClock:
-    """The machine's clock, in Unix milliseconds."""
+    """The machine's clock: `now` returns Unix milliseconds, `wait` sleeps."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
@@ -40,25 +46,29 @@ class SystemClock:
 
 
 class SystemChance:
-    """The machine's random numbers."""
+    """The machine's random numbers: `share` returns a number from 0 to 1, 1 excluded."""
 
     def share(self) -> float:
         return random.random()
 
 
 class RandomIds:
-    """Makes unique ids. Ids made by one process sort by the time at which they were made, in milliseconds."""
+    """Makes unique ids: a prefix, the time in milliseconds and random digits. Ids with the same prefix sort by the time
+    at which they were made."""
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
 
 
 def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: Settings | None = None) -> Workspace:
-    """Opens the store at `store_path`, or in the user's data folder, and builds a workspace on it.
+    """Opens the store and returns a workspace on it. `store_path` is the store's file, or None for the one in the
+    user's data folder.
 
-    When `closing` ends, the sessions end first, then the connections to providers are closed, then the store. Raises
-    `StoreError`.
+    When `closing` ends, the workspace's sessions are ended first, then the connections to providers are closed, then
+    the store. Raises `StoreError` if the store can't be opened.
     """
+    # A server is not to pause for this import at its first message.
+    import_module("ullage.service.compact.automatic")
     workspace = workspace_on(closing.enter_context(open_store(store_path)), settings, store_path)
     closing.push_async_callback(workspace.ports.providers.close)
     closing.push_async_callback(workspace.end_all)
@@ -66,20 +76,28 @@ def build_workspace(closing: AsyncExitStack, store_path: Path | None, settings: 
 
 
 @contextmanager
-def open_workspace(store_path: Path | None, settings: Settings | None = None) -> Generator[Workspace]:
-    """Opens a workspace and closes its store afterwards. Without settings, summaries are written offline."""
+def open_workspace(
+    store_path: Path | None, settings: Settings | None = None, *, to_read: bool = False
+) -> Generator[Workspace]:
+    """Opens a workspace for the block and closes its store afterwards. Without `settings`, summaries are written
+    offline.
+
+    `to_read` is for a caller that changes nothing. A missing store is then read as an empty one and is not created. A
+    store file that the user may not write is copied, and changes are made in the copy and lost. Raises `StoreError` if
+    the store can't be opened.
+    """
     settings = settings or Settings(summary=SummarySettings(writer="offline"))
-    with open_store(store_path) as store:
+    with open_to_read(store_path) if to_read else open_store(store_path) as store:
         yield workspace_on(store, settings, store_path)
 
 
 def workspace_on(
     store: SessionStore, settings: Settings | None, path: Path | None = None, summarizer: Summarizer | None = None
 ) -> Workspace:
-    """Builds a workspace on an open store.
+    """Returns a workspace on an open store.
 
-    `path` is the store's file, or None if it is in the user's data folder. Summaries are written offline unless
-    `summarizer` is given.
+    `path` is the store's file, or None for the one in the user's data folder. `summarizer` replaces the
+    `OfflineSummarizer`, which writes the offline summaries.
     """
 
     async def look_up(session_id: str, arguments: Any) -> RecallResult:
@@ -94,6 +112,8 @@ def workspace_on(
         catalog=ContextLimits.for_model,
         commands=SubprocessRunner(),
         project_files=LocalProjectFiles(),
+        transcripts=AgentFiles(),
+        agent_settings=LocalAgentSettings(),
         clock=SystemClock(),
         chance=SystemChance(),
         ids=RandomIds(),
@@ -103,5 +123,26 @@ def workspace_on(
         prices=price_of,
         prompts=read_summary_prompts,
     )
-    workspace = managed_workspace(ports, settings)
+    workspace = Workspace(ports, settings, _manage)
     return workspace
+
+
+def _manage(changed: Changed) -> None:
+    """Manages a conversation after a change, as `manage` does."""
+    if _needs_nothing(changed.conversation):
+        return
+    # Imported on use: its import takes 60 ms, and commands that only read or follow are to start soon.
+    from ullage.service.compact.automatic import manage  # noqa: PLC0415
+
+    manage(changed)
+
+
+def _needs_nothing(conversation: Conversation) -> bool:
+    """Returns whether a conversation's context is not Ullage's to keep, and there is nothing to warn of."""
+    budget = conversation.budget
+    if conversation.keeper is Keeper.ULLAGE or conversation.guards.warned_due:
+        return False
+    if budget is None:
+        return True
+    is_quiet = not is_due(conversation.projection.alarm, conversation.used, budget)
+    return is_quiet and conversation.used < budget.compact_at

@@ -1,4 +1,4 @@
-"""A log and a debugger for developers of a server process."""
+"""Logging and the debugger, for developers of a server process."""
 
 import logging
 import os
@@ -16,9 +16,10 @@ _HOST = "127.0.0.1"
 
 
 def start_logging(*, debug: bool, file: Path | None) -> None:
-    """Logs to the file, or to standard error if there is none: everything if `debug` is true, otherwise warnings.
+    """Logs to the file, or to standard error if `file` is None: every message if `debug` is true, otherwise warnings
+    and errors.
 
-    Creates the file and its folder. Raises `InvalidRequest` if the file can't be written.
+    Creates the file, readable by its owner alone, and its folder. Raises `InvalidRequest` if the file can't be written.
     """
     try:
         if file is not None:
@@ -31,7 +32,8 @@ def start_logging(*, debug: bool, file: Path | None) -> None:
 
 
 def wait_for_debugger(port: int) -> None:
-    """Waits until a debugger is attached. Raises `InvalidRequest` without debugpy, or if the port is taken."""
+    """Waits until a debugger connects to the port on this machine. Raises `InvalidRequest` if debugpy is not installed,
+    or if the port is in use."""
     try:
         debugpy: Any = import_module("debugpy")
     except ModuleNotFoundError as error:
@@ -46,5 +48,5 @@ def wait_for_debugger(port: int) -> None:
 
 
 def unix_milliseconds() -> int:
-    """Returns the time in Unix milliseconds."""
+    """Returns the current time in Unix milliseconds."""
     return time.time_ns() // 1_000_000

@@ -12,15 +12,17 @@ from ullage.lsp.framing import MAX_BODY
 from ullage.lsp.palette import COMMANDS
 from ullage.lsp.server import LspServer, WorkspaceHooks
 from ullage.lsp.trace import TracedConnection, open_trace
+from ullage.service.archive.indexing import Indexer
 from ullage.service.conversation.follow import Follower
 from ullage.service.conversation.workspace import Workspace
 from ullage.system.stdio import serve_stdio
 
 
 def serve_language_server(store_path: Path | None, trace_path: Path | None = None) -> int:
-    """Serves one client until it is done.
+    """Serves one Language Server client on standard input and output until it is done. Returns the exit status.
 
-    Returns the exit status. Raises `InvalidRequest` if the trace can't be written.
+    `store_path` is the store's file, or None for the one in the user's data folder. If `trace_path` is given, every
+    message is appended to that file. Raises `InvalidRequest` if the file can't be written.
     """
     share_the_interpreter()
     closing = AsyncExitStack()
@@ -33,11 +35,17 @@ def serve_language_server(store_path: Path | None, trace_path: Path | None = Non
 
 
 def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_body: int = MAX_BODY) -> LspServer:
-    """Builds the server, not yet connected. What the server opens is closed when `closing` ends."""
+    """Builds the Language Server, not yet connected to a client.
+
+    The store and the connections that it opens are closed when `closing` ends. `store_path` is the store's file, or
+    None for the one in the user's data folder. `max_body` is the size of the largest message that is accepted, in
+    bytes.
+    """
 
     def open_workspace(announcer: Announcer) -> Workspace:
         # Imported here, because store, catalog and tokenizer would delay the answer to `initialize`, which doesn't need
         # them.
+        from ullage.app.agent_following import make_following  # noqa: PLC0415
         from ullage.app.compose import build_workspace  # noqa: PLC0415
 
         workspace = build_workspace(closing, store_path)
@@ -46,6 +54,11 @@ def make_language_server(closing: AsyncExitStack, store_path: Path | None, max_b
         follower = Follower(workspace)
         follower.start()
         closing.callback(follower.stop)
+        indexer = Indexer(workspace)
+        indexer.start()
+        closing.callback(indexer.stop)
+        workspace.following = make_following(workspace, store_path, announcer)
+        closing.push_async_callback(workspace.following.stop)
         return workspace
 
     hooks = WorkspaceHooks(

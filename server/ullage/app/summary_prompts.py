@@ -1,4 +1,4 @@
-"""Reads a user's own instructions for summaries from files."""
+"""Reads the user's own instructions for writing summaries from files."""
 
 from pathlib import Path
 
@@ -11,9 +11,12 @@ _MOST_CHARS = 20_000
 
 
 def read_summary_prompts(cwd: str, prompt_file: str, /) -> tuple[str, ...]:
-    """Returns the text of the file that the settings name, then of the project's own file if it has one.
+    """Returns the texts of the user's instruction files: `prompt_file`, a path from the settings, then
+    `.ullage/summary.md` in the project folder `cwd`.
 
-    Raises `InvalidRequest` if a file can't be read, isn't text or is too long.
+    If `prompt_file` is "", or if the project has no such file, the tuple lacks that text. Raises `InvalidRequest` if a
+    file can't be read, isn't UTF-8 text or has more than 20,000 characters, or if the project's file is a link to a
+    place outside `cwd`.
     """
     own = (_read(Path(prompt_file).expanduser(), "ullage.summary.promptFile"),) if prompt_file else ()
     if not cwd or not Path(cwd, PROJECT_FILE).is_file():

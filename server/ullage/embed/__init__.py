@@ -1,1 +1,1 @@
-"""The context engine as plain synchronous objects, for programs that run their own agent."""
+"""The context engine as plain Python objects, for programs that run their own agent."""

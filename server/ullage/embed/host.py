@@ -1,5 +1,8 @@
-"""Holds one session of a workspace of its own, in a thread of its own with an event loop. The embeddable classes are
-built on it: plain code calls the service through it, whether or not that code runs in a loop itself."""
+"""Runs a workspace with its own event loop in its own thread.
+
+The classes of this package use it to call the service, so that they work both in programs with an event loop and
+without one.
+"""
 
 import asyncio
 import weakref
@@ -14,6 +17,7 @@ from msgspec.structs import replace
 
 from ullage.app.compose import workspace_on
 from ullage.embed.returned_values import CompactionResult
+from ullage.embed.summarizer import Caller
 from ullage.model.message import Message
 from ullage.model.settings import Settings, SummarySettings
 from ullage.model.updates import Update
@@ -28,7 +32,8 @@ OnUpdate = Callable[[str, Update], None]
 
 
 class LoopThread:
-    """Runs coroutines, and owns what they need. Code that runs in the loop must not call `run`, `call` or `enter`."""
+    """A thread with an event loop, which runs coroutines and owns the resources they need. Code that runs in the loop
+    must not call `run`, `call` or `enter`, because they block until the loop has done the work."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -37,15 +42,21 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine and returns its result. An interrupt of the caller cancels the coroutine."""
+        """Runs a coroutine in the thread and blocks until its result, which it returns. An interrupt of the caller
+        (Ctrl-C) cancels the coroutine."""
         running = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return running.result()
         finally:
             running.cancel()
 
+    async def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine in the thread and awaits its result, so that the caller's own event loop isn't blocked.
+        Cancelling the caller cancels the coroutine."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
     def call(self, work: Callable[[], T]) -> T:
-        """Calls plain code in the loop's thread and returns its result."""
+        """Calls a plain function in the thread and blocks until its result, which it returns."""
 
         async def called() -> T:
             return work()
@@ -53,12 +64,13 @@ class LoopThread:
         return self.run(called())
 
     def enter(self, opened: Callable[[], AbstractContextManager[T]]) -> T:
-        """Enters a context manager in the thread and returns its value. The context manager is left in the thread
-        when the thread ends."""
+        """Calls `opened` and enters the context manager that it returns, both in the thread. Returns the context
+        manager's value. The context manager is exited, in the thread, when the thread ends."""
         return self.call(lambda: self._entered.enter_context(opened()))
 
     def stop(self) -> None:
-        """Ends the thread and waits for its end, unless it is called in that thread by the garbage collector."""
+        """Ends the thread and waits until it has ended. Doesn't wait if the garbage collector calls it in that same
+        thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.stop)
         if current_thread() is not self._thread:
@@ -71,7 +83,12 @@ class LoopThread:
 
 
 class Host:
-    """Owns the thread, the store and the workspace. All work in them goes through `run` and `call`."""
+    """A workspace with its store, in a thread with an event loop. All work on them is done by `run`, `wait_for` and
+    `call`.
+
+    `store` is the store's file, or None for a temporary one. `summarizer` writes the summaries; without one they are
+    written offline. `on_update` is called in the thread with the session id and each update.
+    """
 
     def __init__(
         self,
@@ -79,7 +96,9 @@ class Host:
         summarizer: Summarizer | None = None,
         store: Path | str | None = None,
         on_update: OnUpdate | None = None,
+        caller: Caller | None = None,
     ) -> None:
+        self.caller = caller or Caller()
         thread = LoopThread()
         # A host that is dropped without being closed must end its thread.
         self._closing = weakref.finalize(self, thread.stop)
@@ -91,24 +110,35 @@ class Host:
         # offline.
         settings = replace(settings, summary=SummarySettings(writer="offline"))
         self.workspace = workspace_on(thread.enter(lambda: open_store(path)), settings, summarizer=summarizer)
+        self.workspace.always_falls_back = True
         if on_update is not None:
             self.workspace.bus.listen(_Listener(on_update))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the thread and returns its result."""
+        """Runs a coroutine in the thread and blocks until its result, which it returns."""
         return self._thread.run(work)
 
+    async def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs one of Ullage's coroutines in the thread and awaits its result. Meanwhile, the program's own coroutines
+        that write summaries run in the caller's event loop."""
+        before, self.caller.loop = self.caller.loop, asyncio.get_running_loop()
+        try:
+            return await self._thread.wait_for(work)
+        finally:
+            self.caller.loop = before
+
     def call(self, work: Callable[[Workspace], T]) -> T:
-        """Calls plain code with the workspace, in the thread, and returns its result."""
+        """Calls a plain function with the workspace, in the thread, and blocks until its result, which it returns."""
         return self._thread.call(lambda: work(self.workspace))
 
     def close(self) -> None:
-        """Ends the thread and closes the store."""
+        """Ends the thread and closes the store. A temporary store is deleted."""
         self._closing()
 
 
 class Changes:
-    """Compares a session's context before and after an action."""
+    """What an action has changed in a session's context. It is created before the action, and asked for the result
+    after it."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -117,7 +147,8 @@ class Changes:
         self._edits = _ids(conversation.transcript.edits_in_force)
 
     def result(self) -> CompactionResult | None:
-        """Returns what the action did, or None if it did nothing."""
+        """Returns the messages and tokens that changed since this object was created, or None if no edit was made or
+        undone."""
         transcript = self._conversation.transcript
         if _ids(transcript.edits_in_force) == self._edits:
             return None

@@ -7,9 +7,13 @@ from ullage.model.updates import UsageMeta
 
 
 class CompactionResult(Struct, frozen=True, kw_only=True):
-    """What making room did. `removed` are the messages that left the context (cleared and shortened ones are still
-    in it), `messages` are those it holds now, and `summary` replaces the removed ones, empty if nothing does. Sizes
-    are tokens."""
+    """What making room has changed. Sizes are in tokens.
+
+    - `messages`: the messages that are in the context now.
+    - `removed`: the messages that are no longer in it. Messages that were only cleared or shortened are not among them.
+    - `saved_tokens`: the tokens before minus the tokens now.
+    - `summary`: the text that replaces the removed messages, or "" if there is no new summary.
+    """
 
     messages: tuple[Message, ...]
     removed: tuple[Message, ...]
@@ -18,8 +22,12 @@ class CompactionResult(Struct, frozen=True, kw_only=True):
 
 
 class ContextStats(UsageMeta, frozen=True, kw_only=True, rename="camel"):
-    """All figures about the context's size: `used` tokens of a window of `size` (None while it is unknown), and
-    those of `UsageMeta`: how `used` is known, the thresholds, the breakdown, the window's shares."""
+    """All figures about the context's size, in tokens: `used` tokens of a window of `size`, and the fields of
+    `UsageMeta`.
+
+    `oldest_message_age` is the age of the oldest message in milliseconds, or None if there is no message.
+    """
 
     used: int
-    size: int | None
+    size: int
+    oldest_message_age: int | None = None

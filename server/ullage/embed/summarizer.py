@@ -1,40 +1,103 @@
-"""A caller's own function as the summarizer."""
+"""Lets a program's own model write the summaries."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, Protocol, cast, runtime_checkable
 
 from msgspec import Struct
 
 from ullage.formats.provider import Provider, write_request
-from ullage.model.errors import ProviderError
+from ullage.formats.requests.legal_blocks import writable
+from ullage.model.blocks import TextBlock, join_texts
+from ullage.model.errors import AnswerBroken, ProviderError
+from ullage.model.message import Message
 from ullage.service.ports.models import SummaryStream
 from ullage.service.summaries.offline import compose_in_thread
+from ullage.summary.by_model.instructions import write_instructions
 from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
 
 class SummaryTask(Struct, frozen=True, kw_only=True):
-    """A summary to write: a `request` with the provider's fields (messages, system prompt), to be summarized in at
-    most `max_tokens` tokens. `previous` is the summary that this one replaces, `focus` names what it must keep; both
-    may be empty."""
+    """A summary that the program's model has to write, in at most `max_tokens` tokens.
+
+    - `request`: the messages to summarize, as the fields of a provider's request (`messages`, `system`).
+    - `previous`: the summary that this one replaces, or "".
+    - `focus`: what the summary must keep above all, or "".
+    - `instructions`: how to write the summary.
+    - `prompt`: everything as one text, for a model that takes a text: the conversation, then the instructions.
+    """
 
     request: dict[str, Any]
     max_tokens: int
     previous: str = ""
     focus: str = ""
+    instructions: str = ""
+    prompt: str = ""
 
 
-Summarize = Callable[[SummaryTask], str]
+@runtime_checkable
+class Invokable(Protocol):
+    """A model object with the method `invoke(text)`, as agent frameworks have it. If it also has `ainvoke`, that is
+    used."""
+
+    def invoke(self, text: str, /) -> Any:
+        """Returns the model's answer to a prompt: a string, or an object whose `content` is a string."""
+        ...
 
 
-class CallableSummarizer:
-    """Calls the function in a thread of its own. Code still collects files, commands and names for the ledger."""
+@runtime_checkable
+class AsyncInvokable(Protocol):
+    """A model object with the coroutine method `ainvoke(text)`, as agent frameworks have it."""
 
-    def __init__(self, summarize: Summarize, provider: Provider) -> None:
-        self._summarize = summarize
+    def ainvoke(self, text: str, /) -> Awaitable[Any]:
+        """Returns an awaitable of the model's answer to a prompt: a string, or an object whose `content` is a
+        string."""
+        ...
+
+
+Summarize = Callable[[SummaryTask], str | Awaitable[str]]
+# What a program may give to write summaries: a function, which may be a coroutine function, or a model object.
+LLM = Summarize | Invokable | AsyncInvokable
+
+
+class Caller:
+    """Runs the program's own coroutines, which write summaries, in the right event loop.
+
+    `loop` is the program's event loop while the program awaits one of Ullage's coroutines, because the client of a
+    model server works only in the loop in which it was made. While the program calls a plain method, `loop` is None,
+    and the coroutines run in Ullage's own loop.
+    """
+
+    def __init__(self) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    async def wait_for(self, made: Awaitable[Any]) -> Any:
+        """Awaits one of the program's coroutines, in `loop` if that is not None, and returns its result."""
+        if self.loop is None or self.loop is asyncio.get_running_loop():
+            return await made
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_result(made), self.loop))
+
+
+class OwnSummarizer:
+    """A summarizer that has the program's model write the text of a summary. The ledger of files, commands and names is
+    collected by code.
+
+    `provider` is the format of the messages in a `SummaryTask`. `max_tokens` limits the summaries further, and `own` is
+    added to the instructions. If the model raises an error or returns no text, reading the summary raises
+    `ProviderError`, and the compaction continues without the model.
+    """
+
+    def __init__(
+        self, llm: LLM, provider: Provider, caller: Caller, max_tokens: int | None = None, own: str = ""
+    ) -> None:
+        self._llm = checked_llm(llm)
         self._provider = provider
+        self._caller = caller
+        self._max_tokens = max_tokens
+        self._own = own
 
     @property
     def name(self) -> str:
@@ -42,16 +105,56 @@ class CallableSummarizer:
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
         composition = await compose_in_thread(request, counter, reader)
-        task = SummaryTask(
+        longest = min(request.max_tokens, self._max_tokens or request.max_tokens)
+        return SummaryStream(ledger=composition.ledger, pieces=self._write(self._task(request, longest)))
+
+    def _task(self, request: SummaryRequest, longest: int) -> SummaryTask:
+        instructions = write_instructions(request, longest, (self._own,) if self._own else ())
+        return SummaryTask(
             request=write_request(self._provider, request.messages),
-            max_tokens=request.max_tokens,
+            max_tokens=longest,
             previous=request.previous.summary if request.previous else "",
             focus=request.focus,
+            instructions=instructions,
+            prompt="\n\n".join([*map(_as_text, request.messages), instructions]),
         )
-        return SummaryStream(ledger=composition.ledger, pieces=self._write(task))
 
     async def _write(self, task: SummaryTask) -> AsyncIterator[str]:
         try:
-            yield await asyncio.to_thread(self._summarize, task)
+            answer = await self._ask(task)
         except Exception as error:
             raise ProviderError(f"the summarizer failed: {error}") from error
+        text = getattr(answer, "content", answer)
+        if not isinstance(text, str) or not text.strip():
+            raise AnswerBroken(f"the summarizer returned {type(answer).__name__} without text")
+        yield text
+
+    async def _ask(self, task: SummaryTask) -> Any:
+        llm = self._llm
+        if isinstance(llm, AsyncInvokable):
+            return await self._caller.wait_for(llm.ainvoke(task.prompt))
+        if isinstance(llm, Invokable):
+            answer = await asyncio.to_thread(llm.invoke, task.prompt)
+        elif iscoroutinefunction(llm):
+            answer = llm(task)
+        else:
+            answer = await asyncio.to_thread(llm, task)
+        return await self._caller.wait_for(cast("Awaitable[Any]", answer)) if isawaitable(answer) else answer
+
+
+def checked_llm(llm: object) -> LLM:
+    """Returns `llm` unchanged if it can write summaries. Raises `TypeError` if it is neither callable nor has `ainvoke`
+    or `invoke`."""
+    if callable(llm) or isinstance(llm, AsyncInvokable | Invokable):
+        return cast("LLM", llm)
+    raise TypeError(
+        f"{llm!r} cannot write summaries: give a function of a SummaryTask, or an object with ainvoke(text)"
+    )
+
+
+def _as_text(message: Message) -> str:
+    return f"{message.role.value}:\n{join_texts(writable(message, (TextBlock,), ''))}"
+
+
+async def _result(made: Awaitable[Any]) -> Any:
+    return await made

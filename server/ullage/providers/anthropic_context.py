@@ -19,7 +19,7 @@ LEAST_COMPACTED = 50_000
 
 
 def clearing(asked: ToolUseClearing) -> dict[str, Any]:
-    """Returns the request fields that ask for clearing old tool uses."""
+    """Returns the fields of a request that ask Anthropic's API to clear old tool uses."""
     edit: dict[str, Any] = {
         "type": "clear_tool_uses_20250919",
         "trigger": _tokens(asked.trigger),
@@ -33,7 +33,7 @@ def clearing(asked: ToolUseClearing) -> dict[str, Any]:
 
 
 def compaction(request: ModelRequest) -> dict[str, Any]:
-    """Returns the request fields that ask for a compaction as the only answer."""
+    """Returns the fields of a request that ask Anthropic's API to answer with a compaction and nothing else."""
     edit: dict[str, Any] = {
         "type": "compact_20260112",
         "trigger": _tokens(LEAST_COMPACTED),
@@ -45,7 +45,7 @@ def compaction(request: ModelRequest) -> dict[str, Any]:
 
 
 def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
-    """Yields the fragments for edits that the provider reports to have made."""
+    """Yields a fragment for each edit that Anthropic's API reports to have made before the model read the request."""
     edits = event.context_management.applied_edits if event.context_management else []
     for edit in edits:
         if edit.type == "clear_tool_uses_20250919":
@@ -53,7 +53,8 @@ def applied(event: BetaRawMessageDeltaEvent) -> Iterator[Fragment]:
 
 
 def compactions(usage: Mapping[str, Any]) -> Iterator[JsonObject]:
-    """Yields the usage of compactions, which an answer's own usage leaves out."""
+    """Yields the usage object of each compaction in an answer's usage. The answer's own figures leave these tokens
+    out."""
     return (part for part in as_objects(usage.get("iterations")) if part.get("type") == "compaction")
 
 

@@ -43,12 +43,13 @@ _STOP_REASONS = {
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "AnthropicProvider":
-    """Makes the provider."""
+    """Returns the provider named `name` in the settings, which asks Anthropic's Messages API with this key."""
     return AnthropicProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
 
 def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropic:
-    """Makes the SDK's client. It retries nothing: Ullage retries itself, so that the user is shown each wait."""
+    """Returns the SDK's client. It retries nothing, because Ullage retries itself, so that the user is shown each
+    wait."""
     return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=settings.base_url or None,
@@ -58,8 +59,8 @@ def make_client(settings: ProviderSettings, key: str) -> anthropic.AsyncAnthropi
 
 
 class AnthropicProvider:
-    """Streams answers of Claude models, and of servers that speak their protocol. With `manages_context` it uses the
-    API's context editing and compaction, which are in beta."""
+    """Streams answers of Claude models, and of servers that speak Anthropic's protocol. With `manages_context` it uses
+    the API's context editing and compaction, which are in beta."""
 
     def __init__(self, name: str, client: anthropic.AsyncAnthropic, *, manages_context: bool = False) -> None:
         self._name = name
@@ -116,7 +117,7 @@ class AnthropicProvider:
 
     @contextmanager
     def _translated(self) -> Generator[None]:
-        """Turns the SDK's exceptions into our errors."""
+        """Converts exceptions of the SDK in the `with` block to `ProviderError`s."""
         try:
             yield
         except anthropic.APIStatusError as error:
@@ -136,7 +137,7 @@ class AnthropicProvider:
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:
-    """Returns the fields that a request and a request for its token count share."""
+    """Returns the fields that are the same in a request for an answer and in one for its token count."""
     written = write_anthropic(_messages(request), request.tools)
     body: dict[str, Any] = {"model": request.model, "messages": written.messages}
     if written.system is not None:
@@ -149,22 +150,22 @@ def _body(request: ModelRequest) -> dict[str, Any]:
 
 
 def _messages(request: ModelRequest) -> tuple[Message, ...]:
-    """Returns the messages to send. A compaction's instructions have a field of their own, so they are not a message
-    then. No request may end with an answer."""
+    """Returns the messages to send. Instructions are added as a last user message. Those for a compaction are sent in a
+    field of their own instead, unless the messages would then end with an answer, which the API refuses."""
     if request.compacts and request.messages[-1].role is Role.USER:
         return request.messages
     return ask_messages(request)
 
 
 class _EventReader:
-    """Turns the events of one answer into fragments."""
+    """Converts the events of one streamed answer to fragments."""
 
     def __init__(self) -> None:
         self._calls = NativeCalls()
         self._usage: dict[str, Any] = {}
 
     def read(self, event: _Event) -> list[Fragment]:
-        """Returns the fragments of an event. Unknown kinds of events are skipped, as Anthropic's versioning policy
+        """Returns the fragments of the next event. Unknown kinds of events give none, as Anthropic's versioning policy
         asks."""
         match event.type:
             case "message_start":
@@ -208,7 +209,8 @@ class _EventReader:
                 return []
 
     def _account(self, usage: dict[str, Any]) -> list[Fragment]:
-        """Takes a usage object. Later ones are cumulative and may leave out fields that did not change."""
+        """Returns a `UsageDelta` with the usage so far. `usage` is the next usage object of the stream; these are
+        cumulative and may leave out fields that did not change."""
         self._usage |= usage
         reasoning = as_count(as_object(self._usage.get("output_tokens_details")).get("thinking_tokens"))
         beside = (convert_usage(part) for part in compactions(self._usage))

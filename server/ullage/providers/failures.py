@@ -48,7 +48,8 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
-    """Returns our error for an answer of status 400 or above, or for an error event in a stream."""
+    """Returns Ullage's error for an answer with an error status, or for an error event in a stream. `provider` is the
+    name in the error's text. An error that waiting may cure is a `ProviderUnavailable`."""
     status, kind = refusal.status, refusal.kind
     answered = status if status >= 400 else "with an error"
     text = f"{provider} answered {answered}: {_short(_without_key(refusal)) or kind}"
@@ -70,18 +71,20 @@ def translate_refusal(provider: str, refusal: Refusal) -> ProviderError:
 
 
 def translate_connection(provider: str, address: str, error: Exception) -> ProviderUnavailable:
-    """Returns the error for a server that cannot be reached, is too slow, or closed the connection."""
+    """Returns Ullage's error for a server that cannot be reached, is too slow, or closed the connection. `address` is
+    the server's URL."""
     return ProviderUnavailable(f"{provider} at {address}: {_short(str(error)) or type(error).__name__}")
 
 
 def translate_nonsense(provider: str, error: Exception) -> AnswerBroken:
-    """Returns the error for an answer that breaks the protocol."""
+    """Returns Ullage's error for an answer that breaks the provider's protocol, such as one that is not JSON."""
     what = "is not JSON" if isinstance(error, json.JSONDecodeError) else _short(str(error))
     return AnswerBroken(f"{provider}'s answer cannot be read: {what}")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Returns the seconds that the provider asks to wait (RFC 9110 §10.2.3, and OpenAI's `retry-after-ms`), or None."""
+    """Returns the seconds that the provider asks to wait (RFC 9110 §10.2.3, and OpenAI's `retry-after-ms`), or None if
+    the headers have no such number."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * scale)

@@ -1,6 +1,6 @@
 """OpenAI's Chat Completions API, which most servers speak: Ollama, LM Studio, vLLM, llama.cpp, OpenRouter, Gemini."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import openai
@@ -12,12 +12,15 @@ from ullage.formats.provider_usage import convert_usage
 from ullage.formats.requests.openai import write_openai
 from ullage.formats.tool_calls.native import NativeCalls
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ThinkingDelta, UsageDelta
+from ullage.model.errors import RequestRefused
 from ullage.model.json_values import as_object, as_text
 from ullage.model.settings import ProviderSettings
 from ullage.providers.openai_client import make_client, translated
 from ullage.providers.request_messages import ask_messages
 from ullage.service.ports.models import ProviderCapabilities
 
+# Models that an error names; a gateway has hundreds.
+_NAMED = 5
 _STOP_REASONS = {
     "length": StopReason.MAX_TOKENS,
     "tool_calls": StopReason.TOOL_USE,
@@ -27,12 +30,12 @@ _STOP_REASONS = {
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIChatProvider":
-    """Makes the provider."""
+    """Returns the provider named `name` in the settings, which asks a server that speaks OpenAI's Chat Completions."""
     return OpenAIChatProvider(name, settings, make_client(settings, key))
 
 
 class OpenAIChatProvider:
-    """Streams answers of any server that speaks Chat Completions."""
+    """Streams answers of any server that speaks OpenAI's Chat Completions, such as Ollama or vLLM."""
 
     def __init__(self, name: str, settings: ProviderSettings, client: openai.AsyncOpenAI) -> None:
         self._name = name
@@ -63,10 +66,12 @@ class OpenAIChatProvider:
     async def check(self, model: str) -> str:
         with translated(self._name, self._client):
             models = [found.id async for found in self._client.models.list()]
-        known = "and has" if model in models else "but does not list"
-        return (
-            f"answers at {self._client.base_url}, {known} {model}" if model else f"answers at {self._client.base_url}"
-        )
+        answers = f"answers at {self._client.base_url}"
+        if not model:
+            return answers
+        if model not in models:
+            raise RequestRefused(f"{self._name} {answers}, but does not list {model}; {_listed(models)}")
+        return f"{answers}, and has {model}"
 
     async def close(self) -> None:
         await self._client.close()
@@ -89,7 +94,7 @@ class OpenAIChatProvider:
 
 
 class _ChunkReader:
-    """Turns the chunks of one answer into fragments."""
+    """Converts the chunks of one streamed answer to fragments."""
 
     def __init__(self) -> None:
         self._calls = NativeCalls()
@@ -97,7 +102,7 @@ class _ChunkReader:
         self._reason: str | None = None
 
     def read(self, chunk: ChatCompletionChunk) -> list[Fragment]:
-        """Returns the fragments of a chunk. The usage comes in a chunk without choices, or in the last one."""
+        """Returns the fragments of the next chunk. The usage is in a chunk without choices, or in the last chunk."""
         fragments = [fragment for choice in chunk.choices for fragment in self._read_choice(choice)]
         if chunk.usage is not None:
             raw = chunk.usage.model_dump(exclude_none=True)
@@ -106,7 +111,8 @@ class _ChunkReader:
         return fragments
 
     def end(self) -> list[Fragment]:
-        """Returns the fragments at the end of the stream; none if the stream ended without a stop reason."""
+        """Returns the last fragments after the stream's end; an empty list if no chunk had a stop reason, because the
+        answer was cut off."""
         if self._reason is None:
             return []
         return [*self._calls.end_all(), Finished(stop_reason=self._stop_reason())]
@@ -138,3 +144,9 @@ class _ChunkReader:
             name = (function.name or "") if function else ""
             started = self._calls.start(key, call.id or f"call_{key}", name)
         return [*started, *self._calls.add(key, (function.arguments or "") if function else "")]
+
+
+def _listed(models: Sequence[str]) -> str:
+    """Returns words that name the first five models of a server's list, for an error."""
+    more = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
+    return f"it has {', '.join(models[:_NAMED])}{more}" if models else "it has no model"

@@ -13,7 +13,8 @@ from ullage.providers.failures import Refusal, translate_connection, translate_n
 
 
 def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
-    """Makes the client. It retries nothing: Ullage retries itself, so that the user is shown each wait."""
+    """Returns the SDK's client. It retries nothing, because Ullage retries itself, so that the user is shown each
+    wait."""
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=settings.base_url or None,
@@ -24,7 +25,12 @@ def make_client(settings: ProviderSettings, key: str) -> openai.AsyncOpenAI:
 
 @contextmanager
 def translated(name: str, client: openai.AsyncOpenAI) -> Generator[None]:
-    """Turns the SDK's exceptions into our errors."""
+    """Converts exceptions of the SDK in the `with` block to `ProviderError`s. `name` is the provider's name in their
+    texts.
+
+    Raises the error of `translate_refusal` for an answer with an error status or an error event, `ProviderUnavailable`
+    if the server cannot be reached, and `AnswerBroken` if its answer cannot be read.
+    """
     try:
         yield
     except openai.APIStatusError as error:

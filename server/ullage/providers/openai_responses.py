@@ -33,13 +33,13 @@ _STOP_REASONS = {"max_output_tokens": StopReason.MAX_TOKENS, "content_filter": S
 
 
 def make_provider(name: str, settings: ProviderSettings, key: str) -> "OpenAIResponsesProvider":
-    """Makes the provider."""
+    """Returns the provider named `name` in the settings, which asks OpenAI's Responses API with this key."""
     return OpenAIResponsesProvider(name, make_client(settings, key), manages_context=settings.context_editing)
 
 
 class OpenAIResponsesProvider:
-    """Streams answers of OpenAI's models. The API stores nothing: each request carries the whole context. With
-    `manages_context` the API compacts it (`/responses/compact`)."""
+    """Streams answers of OpenAI's models by the Responses API. Each request carries the whole context and asks the API
+    to store nothing. With `manages_context` the API's own compaction is used (`/responses/compact`)."""
 
     def __init__(self, name: str, client: openai.AsyncOpenAI, *, manages_context: bool = False) -> None:
         self._name = name
@@ -82,8 +82,8 @@ class OpenAIResponsesProvider:
         await self._client.close()
 
     async def _compact(self, request: ModelRequest) -> list[Fragment]:
-        """Asks for the API's compaction. The API returns all user messages and one sealed item; Ullage chooses
-        itself which messages stay."""
+        """Requests the API's own compaction, and returns its fragments: the sealed compaction, the usage and the end.
+        The API also returns user messages, which are ignored, because Ullage chooses itself which messages stay."""
         written = write_responses(request.messages, sealed_by=self._name)
         with translated(self._name, self._client):
             compacted = await self._client.responses.compact(
@@ -95,7 +95,7 @@ class OpenAIResponsesProvider:
         return [*made, usage, Finished(stop_reason=StopReason.END_TURN)]
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        """Returns the fields that a request and a request for its token count share."""
+        """Returns the fields that are the same in a request for an answer and in one for its token count."""
         written = write_responses(ask_messages(request), request.tools, sealed_by=self._name)
         body: dict[str, Any] = {"model": request.model, "input": written.input}
         if written.instructions is not None:
@@ -108,7 +108,7 @@ class OpenAIResponsesProvider:
 
 
 class _EventReader:
-    """Turns the events of one answer into fragments."""
+    """Converts the events of one streamed answer to fragments."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -117,7 +117,8 @@ class _EventReader:
         self._stop = StopReason.END_TURN
 
     def read(self, event: ResponseStreamEvent) -> list[Fragment]:
-        """Returns the fragments of an event; most kinds of events have none."""
+        """Returns the fragments of the next event; most kinds of events have none. Raises `ProviderError` for an event
+        that says that the answer failed."""
         match event.type:
             case "response.output_text.delta":
                 return [TextDelta(text=event.delta)]

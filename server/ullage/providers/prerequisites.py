@@ -20,7 +20,7 @@ _OF_KIND = {"anthropic": "anthropic", "openai": "openai", "openai_chat": "openai
 
 
 def is_installed(extra: str) -> bool:
-    """Whether the extra's package can be imported; imports nothing."""
+    """Returns whether the extra's package can be imported. Imports nothing."""
     return find_spec(extra) is not None
 
 
@@ -38,13 +38,15 @@ _NO_KEY = "none"
 
 
 def key_variable(settings: ProviderSettings) -> str:
-    """Returns the environment variable that holds the provider's key; empty if the provider needs no key."""
+    """Returns the name of the environment variable for the provider's key; empty if this kind of provider has no
+    key."""
     return settings.key_env or _VARIABLES.get(settings.kind, "")
 
 
 def find_key(settings: ProviderSettings) -> str | None:
-    """Returns the key, or None if a key is needed and none is found. The user's own server needs none unless the
-    settings name a variable for it."""
+    """Returns the provider's key from its environment variable or the system's keyring. Returns None if the provider
+    needs a key and none is found. For a provider that needs none (a script, or a server with `baseUrl` but no `keyEnv`)
+    the key is `none`."""
     variable = key_variable(settings)
     if not variable:
         return _NO_KEY
@@ -55,9 +57,9 @@ def find_key(settings: ProviderSettings) -> str | None:
 
 
 def key_source(settings: ProviderSettings) -> str:
-    """Returns where the key was found, as shown to users."""
+    """Returns words for the user that say where the provider's key was found, or how to provide it."""
     variable = key_variable(settings)
-    if not variable:
+    if find_key(settings) == _NO_KEY:
         return "needs no key"
     if os.environ.get(variable, "").strip():
         return f"key from {variable}"
@@ -67,13 +69,14 @@ def key_source(settings: ProviderSettings) -> str:
 
 
 def key_remedy(settings: ProviderSettings) -> str:
-    """What to do about the provider's missing key."""
+    """Returns the words that say how to provide the provider's missing key: by which variable, or by the keyring."""
     return words.how_to_give_key(key_variable(settings), keyring=is_installed("keyring"))
 
 
 @cache
 def _from_keyring(variable: str) -> str:
-    """Returns the key in the keyring; an empty string if it has none or cannot be asked."""
+    """Returns the key that the system's keyring has for the variable; an empty string if it has none or cannot be
+    asked."""
     if not is_installed("keyring"):
         return ""
     # The keyring's backends take long to import, and most users have the variable.

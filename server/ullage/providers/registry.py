@@ -27,13 +27,18 @@ KNOWN = {
 
 
 class ProviderRegistry:
-    """Makes each provider once, and again when its settings or its key change."""
+    """Makes the provider for a model by the settings. Each provider is made once, and again when its settings or its
+    key change."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[ProviderSettings, str, Provider]] = {}
 
     def __call__(self, model: str, settings: Settings, /) -> Provider:
-        return self._get(*_choose(model, settings))
+        name, provider, key = _choose(model, settings)
+        made = self._get(name, provider, key)
+        syntax = settings.models[model].tool_syntax if model in settings.models else None
+        syntax = syntax or ("native" if provider.native_tools else "xml")
+        return made if syntax == "native" else ToolsInText(made, syntax)
 
     def name(self, model: str, settings: Settings, /) -> str:
         return _choose(model, settings)[0]
@@ -47,13 +52,14 @@ class ProviderRegistry:
         made = self._made.get(name)
         if made is None or made[:2] != (settings, key):
             provider: Provider = import_module(_MODULES[settings.kind]).make_provider(name, settings, key)
-            self._made[name] = (settings, key, provider if settings.native_tools else ToolsInText(provider))
+            self._made[name] = (settings, key, provider)
         return self._made[name][2]
 
 
 def _choose(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
-    """Returns the provider's name, its settings and its key. Raises `NoModelConfigured` if there is none, `SdkMissing`
-    if the package that the provider needs is not installed."""
+    """Returns the name of the provider for a model, its settings and its key. Raises `NoModelConfigured` if no provider
+    serves the model or the chosen one has no key, and `SdkMissing` if the package that the provider needs is not
+    installed."""
     name, provider, key = _find(model, settings)
     require_sdk(name, provider.kind)
     return name, provider, key
@@ -79,5 +85,5 @@ def _find(model: str, settings: Settings) -> tuple[str, ProviderSettings, str]:
 
 
 def serves(settings: ProviderSettings, model: str) -> bool:
-    """Returns whether the settings say that a provider serves a model."""
+    """Returns whether the model's name matches one of the provider's `models`; these may contain `*`."""
     return any(fnmatch(model, pattern) for pattern in settings.models)

@@ -32,7 +32,7 @@ _NO_RESULT = "[The recording holds no result of this call.]"
 
 
 class RecordedAnswer(Struct, frozen=True, kw_only=True):
-    """The blocks of one answer, and the usage of its request if the recording has it."""
+    """One recorded answer: its blocks, and the usage of its request, None if the recording has none."""
 
     content: tuple[Block, ...]
     usage: Usage | None = None
@@ -46,7 +46,8 @@ class Recording(Struct, frozen=True, kw_only=True):
 
 
 def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ReplayProvider":
-    """Makes the provider of a transcript's file. Raises `InvalidRequest`, or an error of reading the transcript."""
+    """Returns the provider that replays the transcript in the settings' `file`. Raises `InvalidRequest` if the file
+    cannot be read, and `UnknownFormat` or `UnreadableTranscript` if it is no transcript."""
     path = Path(settings.file).expanduser()
     try:
         data = path.read_bytes()
@@ -57,7 +58,7 @@ def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "Repla
 
 
 def read_recording(events: Sequence[Event]) -> Recording:
-    """Returns the part of a conversation that can be replayed."""
+    """Returns the recorded answers and tool results of a conversation's events."""
     results = {
         block.tool_use_id: block
         for event in events
@@ -69,7 +70,7 @@ def read_recording(events: Sequence[Event]) -> Recording:
 
 
 def _answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
-    """Returns the answers. Consecutive assistant messages of the recording become one answer."""
+    """Returns the recorded answers in order. Consecutive assistant messages become one answer."""
     usages = {event.message_id: event.usage for event in events if isinstance(event, UsageReported)}
     answers: list[RecordedAnswer] = []
     follows = False
@@ -86,7 +87,8 @@ def _answers(events: Sequence[Event]) -> tuple[RecordedAnswer, ...]:
 
 
 class ReplayProvider:
-    """Replays the answers in order, whatever the request."""
+    """Replays a recording's answers in order, one per request, whatever the request asks. After the last one, requests
+    raise `AnswerBroken`."""
 
     def __init__(self, name: str, recording: Recording) -> None:
         self._name = name
@@ -123,7 +125,7 @@ class ReplayProvider:
         return f"plays a recording of {len(self._answers)} answers"
 
     async def close(self) -> None:
-        """Does nothing: there are no connections."""
+        """Does nothing, because there are no connections."""
 
 
 def _unknown(use: ToolUseBlock) -> ToolResultBlock:

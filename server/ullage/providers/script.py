@@ -42,32 +42,32 @@ _TOOL = re.compile(r"([\w-]+)\s*(\{.*\})?", re.DOTALL)
 
 
 class Think(Struct, frozen=True):
-    """A piece of reasoning."""
+    """A step of a scripted answer that writes reasoning."""
 
     text: str
 
 
 class Say(Struct, frozen=True):
-    """A piece of text."""
+    """A step of a scripted answer that writes text."""
 
     text: str
 
 
 class CallTool(Struct, frozen=True):
-    """A tool call."""
+    """A step of a scripted answer that calls a tool."""
 
     name: str
     input: dict[str, Any]
 
 
 class Wait(Struct, frozen=True):
-    """Seconds to wait before each later piece."""
+    """A step of a scripted answer: from here on, the player waits this number of seconds before each fragment."""
 
     seconds: float
 
 
 class Fail(Struct, frozen=True):
-    """An error at this point of the answer."""
+    """A step of a scripted answer: the answer ends here with this error."""
 
     error: ProviderError
 
@@ -76,8 +76,9 @@ Step = Think | Say | CallTool | Wait | Fail
 
 
 class ScriptedAnswer(Struct, frozen=True, kw_only=True):
-    """One answer. Without `usage` the player counts the request itself; without `stop` the stop reason follows from
-    the steps."""
+    """One answer of a script. `when` is text that the newest message must contain for the answer to be played, and
+    `for_summary` says that it is played only for a request for a summary. If `usage` is None, the player counts the
+    request itself; if `stop` is None, the stop reason follows from the steps."""
 
     steps: tuple[Step, ...] = ()
     when: str = ""
@@ -87,14 +88,15 @@ class ScriptedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """All answers, and whether they start over after the last."""
+    """All answers of a script. `again` says that they start over after the last one."""
 
     answers: tuple[ScriptedAnswer, ...]
     again: bool = False
 
 
 def parse_script(text: str) -> Script:
-    """Parses a script. Raises `InvalidRequest`, naming the line."""
+    """Returns the script that a text holds. Raises `InvalidRequest`, which names the line, if a line is not of the
+    language or there is no answer."""
     answers: list[ScriptedAnswer] = []
     again = False
     line = 1

@@ -32,7 +32,8 @@ _SIGNATURE = "scripted"
 
 
 def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "ScriptedProvider":
-    """Makes the provider of a script's file. Raises `InvalidRequest` for a file that cannot be read or parsed."""
+    """Returns the provider that plays the script in the settings' `file`. Raises `InvalidRequest` if the file cannot be
+    read or parsed."""
     try:
         text = Path(settings.file).expanduser().read_text(encoding="utf-8")
     except OSError as error:
@@ -42,7 +43,8 @@ def make_provider(name: str, settings: ProviderSettings, _key: str, /) -> "Scrip
 
 
 class ScriptedProvider:
-    """Plays a script's answers in order. All requests share that order, because a script is one conversation."""
+    """Plays a script's answers in order, as far as the answers' conditions allow. Each is played once, or again after
+    all others if the script says `again`. All sessions share that order, because a script is one conversation."""
 
     def __init__(self, name: str, script: Script) -> None:
         self._name = name
@@ -80,11 +82,15 @@ class ScriptedProvider:
         return f"plays a script of {len(self._script.answers)} answers as {model or 'any model'}"
 
     async def close(self) -> None:
-        """Does nothing: there are no connections."""
+        """Does nothing, because there are no connections."""
 
     def _next(self, request: ModelRequest) -> ScriptedAnswer:
-        """Returns the first answer not yet played that fits the request. An answer whose `when` matches comes before
-        one without `when`."""
+        """Returns the first answer not yet played that fits the request, and marks it as played. An answer whose `when`
+        matches comes before one without `when`.
+
+        If none fits and the script says `again`, all answers count as not played. Raises `AnswerBroken` if still none
+        fits.
+        """
         answers = self._script.answers
         fitting = [at for at in self._unplayed() if _fits(answers[at], request)]
         if not fitting and self._script.again:
@@ -114,7 +120,7 @@ class ScriptedProvider:
                 yield ToolUseEnd(id=call_id, name=name, input=given)
 
     def _count(self, request: ModelRequest, said: str) -> Usage:
-        """Returns the usage that a provider with this model's tokenizer would report."""
+        """Returns the usage of a scripted answer `said`, counted locally with the tokenizer of the request's model."""
         output = get_counter(request.model).count(said)
         return Usage(input_tokens=self._prompt_tokens(request), output_tokens=output)
 
@@ -130,7 +136,8 @@ def _fits(answer: ScriptedAnswer, request: ModelRequest) -> bool:
 
 
 def _newest(request: ModelRequest) -> str:
-    """Returns the text of the last message: a prompt or a tool result."""
+    """Returns the text of the request's last message: of a prompt or of tool results. Empty if there are no
+    messages."""
     if not request.messages:
         return ""
     texts: list[str] = []

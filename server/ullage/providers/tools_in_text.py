@@ -6,21 +6,25 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from ullage.formats.tool_calls.in_text import CallsInText
+from ullage.formats.tool_calls.caret import CaretFences
+from ullage.formats.tool_calls.in_text import CallsInText, Syntax
 from ullage.formats.tool_calls.xml import XmlTags
 from ullage.model.answer import Finished, Fragment, ModelRequest, StopReason, TextDelta, ToolUseStart
 from ullage.model.blocks import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock, join_texts
 from ullage.model.message import Message, Role
 from ullage.service.ports.models import Provider, ProviderCapabilities
 
-_SYNTAX = XmlTags()
+# How calls may be written, by the names that the settings have for it.
+SYNTAXES: dict[str, Syntax] = {"xml": XmlTags(), "caret": CaretFences()}
 
 
 class ToolsInText:
-    """Wraps a provider. Requests are sent without tools, and tool calls are read from the text of the answers."""
+    """Wraps a provider whose models cannot call tools. Requests are sent with the tools described in the system prompt,
+    and tool calls are read from the text of the answers, in the syntax named `syntax` (`xml` or `caret`)."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, syntax: str = "xml") -> None:
         self._provider = provider
+        self._syntax = SYNTAXES[syntax]
 
     @property
     def name(self) -> str:
@@ -31,9 +35,11 @@ class ToolsInText:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Fragment]:
         # Calls of earlier answers have numbers, too; a prefix that grows with the conversation keeps the ids distinct.
-        calls = CallsInText(_SYNTAX, () if request.tools_refused else request.tools, f"call_{len(request.messages)}_")
+        calls = CallsInText(
+            self._syntax, () if request.tools_refused else request.tools, f"call_{len(request.messages)}_"
+        )
         called = False
-        async with aclosing(self._provider.stream(as_text(request))) as fragments:
+        async with aclosing(self._provider.stream(as_text(request, self._syntax))) as fragments:
             async for fragment in fragments:
                 for read in _read(calls, fragment):
                     called = called or isinstance(read, ToolUseStart)
@@ -41,7 +47,7 @@ class ToolsInText:
                     yield Finished(stop_reason=StopReason.TOOL_USE) if called and stopped else read
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        return await self._provider.count_tokens(as_text(request))
+        return await self._provider.count_tokens(as_text(request, self._syntax))
 
     async def check(self, model: str) -> str:
         return await self._provider.check(model)
@@ -50,27 +56,27 @@ class ToolsInText:
         await self._provider.close()
 
 
-def as_text(request: ModelRequest) -> ModelRequest:
-    """Returns the request with tool descriptions, calls and results as text."""
+def as_text(request: ModelRequest, syntax: Syntax) -> ModelRequest:
+    """Returns the request without tools: a system message describes them, and tool calls and results become text."""
     if not request.tools:
-        return replace(request, messages=_written(request.messages))
-    described = Message(id="tools", role=Role.SYSTEM, content=(TextBlock(text=_SYNTAX.describe(request.tools)),))
-    return replace(request, tools=(), messages=(described, *_written(request.messages)))
+        return replace(request, messages=_written(request.messages, syntax))
+    described = Message(id="tools", role=Role.SYSTEM, content=(TextBlock(text=syntax.describe(request.tools)),))
+    return replace(request, tools=(), messages=(described, *_written(request.messages, syntax)))
 
 
-def _written(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _written(messages: Sequence[Message], syntax: Syntax) -> tuple[Message, ...]:
     blocks = (block for message in messages for block in message.content)
     names = {block.id: block.name for block in blocks if isinstance(block, ToolUseBlock)}
     return tuple(
-        replace(message, content=tuple(part for block in message.content for part in _as_text(block, names)))
+        replace(message, content=tuple(part for block in message.content for part in _as_text(block, names, syntax)))
         for message in messages
     )
 
 
-def _as_text(block: Block, names: dict[str, str]) -> Iterator[Block]:
+def _as_text(block: Block, names: dict[str, str], syntax: Syntax) -> Iterator[Block]:
     match block:
         case ToolUseBlock():
-            yield TextBlock(text=_SYNTAX.write(block))
+            yield TextBlock(text=syntax.write(block))
         case ToolResultBlock():
             what = "Error of" if block.is_error else "Result of"
             yield TextBlock(text=f"[{what} {names.get(block.tool_use_id, 'a tool')}]\n{join_texts(block.content)}")

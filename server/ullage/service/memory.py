@@ -13,15 +13,15 @@ from ullage.service.ports.store import MemoryFiles
 
 
 class MemoryAnswer(Struct, frozen=True, kw_only=True):
-    """The content of the tool's result. The text of an error says what the model can do instead."""
+    """The text of a result of the memory tool. If `is_error` is set, it says what the model can do instead."""
 
     text: str
     is_error: bool = False
 
 
 def run_memory(files: MemoryFiles, arguments: dict[str, Any]) -> MemoryAnswer:
-    """Runs one call of the memory tool. Wrong arguments and disk errors become error results and are not raised.
-    Blocks on the disk, so an event loop must call this function in a thread."""
+    """Runs one call of the memory tool with the model's `arguments` and returns its result. Wrong arguments and disk
+    errors become results with `is_error`. Blocks on the disk, so an event loop must call this function in a thread."""
     try:
         return MemoryAnswer(text=_carry_out(files, read_command(arguments)))
     except UllageError as error:

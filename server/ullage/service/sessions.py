@@ -1,4 +1,4 @@
-"""Operations on whole sessions: create, load, append, configure, fork, import, delete."""
+"""Operations on whole sessions: create, load, append, configure, fork, delete."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -7,12 +7,12 @@ from typing import Any
 from msgspec import ValidationError
 from msgspec.structs import replace
 
-from ullage.formats.transcripts.imported import ImportedTranscript
 from ullage.model.blocks import ResourceBlock, TextBlock, ToolResultBlock
 from ullage.model.edits import EditTrigger, Replacement, RewriteEdit
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import (
     ContextEdited,
+    ConversationContinued,
     Event,
     MessageAppended,
     MessagePinned,
@@ -25,10 +25,14 @@ from ullage.model.events import (
     UsageReported,
 )
 from ullage.model.message import Message, Role, ToolDefinition
+from ullage.model.settings import overridden
+from ullage.model.settings_rules import check_context
 from ullage.model.usage import Usage
 from ullage.service.conversation.checkpoints import Checkpoint, position_of
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.usage import publish_usage
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SessionInfo
@@ -47,11 +51,11 @@ def new_session(
     tools: Sequence[ToolDefinition] = (),
     context: Mapping[str, Any] | None = None,
 ) -> Conversation:
-    """Creates a session with its system prompt, tools and own context settings, if given. Raises `InvalidRequest` if
-    `context` is not valid."""
+    """Creates a session with its system prompt, tools and own context settings, if given, and returns its conversation.
+    Raises `InvalidRequest` if `context` is not valid."""
     events: list[Event] = [created]
     if context:
-        events.append(_configured(context))
+        events.append(_configured(workspace, context))
     if tools:
         events.append(ToolsDeclared(tools=tuple(tools)))
     conversation = workspace.adopt(workspace.ports.ids.new("s"), events)
@@ -60,7 +64,7 @@ def new_session(
 
 
 def load_session(workspace: Workspace, session_id: str) -> Conversation:
-    """Opens a session and publishes its usage. Raises `SessionNotFound`."""
+    """Opens a session, publishes its usage and returns its conversation. Raises `SessionNotFound`."""
     conversation = workspace.open(session_id)
     publish_usage(conversation)
     return conversation
@@ -70,17 +74,21 @@ async def append(
     conversation: Conversation, messages: Sequence[Message], usage: Usage | None, made: Set[str] = frozenset()
 ) -> tuple[str, ...]:
     """Appends messages, and the provider's usage of the request that produced the last assistant message. Returns the
-    messages' ids. `made` holds the ids that `Ids` has just made; the log has no message with such an id, so none is
-    looked up.
+    messages' ids. An imported conversation counts as continued from here on, so Ullage manages it. `made` holds ids
+    that `Ids` has just made; they are not looked up in the log.
 
     The usage belongs to the last assistant message among `messages`, or else to the last one of the session. A message
     that is already in the log with the same content is skipped, so a client that missed the result may send again.
-    Raises `InvalidRequest` for a known id with other content, and for a usage without any assistant message. Appends of
-    one session run in the order of the calls, also while a large message is counted in a thread.
+    Raises `SessionFollowed`, and `InvalidRequest` for a known id with other content and for a usage without any
+    assistant message. Appends of one session run in the order of the calls, also while a large message is counted in a
+    thread.
     """
+    require_not_followed(conversation)
     async with conversation.work.appending():
         new = [message for message in messages if message.id in made or _is_new(conversation, message)]
-        events = await _counted(conversation, [MessageAppended(message=message) for message in new])
+        events = await counted(conversation.projection, [MessageAppended(message=message) for message in new])
+        if events and conversation.transcript.origin is not None:
+            events.insert(0, ConversationContinued())
         if not conversation.transcript.title:
             events += _titled(messages)
         if usage is not None:
@@ -92,7 +100,8 @@ async def append(
 
 
 def change_system_prompt(conversation: Conversation, text: str) -> None:
-    """Changes the system prompt from here on. The old prompt stays in the transcript."""
+    """Replaces the system prompt in the view by `text`, or adds it if there is none. The old prompt stays in the
+    transcript."""
     ids, now = conversation.workspace.ports.ids, conversation.workspace.ports.clock.now()
     old = [item.message for item in conversation.transcript.items if item.message.role is Role.SYSTEM]
     if not old:
@@ -104,26 +113,29 @@ def change_system_prompt(conversation: Conversation, text: str) -> None:
 
 
 def change_model(conversation: Conversation, model: str) -> None:
-    """Changes the session's model, and so its window and its token counter."""
+    """Changes the session's model, and with it the window and the token counter. Raises `SessionFollowed`."""
+    require_not_followed(conversation)
     conversation.record(ModelChanged(model=model))
 
 
 def configure_session(conversation: Conversation, context: Mapping[str, Any]) -> None:
-    """Replaces the session's own context settings. Raises `InvalidRequest`."""
-    conversation.record(_configured(context))
+    """Replaces the session's own context settings. `context` has the names and values of the JSON settings. Raises
+    `InvalidRequest` if they are not valid."""
+    conversation.record(_configured(conversation.workspace, context))
 
 
 def declare_tools(conversation: Conversation, tools: Sequence[ToolDefinition]) -> None:
-    """Replaces the tools that are offered to the model."""
+    """Replaces the tools that are offered to the model. Raises `SessionFollowed`."""
+    require_not_followed(conversation)
     conversation.record(ToolsDeclared(tools=tuple(tools)))
 
 
 def fork_session(workspace: Workspace, parent: Conversation, message_id: str | None, title: str) -> Conversation:
-    """Creates a session that shares its parent's log up to a message, or all of it. `message_id` may name an archived
-    message, a marker or a notice.
+    """Creates a session that shares its parent's log up to a message, or all of it if `message_id` is None. It may name
+    an archived message, a marker or a notice.
 
-    The fork inherits the edits and settings in force at that place, and those of the parent's present pins whose
-    messages it has. Raises `MessageNotFound`.
+    The fork inherits the edits and settings in force at that place. It has the pins that its parent has now, as far as
+    it has the messages. Raises `MessageNotFound`.
     """
     position = parent.transcript.position
     if message_id is not None:
@@ -136,45 +148,41 @@ def fork_session(workspace: Workspace, parent: Conversation, message_id: str | N
     return fork
 
 
-async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Conversation:
-    """Creates a session with the events of another program's transcript. Messages that the program itself compacted
-    are archived here, too."""
-    created = SessionCreated(
-        cwd=cwd or transcript.cwd, model=transcript.model, title=transcript.title or _title_of(transcript.events)
-    )
-    conversation = workspace.adopt(workspace.ports.ids.new("s"), [created])
-    with conversation.one_change():
-        conversation.record(*await _counted(conversation, transcript.events))
-        conversation.keep_calibration()
-        conversation.keep_snapshot()
-    return conversation
+def rename(conversation: Conversation, title: str) -> None:
+    """Sets the session's title, with single spaces in place of line breaks and longer white space. Raises
+    `InvalidRequest` if the title is blank."""
+    line = " ".join(title.split())
+    if not line:
+        raise InvalidRequest("a title needs at least one character")
+    conversation.record(SessionRenamed(title=line))
 
 
 async def delete_session(workspace: Workspace, session_id: str) -> SessionInfo:
-    """Deletes a session: ends its work, removes it from memory and from the list. Returns its last entry of the
-    list. Raises `SessionNotFound`."""
+    """Deletes a session: ends its work, closes it and removes it from the list. Returns the session as it was last
+    listed. Raises `SessionNotFound`."""
     info = workspace.ports.store.info(session_id)
     await workspace.end(session_id)
     workspace.ports.store.delete(session_id)
     return info
 
 
-def _configured(context: Mapping[str, Any]) -> SessionConfigured:
+def _configured(workspace: Environment, context: Mapping[str, Any]) -> SessionConfigured:
     try:
+        check_context(overridden(workspace.settings.context, context))
         return SessionConfigured(context=dict(context))
     except ValidationError as error:
         raise InvalidRequest(f"these are no context settings: {error}") from None
 
 
 def _rewritten(old: Sequence[Message], text: str) -> Iterator[Replacement]:
-    """Yields replacements that put the text into the first block and empty all other blocks."""
+    """Yields replacements that put the text into the first block of these messages and empty all their other blocks."""
     blocks = [(message.id, block) for message in old for block in range(len(message.content))]
     for number, (message_id, block) in enumerate(blocks):
         yield Replacement(message_id=message_id, block=block, text="" if number else text)
 
 
 def _prompted(conversation: Conversation, text: str) -> MessageAppended:
-    """Returns the event that appends a first system prompt."""
+    """Returns the event that appends the system prompt of a session that has none."""
     ports = conversation.workspace.ports
     content = (TextBlock(text=text),)
     prompt = Message(id=ports.ids.new("m"), role=Role.SYSTEM, content=content, timestamp=ports.clock.now())
@@ -193,12 +201,12 @@ def _is_new(conversation: Conversation, message: Message) -> bool:
     return False
 
 
-async def _counted(conversation: Conversation, events: Sequence[Event]) -> list[Event]:
-    """Returns the events with their messages counted. Long messages are counted in a thread."""
+async def counted(projection: Projection, events: Sequence[Event]) -> list[Event]:
+    """Returns the events, each message with its local count. Long messages are counted in a thread."""
     chars = sum(text_length(event.message) for event in events if isinstance(event, MessageAppended))
     if chars > _COUNT_INLINE_CHARS:
-        return await asyncio.to_thread(_with_counts, conversation.projection, events)
-    return _with_counts(conversation.projection, events)
+        return await asyncio.to_thread(_with_counts, projection, events)
+    return _with_counts(projection, events)
 
 
 def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]:
@@ -209,18 +217,18 @@ def _with_counts(projection: Projection, events: Sequence[Event]) -> list[Event]
 
 
 def text_length(message: Message) -> int:
-    """Returns the number of characters in a message's texts and tool results."""
-    return sum(
-        len(part.text or "")
-        for block in message.content
-        for part in (block.content if isinstance(block, ToolResultBlock) else (block,))
-        if isinstance(part, TextBlock | ResourceBlock)
-    )
+    """Returns the number of characters in a message's texts, resources and tool results."""
+    chars = 0
+    for block in message.content:
+        for part in block.content if isinstance(block, ToolResultBlock) else (block,):
+            if isinstance(part, TextBlock | ResourceBlock):
+                chars += len(part.text or "")
+    return chars
 
 
 def _answer_id(conversation: Conversation, messages: Sequence[Message]) -> str:
-    """Returns the id of the message that a usage belongs to. Raises `InvalidRequest` if there is no assistant
-    message."""
+    """Returns the id of the last assistant message of `messages`, or else of the view, to which a usage belongs. Raises
+    `InvalidRequest` if there is none."""
     for message in reversed(messages):
         if message.role is Role.ASSISTANT:
             return message.id
@@ -231,12 +239,13 @@ def _answer_id(conversation: Conversation, messages: Sequence[Message]) -> str:
 
 
 def _titled(messages: Sequence[Message]) -> list[SessionRenamed]:
-    title = _title_of([MessageAppended(message=message) for message in messages])
+    title = title_of([MessageAppended(message=message) for message in messages])
     return [SessionRenamed(title=title)] if title else []
 
 
-def _title_of(events: Sequence[Event]) -> str:
-    """Returns the first line of the user's first prompt, shortened, or an empty text."""
+def title_of(events: Sequence[Event]) -> str:
+    """Returns a title for a session: the first line of the first prompt that has a text, cut to 60 characters. Empty if
+    there is none."""
     for event in events:
         if isinstance(event, MessageAppended) and is_prompt(event.message):
             line = next((line.strip() for line in event.message.text.splitlines() if line.strip()), "")
@@ -246,8 +255,8 @@ def _title_of(events: Sequence[Event]) -> str:
 
 
 def _pins(fork: Conversation, pinned: Set[str]) -> Iterator[MessagePinned]:
-    """Yields the events that give a fork its parent's present pins. Most messages are pinned later than they are
-    written, so the pins of the log at the fork are not enough."""
+    """Yields the events that give a fork the pins that its parent has now. Most messages are pinned later than they are
+    written, so the pins in the log up to the fork are not enough."""
     own, known = fork.transcript.pinned, fork.projection.counts
     for message_id in sorted(message_id for message_id in pinned - own if message_id in known):
         yield MessagePinned(message_id=message_id)

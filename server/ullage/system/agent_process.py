@@ -22,7 +22,8 @@ _REST_TIMEOUT = 0.5
 
 
 class AgentProcess(Struct, frozen=True, eq=False):
-    """A running agent. `source` reads its output, `sink` writes to its input. Its standard error is copied to ours."""
+    """An agent that runs as a child process. `source` reads its standard output, `sink` writes to its standard input.
+    Its standard error is copied to Ullage's, and the last lines of it are kept."""
 
     process: asyncio.subprocess.Process
     source: Source
@@ -31,20 +32,16 @@ class AgentProcess(Struct, frozen=True, eq=False):
     last_lines: deque[str]
 
     async def ended(self) -> str:
-        """Waits until the agent ends.
-
-        Returns its exit status or signal in words, with the last line of its standard error.
-        """
+        """Waits until the agent ends. Returns its exit status or signal in words, with the last line of its standard
+        error if there is one."""
         status = await self.process.wait()
         await asyncio.wait([self.errors], timeout=_REST_TIMEOUT)
         how = f"exit status {status}" if status >= 0 else f"killed by signal {-status}"
         return f"{how}; its last words: {self.last_lines[-1]}" if self.last_lines else how
 
     async def stop(self) -> None:
-        """Ends the agent: closes its input, then asks its process group to end, then kills the group.
-
-        Waits after each step.
-        """
+        """Ends the agent: closes its input, then asks its process group to end, then kills the group. Waits up to 3
+        seconds after each of the first two steps."""
         self.sink.close()
         if not await self._ends_within(GRACE):
             ask_to_end(self.process)
@@ -54,14 +51,16 @@ class AgentProcess(Struct, frozen=True, eq=False):
 
     async def _ends_within(self, seconds: float) -> bool:
         try:
-            await asyncio.wait_for(self.process.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self.process.wait()
         except TimeoutError:
             return False
         return True
 
 
 async def start_agent(command: Sequence[str]) -> AgentProcess:
-    """Starts an agent. Raises `InvalidRequest` if the program can't be started."""
+    """Starts an agent by its command line and returns the process. Raises `InvalidRequest` if the program can't be
+    started."""
     (given, to_agent), (from_agent, written) = os.pipe(), os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(

@@ -24,10 +24,12 @@ _MOST_OUTPUT = 65_536
 
 
 class SubprocessRunner:
-    """Implements the port `CommandRunner`.
+    """Runs the user's own programs, for the port `CommandRunner`.
 
-    Programs run in the user's home folder, because a project's folder may contain programs of its own. Input and output
-    go through files: a child that the program leaves running could hold a pipe open, and Ullage would wait for it.
+    A program that cannot be found or started, or that runs too long, gives a `CommandOutcome` with a `fault`. Programs
+    get only the variables of `_PASSED_ON`, so no keys. They run in the user's home folder, because a project's folder
+    may contain programs of its own. Input and output go through files: a child that the program leaves running could
+    hold a pipe open, and Ullage would wait for it.
     """
 
     async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
@@ -57,7 +59,8 @@ class SubprocessRunner:
 
 
 async def _wait(process: asyncio.subprocess.Process, timeout: float) -> int | None:
-    """Returns the exit status, or None after `timeout` seconds. The program has ended in any case when this returns."""
+    """Returns the program's exit status, or None if it ran longer than `timeout` seconds. The program has ended in any
+    case when this returns."""
     try:
         async with asyncio.timeout(timeout):
             return await process.wait()

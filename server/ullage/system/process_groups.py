@@ -17,21 +17,23 @@ _TASKKILL = 5.0
 
 
 class GroupOptions(TypedDict, total=False):
-    """Keyword arguments of `asyncio.create_subprocess_exec`."""
+    """The keyword arguments of `asyncio.create_subprocess_exec` that put a child into a group of its own."""
 
     start_new_session: bool
     creationflags: int
 
 
 def own_group() -> GroupOptions:
-    """Returns the arguments that make a child the leader of its own process group."""
+    """Returns the keyword arguments that make a child the leader of its own process group, which differ by operating
+    system."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"start_new_session": True}
 
 
 def ask_to_end(process: asyncio.subprocess.Process) -> None:
-    """Asks the child's group to end: by SIGTERM, or on Windows by Ctrl+Break, which only reaches console programs."""
+    """Asks the child's process group to end: by SIGTERM, or on Windows by Ctrl+Break, which only reaches console
+    programs. Returns at once."""
     with suppress(OSError):
         if sys.platform == "win32":
             process.send_signal(signal.CTRL_BREAK_EVENT)
@@ -57,7 +59,8 @@ async def _kill_tree(process: asyncio.subprocess.Process) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        await asyncio.wait_for(killer.wait(), _TASKKILL)
+        async with asyncio.timeout(_TASKKILL):
+            await killer.wait()
     if process.returncode is None:
         with suppress(ProcessLookupError):
             process.kill()

@@ -7,7 +7,8 @@ from ullage.service.ports.world import ProjectFile
 
 
 class LocalProjectFiles:
-    """Implements the port `ProjectFiles` on this machine's disk. Unreadable files are treated as missing."""
+    """The files of projects on this machine's disk, for the port `ProjectFiles`. Unreadable files, and links that lead
+    out of the project's folder, count as missing."""
 
     def find(self, folder: str, names: Sequence[str], trusted: Sequence[str], most: int) -> tuple[ProjectFile, ...]:
         root = Path(folder)

@@ -17,10 +17,11 @@ CHUNK = 1 << 18
 
 
 class Source(Protocol):
-    """A stream of bytes to read."""
+    """A stream of bytes from a client or an agent. Bytes are read only on request, so that a reader that stops makes
+    the sender wait."""
 
     async def read(self) -> bytes:
-        """Waits for the next bytes and returns them. Returns b"" at the end of the stream."""
+        """Waits for the next bytes and returns them. Returns empty bytes at the end of the stream."""
         ...
 
     def close(self) -> None:
@@ -29,10 +30,8 @@ class Source(Protocol):
 
 
 class PolledSource(asyncio.Protocol):
-    """A pipe, socket or terminal that the event loop can watch.
-
-    Pauses the stream while received bytes wait to be read.
-    """
+    """A `Source` that reads a pipe, socket or terminal by the event loop. Reading pauses while received bytes wait to
+    be requested."""
 
     def __init__(self) -> None:
         self._transport: asyncio.ReadTransport | None = None
@@ -78,7 +77,8 @@ class PolledSource(asyncio.Protocol):
 
 
 class ThreadSource:
-    """Any other descriptor: a file, or anything on Windows. A thread reads one piece per request.
+    """A `Source` that reads any other descriptor, such as a file, or any on Windows. A thread reads one piece per
+    request.
 
     The thread is a daemon, so that the program can end while a client keeps its end of the stream open.
     """
@@ -128,7 +128,7 @@ class ThreadSource:
 
 
 async def open_source(descriptor: int) -> Source:
-    """Opens a descriptor for reading. The source owns the descriptor from here on."""
+    """Returns a source that reads the descriptor. From here on the source owns the descriptor and closes it."""
     if not _can_poll(descriptor):
         return ThreadSource(descriptor)
     loop = asyncio.get_running_loop()

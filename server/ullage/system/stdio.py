@@ -20,44 +20,45 @@ GRACE = 2.0
 
 
 class Connection(Protocol):
-    """One client's connection: takes bytes in and gives its messages to a writer."""
+    """One client's connection to a door: takes the client's bytes, and writes messages to the client with a writer."""
 
     @property
     def stopped(self) -> "Future[int]":
-        """A future that gets the exit status when the client is done."""
+        """A future whose result is the exit status once the client is done."""
         ...
 
     def connect(self, writer: Writer) -> None:
-        """Sets the writer for messages to the client."""
+        """Sets the writer that takes messages to the client."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """Takes bytes from the client, however they are divided."""
+        """Takes the next bytes from the client, however they are divided."""
         ...
 
     def end(self) -> None:
-        """Ends the input and with it the connection."""
+        """Called when the client's input has ended. Ends the connection."""
         ...
 
     def stop(self, status: int) -> None:
-        """Ends the connection with an exit status. Later calls are ignored."""
+        """Ends the connection with this exit status. Later calls are ignored."""
         ...
 
     async def drain(self, seconds: float) -> None:
-        """Waits at most `seconds` for running requests, then cancels all work."""
+        """Waits at most `seconds` for running requests to end, then cancels them and all other work."""
         ...
 
 
 def claim_stdout() -> int:
-    """Returns a private descriptor of standard output, and points descriptor 1 at standard error."""
+    """Returns a new descriptor of standard output, and lets descriptor 1 write to standard error, so that only the
+    caller can write to standard output."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
 
 
 def serve_stdio(connection: Connection, closing: AsyncExitStack) -> int:
-    """Serves standard input and output until the client is done, then ends `closing`. Returns the process's exit
-    status."""
+    """Serves a connection on standard input and output until the client is done, then closes `closing`. Returns the
+    process's exit status, 130 if the user interrupts."""
     stdout = claim_stdout()
 
     async def serve() -> int:
@@ -71,9 +72,10 @@ def serve_stdio(connection: Connection, closing: AsyncExitStack) -> int:
 
 
 async def serve_descriptors(connection: Connection, stdin: int, stdout: int) -> int:
-    """Serves two descriptors until the client is done or stops reading. Returns the exit status.
+    """Serves a connection on two descriptors until the client is done or stops reading. Returns the exit status, 0 if
+    the client stops reading.
 
-    Closes both descriptors.
+    After the end, running requests and the writer get up to `GRACE` seconds each. Closes both descriptors.
     """
 
     def stop_serving(reason: str) -> None:

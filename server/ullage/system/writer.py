@@ -27,38 +27,38 @@ FULL, RELAXED = 1 << 22, 1 << 20
 
 
 class Writer(Protocol):
-    """Takes whole messages to write."""
+    """Takes bytes and writes them to a client or an agent in order, without blocking the event loop."""
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be written. False while many bytes wait for the reader."""
+        """Whether the caller should write more. False while over 1 to 4 MiB wait to be taken by the reader."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Takes all of the data and returns at once."""
+        """Takes all of the data, to be written after the data before it, and returns at once."""
         ...
 
     async def drain(self) -> None:
-        """Waits until there is room, or until the reader is gone."""
+        """Waits until `has_room` is true, or until the reader is gone."""
         ...
 
 
 class Sink(Writer, Protocol):
-    """A `Writer` with an owner, who closes it."""
+    """A `Writer` that its owner can flush and close."""
 
     async def flush(self, patience: float) -> None:
-        """Waits until everything is written, or until the reader has taken nothing for `patience` seconds."""
+        """Waits until all data is written, or until the reader has taken nothing for `patience` seconds."""
         ...
 
     def close(self) -> None:
-        """Closes the writer. Waiting bytes are still written; later writes are dropped."""
+        """Closes the writer. Waiting data is still written; data of later writes is dropped."""
         ...
 
 
 class DescriptorWriter:
     """A `Sink` that writes to a descriptor and owns it. It must be used in the event loop in which it was made.
 
-    If the reader is gone, `lost` is called once with the reason, and later writes are dropped.
+    If the reader is gone, `lost` is called once with the reason, and data of later writes is dropped.
     """
 
     def __init__(self, descriptor: int, lost: Callable[[str], object] | None = None) -> None:
@@ -77,7 +77,8 @@ class DescriptorWriter:
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be written. False while many bytes wait for the reader."""
+        """Whether the caller should write more. Becomes false when over 4 MiB wait for the reader, and true again at 1
+        MiB."""
         return self._room.is_set()
 
     def write(self, data: bytes) -> None:
@@ -97,18 +98,18 @@ class DescriptorWriter:
                     self._room.clear()
 
     async def drain(self) -> None:
-        """Waits until there is room, or until the reader is gone."""
+        """Waits until `has_room` is true, or until the reader is gone."""
         await self._room.wait()
 
     async def flush(self, patience: float) -> None:
-        """Waits until everything is written, or until the reader has taken nothing for `patience` seconds."""
+        """Waits until all data is written, or until the reader has taken nothing for `patience` seconds."""
         if self._waiting:
             await asyncio.to_thread(self._flush, patience)
 
     def close(self) -> None:
         """Closes the writer.
 
-        Waiting bytes are still written, then the descriptor is closed; later writes are dropped.
+        Waiting data is still written, then the descriptor is closed; data of later writes is dropped.
         """
         with self._changed:
             if self._closing:
@@ -155,7 +156,8 @@ class DescriptorWriter:
         os.close(self._descriptor)
 
     def _next(self) -> memoryview | None:
-        """Waits for the next bytes to write and returns them, or None if the writer is closed and none are left."""
+        """Waits for data to write and returns the first piece; `_advance` removes what was written. Returns None if the
+        writer is closed and no data is left."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
             return self._waiting[0] if self._waiting else None
@@ -203,7 +205,8 @@ def _wait_until_ready(descriptor: int) -> None:
 
 
 def _readiness_of(descriptor: int) -> Callable[[], bool] | None:
-    """Returns a function that says whether a write would return at once, or None if that can't be known.
+    """Returns a function that returns whether a write to the descriptor would return at once. Returns None if that
+    can't be known.
 
     It can't be known for a terminal, which may block in the middle of a write although it is ready, and on Windows,
     which has no `poll`.

@@ -7,12 +7,14 @@ import msgspec
 from ullage.formats.provider import write_request
 from ullage.formats.transcripts.ullage_jsonl import Header
 from ullage.formats.transcripts.ullage_jsonl import write as write_ullage
+from ullage.service.compact.room import ready
 from ullage.service.conversation.conversation import Conversation
 
 
 async def export_session(conversation: Conversation, shape: str) -> str:
-    """Returns the session's log if `shape` is `ullage`, else its context as a request of the provider named by
-    `shape`, in JSON. Raises `InvalidRequest` for an unknown name."""
+    """Returns the session as text. If `shape` is `ullage`, that is its whole log as JSONL; else its context as a
+    request, in JSON, of the provider named by `shape` (`anthropic`, `openai`, `openai-responses`). Raises
+    `InvalidRequest` for another name."""
     if shape == "ullage":
         return _whole_log(conversation)
     request = await provider_request(conversation, shape)
@@ -20,8 +22,9 @@ async def export_session(conversation: Conversation, shape: str) -> str:
 
 
 async def provider_request(conversation: Conversation, provider: str) -> dict[str, Any]:
-    """Returns the context as the fields of a provider's request. Waits for a running automatic compaction first."""
-    await conversation.settled()
+    """Returns the context as the fields of a request of this provider. If Ullage manages the context, it fits the
+    window. Raises `InvalidRequest` for an unknown provider."""
+    conversation = await ready(conversation)
     return write_request(provider, conversation.transcript.view, conversation.transcript.tools)
 
 

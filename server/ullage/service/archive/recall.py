@@ -5,7 +5,7 @@ in the record can therefore be taken for our words, for a message, or for the en
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from ullage.model.errors import InvalidRequest, UllageError
-from ullage.model.message import Message, ToolDefinition
+from ullage.model.message import Message, ToolDefinition, number_of
 from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry
@@ -54,7 +54,8 @@ DEFINITION = ToolDefinition(
 
 
 class RecallInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tool's input: `query` searches, `message_id` reads one message, `page` by `page` from 1."""
+    """Input of the `recall` tool: `query` searches and gives at most `limit` messages; `message_id` reads one message,
+    `page` by `page` from 1."""
 
     query: str = ""
     limit: Annotated[int, Meta(ge=1, le=_MAX_HITS)] = 5
@@ -63,17 +64,17 @@ class RecallInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class RecallResult(Struct, frozen=True, kw_only=True):
-    """The content of the tool's result."""
+    """The text of a result of the `recall` tool. `is_error` is set if the call failed."""
 
     text: str
     is_error: bool = False
 
 
 async def recall(conversation: Conversation, arguments: Any) -> RecallResult:
-    """Answers one call of the tool from this session's log, inherited messages included. Other sessions are not
-    searched.
+    """Returns the result of one call of the `recall` tool. Only this session's messages are searched, inherited ones
+    included.
 
-    Never raises an `UllageError`: the error's text becomes the result, so that the model can ask better.
+    Never raises an `UllageError`: the error's text becomes the result, so that the model can correct its call.
     """
     try:
         return RecallResult(text=await _answer(conversation, _read(arguments)))
@@ -82,7 +83,8 @@ async def recall(conversation: Conversation, arguments: Any) -> RecallResult:
 
 
 def message_lines(message: Message) -> Iterator[str]:
-    """Yields a message as lines of text. A tool's input is JSON; an image is only named."""
+    """Yields a message's content as lines of text: texts, tool calls with their input as JSON, and tool results. An
+    image is only named, and thinking is left out."""
     for block in message.content:
         yield from _block_text(block).splitlines()
 
@@ -93,9 +95,8 @@ async def _answer(conversation: Conversation, wanted: RecallInput) -> str:
     hits = await search(conversation.workspace, conversation.id, wanted.query, wanted.limit)
     if not hits:
         return f"Nothing in the archive matches {wanted.query!r}. Try other names or words."
-    return "\n\n".join(
-        (_RECORD, *(_passage(conversation, hit) for hit in hits), "More of one: recall with its message_id.")
-    )
+    passages = (_passage(conversation, hit) for hit in hits)
+    return "\n\n".join((_RECORD, *_doubt(hits), *passages, "More of one: recall with its message_id."))
 
 
 def _read(arguments: Any) -> RecallInput:
@@ -103,6 +104,12 @@ def _read(arguments: Any) -> RecallInput:
         return msgspec.convert(arguments, RecallInput)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"recall: {error}; give `query`, or `message_id` with `page`") from None
+
+
+def _doubt(hits: Sequence[SearchHit]) -> Sequence[str]:
+    if any(hit.fits for hit in hits):
+        return ()
+    return ("No message has most of the words of the query, so the archive may hold no answer. The nearest:",)
 
 
 def _passage(conversation: Conversation, hit: SearchHit) -> str:
@@ -123,7 +130,7 @@ def _page(entry: Entry, page: int) -> str:
 
 def _head(entry: Entry) -> str:
     where = "archived" if entry.archived else "still in your context"
-    return f"message_id {entry.message.id} (message {entry.index + 1}, {entry.message.role.value}, {where}):"
+    return f"message_id {entry.message.id} (message {number_of(entry.index)}, {entry.message.role.value}, {where}):"
 
 
 def _quote(lines: Iterable[str]) -> str:

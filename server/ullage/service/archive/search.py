@@ -23,8 +23,8 @@ PATIENCE = 0.5
 async def search(
     workspace: Environment, session_id: str | None, query: str, limit: int, patience: float = PATIENCE
 ) -> tuple[SearchHit, ...]:
-    """Returns the messages that match a query best, in one session or, if `session_id` is None, in all. See
-    `SessionStore.search`.
+    """Returns at most `limit` messages that match the query best, in one session or, if `session_id` is None, in all.
+    Messages that are not indexed yet are indexed first. See `SessionStore.search` for the query.
 
     After `patience` seconds of indexing, the progress is published to `workspace.indexing_listeners`. Raises
     `InvalidRequest` if the query has no word, and `SessionNotFound`.
@@ -34,7 +34,7 @@ async def search(
 
 
 def find_entry(conversation: Conversation, message_id: str) -> Entry:
-    """Returns one message, archived or not. Raises `MessageNotFound`."""
+    """Returns the message with this id, archived or not. Raises `MessageNotFound`."""
     index = conversation.workspace.ports.store.find_index(conversation.id, message_id)
     if index is None:
         raise MessageNotFound(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, DropEdit, Edit
+from ullage.model.edits import CompactionEdit, DropEdit, DuplicateReadsEdit, Edit, RepeatedFile, RewindEdit
 from ullage.model.errors import EditNotFound, NothingToUndo
 from ullage.model.events import ContextEdited, EditReverted, Record
 from ullage.service.compact.run import require_own_context
@@ -26,7 +26,9 @@ class HistoryEntry(EditInfo, frozen=True, kw_only=True, rename="camel", omit_def
     """An edit as the user sees it in a list.
 
     `words` say what the edit did, to how many `messages`. Sizes are tokens of the whole context before and after the
-    edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is Unix milliseconds.
+    edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is the time of its undo in Unix
+    milliseconds, null if it is in force. `files` are those whose repeated reads it replaced, with the tokens that this
+    saved.
     """
 
     position: int
@@ -35,12 +37,13 @@ class HistoryEntry(EditInfo, frozen=True, kw_only=True, rename="camel", omit_def
     context_size_before: int = 0
     context_size_after: int = 0
     reverted_at: int | None = None
+    files: tuple[RepeatedFile, ...] = ()
 
 
 class Reverted(Struct, frozen=True, kw_only=True):
-    """The result of undoing or redoing edits. `edits` are the changed edits with their new state. `conversation` is
-    the conversation after the change (in a dry run, as it would be). `messages_back` says how many more messages are
-    in the context; it is negative if edits were redone."""
+    """The result of undoing or redoing edits. `edits` are the changed edits with their new state. `conversation` is the
+    conversation after the change (in a dry run, as it would be). `messages_back` is the number of messages that came
+    back into the context; it is negative if redone edits removed more."""
 
     edits: tuple[EditInfo, ...]
     conversation: Conversation
@@ -48,7 +51,7 @@ class Reverted(Struct, frozen=True, kw_only=True):
 
 
 def history(conversation: Conversation) -> tuple[HistoryEntry, ...]:
-    """Returns every edit ever made, oldest first. Undone edits are marked."""
+    """Returns all edits of the session in the order of the log. Undone edits are marked."""
     records = conversation.workspace.ports.store.read_edits(conversation.id)
     infos = {info.id: info for info in conversation.transcript.edits}
     reverted_at = {
@@ -79,8 +82,8 @@ def undo(conversation: Conversation, edit_id: str | None, *, dry_run: bool = Fal
 
 
 def restore(conversation: Conversation, checkpoint: Checkpoint, *, dry_run: bool = False) -> Reverted:
-    """Makes the edits in force what they were at a checkpoint: later edits are undone, edits undone since then are
-    redone. Messages and pins stay. If nothing has to change, the result has no edits. With `dry_run` nothing is
+    """Makes the edits in force what they were at a checkpoint: undoes edits made since then, and redoes edits undone
+    since then. Messages and pins stay. If nothing has to change, the result has no edits. With `dry_run` nothing is
     recorded.
 
     Raises `EditNotFound`, `MessageNotFound`, `InvalidRequest`, `SessionBusy`, or `Conflict` if an agent behind the
@@ -131,6 +134,7 @@ def _find(edits: Sequence[EditInfo], edit_id: str) -> EditInfo:
 
 
 def _entry(record: Record, edit: Edit, info: EditInfo, reverted_at: int | None) -> HistoryEntry:
+    before, after = _sizes(edit)
     return HistoryEntry(
         id=edit.id,
         kind=info.kind,
@@ -142,17 +146,27 @@ def _entry(record: Record, edit: Edit, info: EditInfo, reverted_at: int | None) 
         position=record.position,
         words=words.edited(edit),
         messages=_messages(edit),
-        context_size_before=edit.context_size_before,
-        context_size_after=max(0, edit.context_size_before - edit.tokens_saved),
+        context_size_before=before,
+        context_size_after=after,
         reverted_at=reverted_at if info.reverted else None,
+        files=edit.files if isinstance(edit, DuplicateReadsEdit) else (),
     )
+
+
+def _sizes(edit: Edit) -> tuple[int, int]:
+    """Returns the tokens of the context before and after an edit, 0 if unknown. For an imported compaction they come
+    from its marker."""
+    if edit.context_size_before:
+        return edit.context_size_before, max(0, edit.context_size_before - edit.tokens_saved)
+    block = edit.marker.compaction if isinstance(edit, CompactionEdit) else None
+    return (block.context_size_before, block.context_size_after) if block else (0, 0)
 
 
 def _messages(edit: Edit) -> int:
     match edit:
         case CompactionEdit(marker=marker):
             return marker.compaction.messages_archived if marker.compaction else 0
-        case DropEdit(message_ids=ids):
+        case DropEdit(message_ids=ids) | RewindEdit(message_ids=ids):
             return len(ids)
         case _:
             return len({replacement.message_id for replacement in edit.replacements})

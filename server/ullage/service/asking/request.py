@@ -11,8 +11,9 @@ _ERRORS, _LEAST_MARGIN = 3, 0.01
 
 
 def live_request(conversation: Conversation) -> ModelRequest:
-    """Returns the request of the next turn: the whole view with the session's tools. A summary is requested at the
-    end of the same request, so that the provider's cache knows its beginning."""
+    """Returns the request of the session's next turn: the whole view with the session's tools. The longest answer is
+    limited so that prompt and answer fit the window. A request for a summary begins in the same way, so that the
+    provider's cache is used."""
     budget = conversation.budget
     limit = conversation.max_output or DEFAULT_MAX_TOKENS
     return ModelRequest(
@@ -24,11 +25,11 @@ def live_request(conversation: Conversation) -> ModelRequest:
 
 
 def _room(conversation: Conversation, window: int) -> int:
-    """Returns the tokens left in the window for an answer, even if the provider counts more tokens than we do.
-    Providers refuse a request whose prompt and longest answer together exceed the window."""
+    """Returns the tokens that the window surely leaves for an answer, although the provider may count a longer prompt
+    than Ullage. Providers refuse a request whose prompt and longest answer together exceed the window."""
     return max(1, int(window - conversation.used * (1 + margin(conversation))))
 
 
 def margin(conversation: Conversation) -> float:
-    """Returns the share by which the prompt may turn out larger than our count."""
+    """Returns the share by which the provider's count of the prompt may exceed Ullage's."""
     return max(_LEAST_MARGIN, _ERRORS * conversation.projection.tracker.reading.error_share)

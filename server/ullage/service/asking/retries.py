@@ -23,8 +23,8 @@ _JITTER = 0.25
 
 
 class Waits(Struct, frozen=True, kw_only=True):
-    """How the waits between two tries are made: `clock` waits, `chance` makes a wait a little longer, and `publish`
-    publishes the notice of each wait."""
+    """How the waits between two tries are made: `clock` waits, `chance` makes a wait longer by a random part, and
+    `publish` gets the notice of each wait."""
 
     clock: Clock
     chance: Chance
@@ -32,8 +32,9 @@ class Waits(Struct, frozen=True, kw_only=True):
 
 
 async def stream_with_retries(provider: Provider, request: ModelRequest, waits: Waits) -> AsyncGenerator[Fragment]:
-    """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has
-    come, the request is sent again. Afterwards the error is raised, because half an answer cannot be withdrawn."""
+    """Yields the fragments of a provider's answer. If the provider is unavailable before the first fragment has come,
+    waits and sends the request again, up to five times within a minute. Otherwise `ProviderUnavailable` is raised;
+    after a first fragment always, because half an answer cannot be withdrawn."""
     waited, wait = 0.0, _FIRST_WAIT
     for tries_left in reversed(range(_TRIES)):
         begun = False

@@ -13,12 +13,14 @@ from ullage.model import words
 from ullage.model.edits import EditTrigger, compaction_block
 from ullage.model.errors import InvalidRequest, MessageNotFound, NothingToCompact, PreviewExpired
 from ullage.model.events import MessagePinned
+from ullage.model.message import number_of
 from ullage.service.compact.hooks import PreCompactHook
 from ullage.service.compact.run import Compacted, apply, brief, require_own_context
 from ullage.service.compact.tries import compact_somehow, write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.planned import Planned, Previewed
+from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask
 from ullage.service.plan.plan import finish, manual_limits, plan_in_thread, plan_within
 
@@ -27,9 +29,9 @@ _MOST_PREVIEWS = 16
 
 
 class ManualRequest(Struct, frozen=True, kw_only=True):
-    """A compaction by hand. `focus`: words about what the summary must keep. `first_id`, `last_id`: the range to
-    compact, both included; None means the start or the end of the context. If both are None, the default limits
-    choose the range."""
+    """What a user asks of a compaction by hand. `focus`: words about what the summary must keep. `first_id`, `last_id`:
+    the first and the last message of the stretch to compact; None means the start or the end of the context. If both
+    are None, the default limits choose the messages."""
 
     focus: str = ""
     first_id: str | None = None
@@ -49,8 +51,10 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 async def compact_by_hand(conversation: Conversation, request: ManualRequest) -> Compacted:
-    """Compacts now, as the user requests. Raises `NothingToCompact`, `MessageNotFound`, `SessionBusy`,
-    `CompactionVetoed`, `Conflict`, or `ProviderError` if no summary could be written."""
+    """Compacts the context as a user requests, after a running automatic compaction. Raises `NothingToCompact`,
+    `MessageNotFound`, `InvalidRequest` for a range that ends before it begins, `SessionBusy`, `CompactionVetoed`,
+    `Conflict` if an agent behind the proxy keeps the context, `PreviewExpired` if the context was edited meanwhile, or
+    `ProviderError` if no summary could be written."""
     await conversation.work.wait(Ask.COMPACT)
     require_own_context(conversation)
     planner = partial(_plan, conversation, request)
@@ -58,8 +62,8 @@ async def compact_by_hand(conversation: Conversation, request: ManualRequest) ->
 
 
 async def preview(conversation: Conversation, request: ManualRequest) -> Preview:
-    """Plans a compaction and has its summary written, but records nothing. Up to 16 previews may wait for `commit`.
-    Raises as `compact_by_hand` does."""
+    """Plans a compaction and has its summary written, but records nothing. Up to 16 previews wait for `commit`; a
+    further one replaces the oldest. Raises what `compact_by_hand` raises."""
     await conversation.work.wait(Ask.COMPACT)
     require_own_context(conversation)
     planned = await _plan(conversation, request)
@@ -78,8 +82,9 @@ async def preview(conversation: Conversation, request: ManualRequest) -> Preview
 
 
 def commit(conversation: Conversation, preview_id: str, text: str | None) -> Compacted:
-    """Applies a preview. If `text` is given, it replaces the preview's summary. Raises `PreviewExpired`, `SessionBusy`
-    or `Conflict`.
+    """Applies the compaction of a preview. If `text` is not None, it replaces the preview's summary. Raises
+    `PreviewExpired` if no such preview waits or the context was edited since, `SessionBusy`, or `Conflict` if an agent
+    behind the proxy keeps the context.
 
     Raises `InvalidRequest` if `text` would make the context grow. The preview then still waits for a shorter text.
     """
@@ -94,24 +99,34 @@ def commit(conversation: Conversation, preview_id: str, text: str | None) -> Com
         summary = Summary(text=text, ledger=summary.ledger, summarizer="edited")
         _require_smaller(conversation, previewed.planned, summary)
     del previews[preview_id]
-    return apply(conversation, previewed.planned, summary)
+    planned = previewed.planned
+    # The edit is made now, however long the user has read the preview.
+    stamp = replace(planned.stamp, timestamp=conversation.workspace.ports.clock.now())
+    return apply(conversation, replace(planned, stamp=stamp), summary)
 
 
 def pin(conversation: Conversation, message_id: str, *, pinned: bool) -> None:
-    """Pins a message of the context, or unpins it. Raises `MessageNotFound`."""
+    """Pins a message of the context, or unpins it. Raises `MessageNotFound` if the message is not in the context.
+    Raises `SessionFollowed`."""
+    require_not_followed(conversation)
     if message_id not in conversation.projection.counts:
         raise MessageNotFound(f"no message {message_id!r} in the context; only messages in it can be pinned")
     conversation.record(MessagePinned(message_id=message_id, pinned=pinned))
 
 
 async def _plan(conversation: Conversation, request: ManualRequest) -> Planned:
-    """Plans the compaction that a user requests. Raises `NothingToCompact` or `MessageNotFound`."""
+    """Returns the plan of the compaction that a user requests. Raises `NothingToCompact`, `MessageNotFound`, or
+    `InvalidRequest` if the range ends before it begins."""
     if request.first_id is None and request.last_id is None:
         return await plan_within(
             conversation, manual_limits(conversation.used, conversation.budget), EditTrigger.MANUAL
         )
     transcript, view = conversation.transcript, conversation.projection.counted_view()
-    stretch = find_stretch(view, _place(view, request.first_id), _place(view, request.last_id))
+    first, last = (_place(conversation, view, name) for name in (request.first_id, request.last_id))
+    if first is not None and last is not None and first > last:
+        numbers = (number_of(view.items[place].index) for place in (first, last))
+        raise InvalidRequest("the stretch begins at message #{} and ends at #{}, before it".format(*numbers))
+    stretch = find_stretch(view, first, last)
     first_user_id = transcript.first_user_id
     pinned = frozenset(transcript.pinned)
     choose = partial(plan_stretch, view, stretch, transcript.messages, pinned, first_user_id)
@@ -121,17 +136,21 @@ async def _plan(conversation: Conversation, request: ManualRequest) -> Planned:
     return replace(planned, note=stretch.note)
 
 
-def _place(view: CountedView, message_id: str | None) -> int | None:
+def _place(conversation: Conversation, view: CountedView, message_id: str | None) -> int | None:
     if message_id is None:
         return None
     for place, item in enumerate(view.items):
         if item.message.id == message_id:
             return place
-    raise MessageNotFound(f"no message {message_id!r} in the context; only what is in it can be compacted")
+    index = conversation.workspace.ports.store.find_index(conversation.id, message_id)
+    name = f"no message {message_id!r}" if index is None else f"message #{number_of(index)} ({message_id}) is not"
+    numbers = words.ranges([number_of(item.index) for item in view.items if not item.inserted])
+    raise MessageNotFound(f"{name} in the context; only what is in it can be compacted: {numbers}")
 
 
 def _keep(conversation: Conversation, previewed: Previewed) -> None:
-    """Keeps a preview until it is committed or outdated by an edit. If too many wait, the oldest is dropped."""
+    """Stores a preview until it is committed. Previews that an edit made invalid are dropped, and the oldest if there
+    are more than 16."""
     guards = conversation.guards
     waiting = [one for one in guards.previews.values() if one.planned.edits_seen == conversation.edits_seen]
     kept = [*waiting[1 - _MOST_PREVIEWS :], previewed]
@@ -139,7 +158,7 @@ def _keep(conversation: Conversation, previewed: Previewed) -> None:
 
 
 def _require_smaller(conversation: Conversation, planned: Planned, summary: Summary) -> None:
-    """Raises `InvalidRequest` if the compaction would make the context larger."""
+    """Raises `InvalidRequest` if the compaction would not make the context smaller."""
     grown = -finish(conversation, planned, summary).tokens_saved
     if grown >= 0:
         raise InvalidRequest(f"the edited summary counts {grown:,} tokens more than what it replaces; shorten it")

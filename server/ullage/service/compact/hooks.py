@@ -28,9 +28,9 @@ _MOST_REASON = 300
 
 
 class PreCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="event", tag="preCompact"):
-    """The input of `preCompact`: the planned compaction in figures. Sizes are tokens. `dryRun` is true for a
-    preview. `messages` are the messages to be archived, without secrets and private text; they are only there if the
-    setting `hooks.shareContent` is on."""
+    """The JSON input of the hook `preCompact`: the planned compaction in figures. Sizes are tokens. `dryRun` is true
+    for a preview. `messages` are the messages to be archived, without secrets and private text; they are only there if
+    the setting `hooks.shareContent` is on."""
 
     session_id: str
     cwd: str
@@ -44,7 +44,8 @@ class PreCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="e
 
 
 class PostCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="event", tag="postCompact"):
-    """The input of `postCompact`. Sizes are tokens; `seconds` is how long the compaction took."""
+    """The JSON input of the hook `postCompact`, about an applied compaction. Sizes are tokens; `seconds` is how long
+    the compaction took."""
 
     session_id: str
     cwd: str
@@ -60,22 +61,25 @@ class PostCompact(Struct, frozen=True, kw_only=True, rename="camel", tag_field="
 
 
 class HookAnswer(Struct, frozen=True, kw_only=True):
-    """The output of `preCompact`. Further fields are ignored."""
+    """The JSON output of the hook `preCompact`: `veto` is the reason to stop the compaction, `instructions` are added
+    to the summary's focus. Further fields are ignored."""
 
     veto: str | None = None
     instructions: str | None = None
 
 
 class PreCompactHook:
-    """Runs `preCompact` for one compaction. The program runs once, however many tries the summary takes. `dry_run`
-    marks a preview."""
+    """Runs the hook `preCompact` for one compaction. The program runs once, however many tries the summary takes.
+    `dry_run` says that the compaction is a preview."""
 
     def __init__(self, *, dry_run: bool = False) -> None:
         self._dry_run = dry_run
         self._focus: str | None = None
 
     async def focus(self, conversation: Conversation, planned: Planned, request: SummaryRequest) -> str:
-        """Returns the user's focus with the hook's instructions added. Raises `CompactionVetoed`."""
+        """Runs the hook if it has not run yet. Returns the focus of `request` with the hook's instructions added.
+        Raises `CompactionVetoed` if the hook stops the compaction. If the hook fails, a notice says so and the focus
+        stays as it is."""
         if self._focus is None:
             self._focus = await self._ask(conversation, planned, request)
         return self._focus
@@ -96,7 +100,8 @@ class PreCompactHook:
 
 
 def after_compaction(conversation: Conversation, edit: CompactionEdit, began: int) -> None:
-    """Runs `postCompact` in the background. `began` is when the compaction began, in Unix milliseconds."""
+    """Starts the hook `postCompact` in the background, if the settings have one. `began` is when the compaction began,
+    in Unix milliseconds."""
     command = conversation.workspace.settings.hooks.post_compact
     if command:
         given = _post(conversation, edit, conversation.workspace.ports.clock.now() - began)
@@ -115,8 +120,8 @@ async def _run(conversation: Conversation, command: tuple[str, ...], given: PreC
 
 
 def _read(outcome: CommandOutcome) -> tuple[HookAnswer, str]:
-    """Returns the hook's answer and the description of a fault, empty if there is none. Output that is not a JSON
-    object is ignored: the program may have written it for its user."""
+    """Returns the hook's answer, and words for what went wrong, empty if nothing did. Output that is not JSON is
+    ignored, because the program may have written it for its user."""
     if outcome.fault or outcome.status:
         return HookAnswer(), outcome.fault or _failure(outcome)
     try:

@@ -30,7 +30,8 @@ _SLACK = 8
 
 
 async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
-    """Returns the instruction files in the session's folder. Empty if the setting `bringBack` is `off`."""
+    """Returns the project's instruction files in the session's folder, with their contents as far as the settings and
+    the user's trust in the folder allow. Empty if the setting `bringBack` is `off`."""
     settings, cwd = conversation.settings, conversation.transcript.cwd
     if settings.bring_back == "off" or not cwd:
         return ()
@@ -40,7 +41,8 @@ async def look_up(conversation: Conversation) -> tuple[ProjectFile, ...]:
 
 
 def with_files(planned: Planned, files: Sequence[ProjectFile]) -> Planned:
-    """Returns the plan with as many files as fit: first their names, then their contents, in order."""
+    """Returns the plan with as many instruction files as fit into the marker: first the names of all, then contents, in
+    order. Their tokens are taken from the summary's room."""
     plan, view = planned.plan, planned.view
     room = plan.room - plan.summary_tokens + int(plan.summary_tokens * _SHARE)
     chosen: list[BroughtBack] = []

@@ -29,6 +29,7 @@ from ullage.service.compact.hooks import PreCompactHook, after_compaction
 from ullage.service.compact.instruction_files import look_up, with_files
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
+from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Job
 from ullage.service.plan.ladder import Attempt
 from ullage.service.plan.plan import finish
@@ -40,14 +41,15 @@ Planner = Callable[[], Awaitable[Planned]]
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
-    """An applied compaction. `note` says how it differs from the user's request, empty if it does not."""
+    """A compaction that was applied. `note` says how it differs from the user's request, empty if it does not."""
 
     edit: CompactionEdit
     note: str = ""
 
 
 class CompactionProgress(SummaryProgress):
-    """Publishes the progress of one compaction in ACP's order: in progress, summary chunks, one final status."""
+    """Publishes the progress of one compaction as updates in ACP's order: in progress, summary chunks, one final
+    status."""
 
     def __init__(self, conversation: Conversation, planned: Planned) -> None:
         super().__init__(conversation)
@@ -63,7 +65,8 @@ class CompactionProgress(SummaryProgress):
         self.conversation.emit(CompactionSummaryChunk(compaction_id=self._id, content=TextContent(text=text)))
 
     def ended(self, status: CompactionStatus, error: str | UnsetType = UNSET) -> None:
-        """Publishes that the compaction was cancelled or has failed."""
+        """Publishes that the compaction has ended without being applied. `status` is cancelled or failed, and `error`
+        the reason."""
         self._publish(status, error=error)
 
     def completed(self, edit: CompactionEdit) -> None:
@@ -95,8 +98,8 @@ async def compact(conversation: Conversation, planner: Planner, attempt: Attempt
     """Plans a compaction, has its summary written as `attempt` says, applies it, and publishes the progress.
 
     Raises what `planner` raises, `SessionBusy` while another compaction runs, `CompactionVetoed`, `PreviewExpired` if
-    the context was edited meanwhile, `Conflict` if an agent behind the proxy keeps the context, and `ProviderError` if
-    no summary could be written. If the task is cancelled, the context stays as it was.
+    the context was edited meanwhile, `Conflict` if an agent behind the proxy keeps the context, and `ProviderError` or
+    `InvalidRequest` if no summary could be written. If the task is cancelled, the context stays as it was.
     """
     require_own_context(conversation)
     with conversation.work.during(Job.COMPACTING):
@@ -118,7 +121,8 @@ async def compact(conversation: Conversation, planner: Planner, attempt: Attempt
 
 
 def apply(conversation: Conversation, planned: Planned, summary: Summary) -> Compacted:
-    """Applies a compaction whose summary is already written, and publishes the result. Raises `PreviewExpired`."""
+    """Applies a compaction whose summary is already written, and publishes the result. Raises `PreviewExpired` if the
+    context was edited since the plan was made."""
     progress = CompactionProgress(conversation, planned)
 
     def done(edit: CompactionEdit) -> None:
@@ -133,16 +137,17 @@ def apply(conversation: Conversation, planned: Planned, summary: Summary) -> Com
 async def brief(
     conversation: Conversation, planned: Planned, focus: str, hook: PreCompactHook
 ) -> tuple[Planned, SummaryRequest]:
-    """Returns the plan with the instruction files added, and the request for its summary with the hook's
-    instructions added. Raises `CompactionVetoed`."""
+    """Returns the plan with the project's instruction files added, and the request for its summary with the hook's
+    instructions added to `focus`. Raises `CompactionVetoed`."""
     planned = with_files(planned, await look_up(conversation))
     request = summary_request(conversation, planned, focus)
     return planned, replace(request, focus=await hook.focus(conversation, planned, request))
 
 
 def require_own_context(conversation: Conversation) -> None:
-    """Raises `Conflict` if an agent behind the proxy keeps the context, because that agent would ignore an edit made
-    here."""
+    """Raises `Conflict` if an agent keeps the context, one behind the proxy or one that is followed, because that agent
+    would ignore an edit made here."""
+    require_not_followed(conversation)
     agent = conversation.transcript.agent
     if agent is not None:
         raise Conflict(
@@ -153,7 +158,8 @@ def require_own_context(conversation: Conversation) -> None:
 def _apply(
     conversation: Conversation, planned: Planned, summary: Summary, done: Callable[[CompactionEdit], object]
 ) -> CompactionEdit:
-    """Records the edit. `done` publishes the edit before the new usage is published."""
+    """Records a planned compaction with its summary and returns its edit. `done` is called before the new usage is
+    published. Raises `PreviewExpired` if the context was edited since the plan was made."""
     if conversation.edits_seen != planned.edits_seen:
         raise PreviewExpired("the context was edited since this compaction was planned; plan it again")
     edit = finish(conversation, planned, summary)

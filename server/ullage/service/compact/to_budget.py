@@ -1,7 +1,7 @@
 """Compaction to a budget: the context gets as full as possible and never exceeds the given number of tokens.
 
 A plan must reserve tokens for the summary before the summary's length is known. The next try gives the tokens that the
-summary left over to the tail, so that little of the budget stays unused.
+summary left over to the tail, or to old messages if the tail can't use them, so that little of the budget stays unused.
 """
 
 from msgspec import Struct
@@ -10,14 +10,13 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
 from ullage.model.errors import CannotFit, NothingToCompact
-from ullage.service.compact.automatic import fit_limit
+from ullage.service.compact.room import fit_limit
 from ullage.service.compact.run import apply
+from ullage.service.compact.tries import write_somehow
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.planned import Planned
-from ullage.service.plan.ladder import SUMMARIES
 from ullage.service.plan.plan import BLOCK_SHARE, finish, keep_old, plan_within
-from ullage.service.summaries.prepared import write_summary
-from ullage.service.summaries.write import SummaryProgress, summary_request
+from ullage.service.summaries.write import summary_request
 
 # A result that uses this share of the budget is good enough. Message groups cannot be divided to use the rest.
 _FULL = 0.95
@@ -29,14 +28,16 @@ _SLACK = 64
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):
-    """One try: the limits of tail and summary, and the share of the target that a block may take if it must stay."""
+    """One try to fill the budget: the compaction's limits, and the share of the target that one block may take in a
+    message that must stay."""
 
     limits: CompactionLimits
     block_share: float = BLOCK_SHARE
 
 
 class _Candidate(Struct, frozen=True, kw_only=True):
-    """A compaction that could be applied. `after` is the number of tokens that the context would have."""
+    """A compaction that could be applied, with its summary. `after` is the number of tokens that the context would then
+    have."""
 
     planned: Planned
     summary: Summary
@@ -44,11 +45,9 @@ class _Candidate(Struct, frozen=True, kw_only=True):
 
 
 async def fit_budget(conversation: Conversation, budget: int, focus: str = "") -> CompactionEdit | None:
-    """Compacts the context to at most `budget` tokens. Returns None if no compaction was needed or possible.
-
-    If a compaction is not enough, the oldest messages are dropped and the largest blocks shortened. Raises `CannotFit`
-    if the context still exceeds the budget.
-    """
+    """Compacts the context to at most `budget` tokens and, if that is not enough, drops the oldest messages and
+    shortens the largest blocks. Returns the compaction's edit, None if no compaction was needed or possible. Raises
+    `CannotFit` if the context still exceeds the budget."""
     if conversation.used <= budget:
         return None
     # The tracker's figure may exceed the count of the view. A compaction must make the count smaller, too.
@@ -69,13 +68,15 @@ async def _best(conversation: Conversation, budget: int, focus: str) -> _Candida
         limits=CompactionLimits(target=budget, keep_tail=budget, summary=budget, keep_old=keep_old(budget))
     )
     best: _Candidate | None = None
+    tail = -1
     for _ in range(_TRIES):
         found = await _try(conversation, attempt, focus)
         if found is None:
             break
         if best is None or _rank(found, budget) > _rank(best, budget):
             best = found
-        following = _next(attempt, found, budget)
+        following = _next(attempt, found, budget, tail_grew=found.planned.plan.end != tail)
+        tail = found.planned.plan.end
         if budget * _FULL <= found.after <= budget or following == attempt:
             break
         attempt = following
@@ -87,29 +88,35 @@ async def _try(conversation: Conversation, attempt: _Attempt, focus: str) -> _Ca
         planned = await plan_within(conversation, attempt.limits, EditTrigger.MANUAL, attempt.block_share)
     except NothingToCompact:
         return None
+    # Message groups seldom fill the tail's room exactly. The summary may use what they leave.
+    planned = replace(planned, plan=replace(planned.plan, summary_tokens=planned.plan.room))
     request = summary_request(conversation, planned, focus)
-    summary = await write_summary(
-        conversation, planned, request, SummaryProgress(conversation), replace(SUMMARIES[0], focus=focus)
-    )
+    summary = await write_somehow(conversation, planned, request, focus)
     after = compaction_block(finish(conversation, planned, summary)).context_size_after
     return _Candidate(planned=planned, summary=summary, after=after)
 
 
 def _rank(candidate: _Candidate, budget: int) -> tuple[bool, int]:
-    """Returns a rank, larger for a better candidate: one that fits the budget comes first, then one closer to it."""
+    """Returns a value by which candidates are compared; the largest is best. One that fits the budget is better than
+    one that does not; of two that fit, or do not, the one closer to the budget is better."""
     fits = candidate.after <= budget
     return fits, candidate.after if fits else -candidate.after
 
 
-def _next(attempt: _Attempt, found: _Candidate, budget: int) -> _Attempt:
-    """Returns the next try: a lower target if the result was too large, else more room for the tail and for blocks
-    that stay."""
+def _next(attempt: _Attempt, found: _Candidate, budget: int, *, tail_grew: bool) -> _Attempt:
+    """Returns the limits of the next try. If the result was too large, the target is lower. Otherwise blocks that stay
+    and the tail get more room, and old messages do if the last try did not make the tail longer (`tail_grew`)."""
     limits = attempt.limits
     if found.after > budget:
         return replace(attempt, limits=replace(limits, target=limits.target - (found.after - budget)))
     said = found.after - found.planned.plan.used_without_marker
     cut = sum(len(edit.replacements) for edit in found.planned.cuts)
     more = (budget - found.after) / budget / cut if cut else 0.0
+    old = found.planned.plan.old_tokens
+    # At first no room for old messages means that the summary needs all of it.
+    if keep_old(budget) and not tail_grew:
+        old += max(0, budget - found.after - _SLACK)
     return _Attempt(
-        limits=replace(limits, summary=said + _SLACK, whole_turns=_WHOLE_TURNS), block_share=attempt.block_share + more
+        limits=replace(limits, summary=said + _SLACK, keep_old=old, whole_turns=_WHOLE_TURNS),
+        block_share=attempt.block_share + more,
     )

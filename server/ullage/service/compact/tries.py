@@ -35,8 +35,8 @@ _FINAL = (AuthenticationFailed, ContextTooLong, InvalidRequest, NoModelConfigure
 async def compact_somehow(
     conversation: Conversation, planner: Planner, trigger: EditTrigger, focus: str = ""
 ) -> Compacted:
-    """Compacts, with as many tries as `trigger` allows. Returns the first compaction that succeeds. Raises the last
-    try's error."""
+    """Compacts the context with one summarizer after the other, as many as `trigger` allows, and returns the first
+    compaction that succeeds. Notices say which summary failed. Raises the last try's error."""
     attempts, failure, hook = _attempts(conversation, trigger, focus), None, PreCompactHook()
     while True:
         attempt, *following = attempts
@@ -55,7 +55,8 @@ async def compact_somehow(
 
 
 async def write_somehow(conversation: Conversation, planned: Planned, request: SummaryRequest, focus: str) -> Summary:
-    """Returns a summary for a preview, with the tries of a compaction by hand. Raises the last try's error."""
+    """Returns a summary for a preview, by one summarizer after the other, as many as a compaction by hand allows.
+    Raises the last try's error."""
     attempts = _attempts(conversation, EditTrigger.MANUAL, focus)
     while True:
         attempt, *following = attempts
@@ -68,16 +69,19 @@ async def write_somehow(conversation: Conversation, planned: Planned, request: S
 
 
 def _attempts(conversation: Conversation, trigger: EditTrigger, focus: str) -> Sequence[Attempt]:
-    """Returns the tries that make sense. If a user compacts by hand and the settings name one summarizer, only that
-    one is tried, because this user prefers an error to another summarizer."""
+    """Returns the summaries to try, in order. For a compaction by hand there is only one if the settings name a
+    summarizer, because their user prefers an error to another summarizer. An embedding program can require the offline
+    one after it (`always_falls_back`)."""
     workspace, by_model = conversation.workspace, writes_by_model(conversation)
     attempts = [replace(attempt, focus=focus) for attempt in SUMMARIES]
-    if trigger is EditTrigger.MANUAL and not (by_model and workspace.settings.summary.writer == "auto"):
-        return attempts[:1]
     offline_anyway = not by_model and workspace.ports.summarizer.name == "offline"
+    named = not (by_model and workspace.settings.summary.writer == "auto") and not workspace.always_falls_back
+    if trigger is EditTrigger.MANUAL and (named or offline_anyway):
+        return attempts[:1]
     return [attempt for attempt in attempts if not (attempt.offline and offline_anyway)]
 
 
 def _left_after(error: UllageError, following: Sequence[Attempt]) -> Sequence[Attempt]:
-    """Returns the tries that may still help after an error."""
+    """Returns those of the following tries that may still succeed after this error: only offline ones if no other
+    request to the model would help."""
     return [attempt for attempt in following if attempt.offline] if isinstance(error, _FINAL) else following

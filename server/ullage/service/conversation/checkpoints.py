@@ -12,7 +12,7 @@ from ullage.service.ports.store import SessionStore
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
-    """Names a place in the log. Exactly one field is set.
+    """A place in a session's log that a user can restore or fork from. Exactly one field is set.
 
     `position`: a position in the log. `edit_id`: the place after an edit and all edits of the same action.
     `message_id`: the place after a message; archived messages, markers and notices count, too. `timestamp`: a time, in
@@ -28,8 +28,8 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 def edits_at(store: SessionStore, session_id: str, checkpoint: Checkpoint) -> tuple[str, ...]:
     """Returns the ids of the edits that were in force at a checkpoint, oldest first.
 
-    If the checkpoint is a time, an edit is in force from its own timestamp on, so an imported transcript keeps its old
-    history. Raises `EditNotFound`, `MessageNotFound` or `InvalidRequest`.
+    If the checkpoint is a time, edits and undos count by their own timestamps, so that an imported transcript keeps its
+    old history. Raises `EditNotFound`, `MessageNotFound` or `InvalidRequest`.
     """
     records = store.read_edits(session_id)
     if checkpoint.timestamp is not None:
@@ -53,7 +53,7 @@ def position_of(store: SessionStore, session_id: str, checkpoint: Checkpoint) ->
 
 
 def edits_in_force(records: Iterable[Record]) -> tuple[str, ...]:
-    """Returns the ids of the edits that were made and not undone, oldest first."""
+    """Returns the ids of the edits that these records make and do not undo, oldest first."""
     made: dict[str, bool] = {}
     for record in records:
         match record.event:
@@ -67,7 +67,8 @@ def edits_in_force(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def read_time(timestamp: int | str) -> int:
-    """Returns a time as Unix milliseconds. A text must be ISO 8601. Raises `InvalidRequest`."""
+    """Returns a time as Unix milliseconds. A text must be ISO 8601, without a zone in UTC. Raises `InvalidRequest` for
+    another text."""
     if isinstance(timestamp, int):
         return timestamp
     try:
@@ -88,7 +89,7 @@ def _happened(record: Record) -> int:
 
 
 def _places(records: Collection[Record]) -> dict[int, int]:
-    """Returns, for the position of each edit, the position of the last edit of the same action."""
+    """Returns, for the log position of each edit, the position of the last edit of the same action."""
     edits = {record.position: record.event.edit for record in records if isinstance(record.event, ContextEdited)}
     last = {edit.id: position for position, edit in edits.items()}
     return {position: last.get(edit.part_of or edit.id, position) for position, edit in edits.items()}

@@ -5,7 +5,7 @@ Everything that happens to a session is recorded here. The projection holds the 
 guards and the work hold state that does not follow from the log, and survive when the projection is computed again.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence, Set
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -15,19 +15,23 @@ from ullage.model.errors import ConcurrentAppend, PreviewExpired
 from ullage.model.events import (
     AgentAttached,
     ContextEdited,
+    ConversationContinued,
+    ConversationImported,
     EditReverted,
     Event,
     ModelChanged,
     Record,
     SessionConfigured,
 )
-from ullage.model.settings import ContextSettings, Settings, overridden
+from ullage.model.figure import Keeper
+from ullage.model.settings import ContextSettings
 from ullage.model.updates import Update, UsageMeta
 from ullage.policy.breaker import Breaker
-from ullage.policy.budget import ContextBudget, make_budget
+from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.planned import Previewed
 from ullage.service.conversation.projection import Projection
+from ullage.service.conversation.rules import Rules, given_of, others_of, rules_of
 from ullage.service.conversation.work import Ask, Work
 from ullage.service.ports.models import Provider
 from ullage.service.ports.store import StoredSession
@@ -36,11 +40,11 @@ from ullage.transcript.fold import Transcript
 # Another process may append to the session between our read and our write. Each try first reads the new records.
 _APPEND_TRIES = 8
 # Events that may change a conversation's model, settings or budget.
-_RULING = {AgentAttached, ModelChanged, SessionConfigured}
+_RULING = {AgentAttached, ConversationContinued, ConversationImported, ModelChanged, SessionConfigured}
 
 
 class Guards:
-    """State of automatic management and of prompt turns that is not in the log. It survives an undo.
+    """State of a conversation that is not in its log, about automatic management and prompt turns. It survives an undo.
 
     `vetoed_at`: tokens in the context when a hook last vetoed a compaction. `cleared_at`: tokens in the context when
     nothing could be cleared the last time. `warned_unfit`: the user has been shown that the context cannot fit the
@@ -61,19 +65,9 @@ class Guards:
         self.permitted: set[str] = set()
 
 
-class _Rules(Struct, frozen=True, kw_only=True):
-    """Model, settings and budget at one position of the log. `under` are the workspace's settings they were computed
-    from."""
-
-    under: Settings
-    model: str
-    settings: ContextSettings
-    budget: ContextBudget | None
-
-
 class Conversation:
-    """An open session. `edits_seen` grows with every edit made or reverted, in this process or in another. `figures` is
-    what `usage_meta` has worked out since the last change; None if it has not been called.
+    """An open session. There is one per session id and process. `edits_seen` grows with every edit made or undone, in
+    this process or in another. `figures` are the figures computed since the last change; None if there are none.
 
     `Workspace.open` returns a conversation that is up to date with the store. `record` and `catch_up` keep the
     conversation up to date.
@@ -97,39 +91,45 @@ class Conversation:
         self.figures: UsageMeta | None = None
         self._changed = changed
         self._pending: list[Event] | None = None
-        self._rules: _Rules | None = None
+        self._rules: Rules | None = None
         self._version: int | None = None
 
     @property
     def transcript(self) -> Transcript:
-        """The folded log."""
+        """The transcript that the log folds into."""
         return self.projection.transcript
 
     @property
     def used(self) -> int:
-        """Tokens in the context now: the provider's last usage plus a local count of later messages, or a local
-        count alone."""
+        """The tokens in the context now: by the provider's last usage plus a local count of later messages, or by a
+        local count alone if no usage covers this context."""
         return self.projection.used
 
     @property
     def model(self) -> str:
         """The session's model, or the model of the workspace's settings. Empty if neither is set."""
-        return self._in_force().model
+        return self.rules.model
 
     @property
     def settings(self) -> ContextSettings:
         """The context settings in effect: the session's own fields, and the workspace's for all others."""
-        return self._in_force().settings
+        return self.rules.settings
 
     @property
     def budget(self) -> ContextBudget | None:
-        """The thresholds in tokens, or None while the model's window is unknown."""
-        return self._in_force().budget
+        """The budget of the window, with the thresholds in tokens, or None while the model's window is unknown."""
+        return self.rules.budget
+
+    @property
+    def keeper(self) -> Keeper:
+        """Who keeps the context within the window. A replayed recording has no keeper, because it must stay as it was
+        recorded."""
+        return Keeper.NOBODY if self.guards.replays else self.rules.keeper
 
     @property
     def is_managed(self) -> bool:
-        """Whether the context is managed automatically. A replayed recording is not managed: it must stay as it was
-        recorded."""
+        """Whether automatic management is on for this session. It is off for a replayed recording, which must stay as
+        it was recorded."""
         return self.settings.enabled and not self.guards.replays
 
     @property
@@ -139,35 +139,47 @@ class Conversation:
 
     @property
     def provider(self) -> Provider:
-        """The provider of the session's model. Raises `NoModelConfigured` or `SdkMissing`."""
+        """The provider of the session's model. Raises `NoModelConfigured` if there is none, or `SdkMissing`."""
         return self.workspace.ports.providers(self.model, self.workspace.settings)
 
     def record(self, *events: Event) -> None:
-        """Appends events to the log, folds them and publishes `Changed`. Without events only `Changed` is published.
+        """Appends events to the session's log, folds them and publishes `Changed`. Without events only `Changed` is
+        published.
 
-        Raises `PreviewExpired` if one of the events is an edit and another process has edited the session first.
+        Raises `PreviewExpired` if one of the events is an edit and another process has edited the session first, and
+        `ConcurrentAppend` if other processes append again and again.
         """
-        edits = any(isinstance(event, ContextEdited) for event in events)
+        kinds = set(map(type, events))
         for _ in range(_APPEND_TRIES):
             seen = self.edits_seen
             try:
-                self._append(events)
+                self._append(events, kinds)
             except ConcurrentAppend:
                 self._read_on()
-                if edits and self.edits_seen != seen:
+                if ContextEdited in kinds and self.edits_seen != seen:
                     raise PreviewExpired("the session was edited elsewhere meanwhile; look again") from None
             else:
                 return
         raise ConcurrentAppend(f"session {self.id}: other processes keep appending; try again")
 
     def catch_up(self) -> None:
-        """Folds the records that other processes have appended, and publishes them as `Changed`. Raises
-        `SessionNotFound`."""
+        """Folds the records that other processes have appended, and publishes them as `Changed` with `is_ours` False.
+        Raises `SessionNotFound` if the session was deleted."""
         # The version is read before the log: if another process writes in between, the next call reads again.
         version = self.workspace.ports.store.version()
         if version != self._version:
             self._read_on()
             self._version = version
+
+    def fold(self, records: Sequence[Record]) -> None:
+        """Folds records that are in the store already, after the records folded so far. Nothing is published."""
+        self._take_in(records)
+
+    def fold_again(self, records: Sequence[Record]) -> None:
+        """Computes the projection again from the whole log, `records`, as when the session is opened. Nothing is
+        published."""
+        self.figures = self._rules = None
+        self.projection = self.workspace.project(StoredSession(records=tuple(records)), self.model)
 
     def _read_on(self) -> None:
         records = self.workspace.ports.store.read(self.id, self.transcript.position + 1)
@@ -177,24 +189,24 @@ class Conversation:
             self._changed(Changed(conversation=self, events=events, is_ours=False))
 
     def take_count(self, tokens: int) -> None:
-        """Takes the provider's own token count of the next prompt as the size of the context, until a usage is
-        reported."""
+        """Takes the provider's own count of the next prompt, in tokens, as the size of the context until a usage is
+        reported. Publishes `Changed`."""
         self.projection.tracker.take_count(tokens, self.workspace.ports.clock.now())
         self.figures = None
         self._publish(())
 
     def adapt(self) -> None:
-        """Adapts to changed settings of the workspace: counts again if the token counter is another, and publishes
-        `Changed`."""
+        """Adapts to changed settings of the workspace: counts all messages again if the token counter changed, and
+        publishes `Changed`."""
         counter = self.workspace.counter(self.model)
         if counter is not self.projection.counter:
             self.projection.use_counter(counter, self.workspace.calibration(self.model))
         self.figures = None
-        self._publish(())
+        self._changed(Changed(conversation=self, events=(), by_settings=True))
 
     @contextmanager
     def one_change(self) -> Generator[None]:
-        """Publishes a single `Changed` at the end for everything that is recorded inside the block."""
+        """Collects everything that is recorded in the `with` block and publishes it as one `Changed` at the end."""
         pending: list[Event] = []
         self._pending = pending
         try:
@@ -205,61 +217,101 @@ class Conversation:
                 self._publish(pending)
 
     def imagine(self, *events: Event) -> "Conversation":
-        """Returns the conversation as it would be with these events at the end of its log. Nothing may be recorded
-        in the result."""
+        """Returns a copy of the conversation as it would be with these events at the end of its log, for a dry run.
+        Nothing may be recorded in the copy."""
         records = self.workspace.ports.store.read(self.id)
         imagined = StoredSession(records=(*records, *self.workspace.records(len(records), events)))
-        projection = self.workspace.project(self.id, imagined)
+        projection = self.workspace.project(imagined, self.workspace.ports.store.info(self.id).model)
         return Conversation(self.id, self.workspace, projection, lambda _: None, self.guards)
 
     async def settled(self) -> None:
-        """Waits until no automatic compaction runs."""
+        """Waits until no run of automatic management is running."""
         await self.work.wait(Ask.READ)
 
     def keep_snapshot(self) -> None:
-        """Saves a snapshot, so that the next load need not fold the archived part of the log."""
+        """Saves a snapshot of the projection, so that opening the session need not fold the log up to here."""
         self.workspace.ports.store.save_snapshot(self.id, self.transcript.position, self.projection.snapshot())
 
     def keep_calibration(self) -> None:
-        """Saves the model's calibration, for other sessions with the same model."""
-        self.workspace.keep_calibration(self.model, self.projection.tracker.calibration)
+        """Saves what usage reports have taught about the model, for other sessions with the same model. Does nothing
+        for an imported conversation, whose calibration knows only its own log."""
+        if self.transcript.origin is None:
+            self.workspace.keep_calibration(self.model, self.projection.tracker.calibration)
 
     def emit(self, update: Update) -> None:
         """Publishes an update of this session to the listeners."""
         self.workspace.bus.emit(self.id, update)
 
-    def _in_force(self) -> _Rules:
-        if self._rules is None or self._rules.under is not self.workspace.settings:
-            self._rules = _rules_of(self.workspace, self.transcript)
+    @property
+    def rules(self) -> Rules:
+        """The model, settings, window and thresholds in effect now, with their evidence."""
+        rules, workspace, evidence = self._rules, self.workspace, self.projection.evidence
+        if (
+            rules is None
+            or rules.under is not workspace.settings
+            or rules.others is not others_of(workspace, self.projection.transcript)
+            or not (rules.evidence is evidence or self._hold(rules))
+        ):
             self.figures = None
-        return self._rules
+            rules = self._rules = rules_of(workspace, self.projection.transcript, evidence)
+        elif rules.evidence is not evidence:
+            # The rules are asked for several times between two changes, and this look need not be repeated.
+            rules = self._rules = rules.at(evidence)
+        return rules
 
-    def _append(self, events: Sequence[Event]) -> None:
+    def _hold(self, rules: Rules) -> bool:
+        return rules.hold(self.projection.evidence) and rules.given == given_of(
+            self.workspace, self.projection.transcript
+        )
+
+    def _append(self, events: Sequence[Event], kinds: Set[type[Event]]) -> None:
         if events:
             store = self.workspace.ports.store
-            records = self.workspace.records(self.transcript.position + 1, _sized(self.used, events))
-            if any(isinstance(event, EditReverted) for event in events):
+            sized = _sized(self.used, events) if kinds == {ContextEdited} else events
+            records = self.workspace.records(self.transcript.position + 1, sized)
+            if EditReverted in kinds:
                 store.drop_snapshot(self.id)
             store.append(self.id, records)
             self._take_in(records)
         self._publish(events)
 
     def _take_in(self, records: Sequence[Record]) -> None:
+        known = self.projection.evidence.compactions
+        self._fold(records)
+        compactions, origin = self.projection.evidence.compactions, self.transcript.origin
+        if origin is not None and compactions != known:
+            self.workspace.keep_compactions(origin.format, compactions)
+
+    def _fold(self, records: Sequence[Record]) -> None:
         self.figures = None
         kinds = {type(record.event) for record in records}
         if kinds & _RULING:
             self._rules = None
-        if EditReverted in kinds:
-            # A reverted edit brings its archived messages back into the view, so the whole log is folded again.
+        if kinds & {ContextEdited, EditReverted}:
+            self.edits_seen += EditReverted in kinds
+            self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
+        if EditReverted in kinds or (ModelChanged in kinds and self._changes_tokens(records)):
+            # A reverted edit brings its archived messages back into the view, and a model with another tokenizer needs
+            # all messages counted again. In both cases the whole log is folded again.
             self.projection = self.workspace.load(self.id)
-            self.edits_seen += 1
             return
         self.projection.apply(records)
-        if ContextEdited in kinds:
-            self.edits_seen += sum(isinstance(record.event, ContextEdited) for record in records)
         if ModelChanged in kinds:
-            model = self.transcript.model
-            self.projection.use_counter(self.workspace.counter(model), self.workspace.calibration(model))
+            self._take_calibration(self.transcript.model)
+
+    def _changes_tokens(self, records: Sequence[Record]) -> bool:
+        models = [record.event.model for record in records if isinstance(record.event, ModelChanged)]
+        return any(self.workspace.tokenizer(model) != self.projection.counter.name for model in models)
+
+    def _take_calibration(self, model: str) -> None:
+        """Continues with the saved calibration of another model that has the same tokenizer. If none is saved, saves
+        the present one for that model."""
+        tracker = self.projection.tracker
+        kept = self.workspace.kept_calibration(model)
+        if kept is None:
+            self.workspace.keep_calibration(model, tracker.calibration)
+        else:
+            tracker.trust(kept)
 
     def _publish(self, events: Sequence[Event]) -> None:
         if self._pending is not None:
@@ -269,32 +321,19 @@ class Conversation:
 
 
 class Changed(Struct, frozen=True, kw_only=True, eq=False):
-    """Published when a conversation has changed. `events` are the new events of its log. `events` is empty if the
-    session was just created or only its figures changed. `is_ours` is false if another process recorded the events."""
+    """Published when a conversation has changed. `events` are the new events of its log, empty if the session was just
+    created or only its figures changed. `is_ours` is False if another process recorded the events. `by_settings` is
+    True if the settings of the workspace changed, and nothing in the session."""
 
     conversation: Conversation
     events: tuple[Event, ...]
     is_ours: bool = True
-
-
-def _rules_of(workspace: Environment, transcript: Transcript) -> _Rules:
-    model = transcript.model or workspace.settings.model
-    settings = overridden(workspace.settings.context, transcript.context)
-    limits, agent = workspace.limits(model), transcript.agent
-    budget = None
-    if agent is not None and agent.window is not None:
-        budget = make_budget(agent.window, limits.max_output, settings)
-    elif limits.input is not None:
-        budget = make_budget(limits.input, limits.max_output, settings, limits.total)
-    return _Rules(under=workspace.settings, model=model, settings=settings, budget=budget)
+    by_settings: bool = False
 
 
 def _sized(used: int, events: Sequence[Event]) -> Iterator[Event]:
-    """Yields the events. If all are edits, each edit without a `context_size_before` gets the size of the context
-    before it."""
-    if not all(isinstance(event, ContextEdited) for event in events):
-        yield from events
-        return
+    """Yields the edits. Those without a `context_size_before` get the size of the context before them. `used` is the
+    tokens in the context now."""
     for event in events:
         if isinstance(event, ContextEdited) and not event.edit.context_size_before:
             yield ContextEdited(edit=replace(event.edit, context_size_before=used))

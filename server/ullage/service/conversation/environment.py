@@ -1,75 +1,155 @@
 """What all conversations of a workspace share: ports, settings, the bus, token counters and limits of models."""
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import msgspec
 
+from ullage.agents.agent import Agent
+from ullage.agents.own_settings import Given
 from ullage.edits.counted import Stamp
+from ullage.edits.strategies.truncation import TruncationStrategy
 from ullage.model.edits import EditTrigger
 from ullage.model.events import EditReverted, Event, Record
 from ullage.model.settings import Settings
+from ullage.model.updates import FollowedFrom
 from ullage.model.usage import Usage
+from ullage.policy.evidence import RECENT_COMPACTIONS, Compacted
 from ullage.service.conversation.projection import Projection
 from ullage.service.conversation.publish import Bus
+from ullage.service.ports.following import FollowsAgents
 from ullage.service.ports.models import EditorFiles, ModelLimits, Permissions
 from ullage.service.ports.ports import Ports
 from ullage.service.ports.store import StoredSession
 from ullage.service.ports.world import IndexingListener
-from ullage.summary.reading.text_reader import Reader
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
 from ullage.tokens.counter_choice import get_counter
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ullage.summary.reading.text_reader import Reader
+
+# Before the name of a transcript format: the key of its agent's compactions among the stored calibrations.
+_COMPACTIONS = "compactions/"
+_NOTHING_GIVEN = Given()
+
 
 class Environment:
-    """The state that conversations share. `permissions` and `editor_files` are None unless a door sets them."""
+    """The state that all conversations of a process share: ports, settings, the bus, counters and limits of models.
+
+    `permissions` and `editor_files` are None unless a door sets them. `own_counter` and `own_strategy` are None unless
+    an embedding program sets them; they replace the model's counter and the strategies that the settings name. With
+    `always_falls_back` a compaction by hand, too, ends in an offline summary if the summarizer fails. `trusts_projects`
+    is False if the client says that its user does not trust the open folder; the project's instructions for summaries
+    are then not read. `following` is None in a process that can't follow agents' conversations; `followed` says by id
+    which sessions it follows.
+    """
 
     def __init__(self, ports: Ports, settings: Settings | None = None) -> None:
         self.ports = ports
         self.settings = settings or Settings()
         self.bus = Bus()
-        self.reader = Reader()
         self.indexing_listeners: list[IndexingListener] = []
         self.permissions: Permissions | None = None
         self.editor_files: EditorFiles | None = None
+        self.trusts_projects = True
+        self.following: FollowsAgents | None = None
+        self.followed: dict[str, FollowedFrom] = {}
+        self.own_counter: TokenCounter | None = None
+        self.own_strategy: TruncationStrategy | None = None
+        self.always_falls_back = False
         self._limits: dict[str, ModelLimits] = {}
         self._kept: dict[str, Calibration] = {}
+        self._compactions: dict[str, tuple[Compacted, ...]] = {}
+
+    @cached_property
+    def reader(self) -> "Reader":
+        """What reads messages for summaries, and remembers what it has read."""
+        from ullage.summary.reading.text_reader import Reader  # noqa: PLC0415  (30 ms to import)
+
+        return Reader()
 
     def new_stamp(self, trigger: EditTrigger = EditTrigger.AUTOMATIC) -> Stamp:
-        """Returns a new edit's id, the present time and the trigger."""
+        """Returns a stamp with a new edit id, the present time and the trigger."""
         return Stamp(id=self.ports.ids.new("e"), timestamp=self.ports.clock.now(), trigger=trigger)
 
     def limits(self, model: str) -> ModelLimits:
-        """Returns a model's limits in tokens. The user's settings override the catalog."""
+        """Returns a model's limits in tokens. The user's settings override those of the catalog."""
         if model not in self._limits:
             self._limits[model] = self.ports.catalog(model, self.settings.models)
         return self._limits[model]
 
     def counter(self, model: str) -> TokenCounter:
-        """Returns the token counter for a model, or for the encoding that the settings name for the model."""
+        """Returns the token counter for a model: the embedding program's own, the one for the encoding that the
+        settings name for the model, or the model's."""
+        if self.own_counter is not None:
+            return self.own_counter
         override = self.settings.models.get(model)
         return get_counter(model, override.encoding if override else None)
 
+    def tokenizer(self, model: str) -> str:
+        """Returns the name of a model's token counter. If `model` is empty, the settings' model is meant."""
+        return self.counter(model or self.settings.model).name
+
     def calibration(self, model: str) -> Calibration:
-        """Returns the calibration of a model's counts, learned in all sessions, or the prior if none was learned."""
+        """Returns the saved calibration of a model, learned in all sessions, or the one to assume before any usage
+        report."""
+        return self.kept_calibration(model) or Calibration.prior(self.counter(model).error_share)
+
+    def kept_calibration(self, model: str) -> Calibration | None:
+        """Returns the saved calibration of a model, learned in all sessions, or None if none is saved."""
         kept = self.ports.store.load_calibration(model)
-        return (
-            msgspec.json.decode(kept, type=Calibration) if kept else Calibration.prior(self.counter(model).error_share)
-        )
+        return msgspec.json.decode(kept, type=Calibration) if kept else None
 
     def keep_calibration(self, model: str, learned: Calibration) -> None:
-        """Saves what was learned about a model's counts, unless it is what was saved last."""
+        """Saves the calibration of a model, unless it equals the one saved last."""
         if self._kept.get(model) != learned:
             self.ports.store.save_calibration(model, msgspec.json.encode(learned))
             self._kept[model] = learned
 
+    def compactions(self, format_name: str) -> tuple[Compacted, ...]:
+        """Returns the saved automatic compactions of the agent that writes this transcript format, from all sessions,
+        oldest first."""
+        if format_name not in self._compactions:
+            self._compactions[format_name] = self._saved_compactions(format_name)
+        return self._compactions[format_name]
+
+    def keep_compactions(self, format_name: str, seen: Iterable[Compacted]) -> None:
+        """Saves those of these compactions by an agent that show where it compacts by itself, so that other sessions
+        learn from them. Of each model the last 20 by their own time are kept, in whichever order they are read."""
+        known = {one.id for one in self.compactions(format_name)}
+        new = {one.id: one for one in seen if one.tells and one.id not in known}
+        if not new:
+            return
+        # Another process may have saved some.
+        saved = self._saved_compactions(format_name)
+        ordered = sorted({**{one.id: one for one in saved}, **new}.values(), key=lambda one: one.at)
+        by_model: dict[str, list[Compacted]] = {}
+        for one in ordered:
+            by_model.setdefault(one.model, []).append(one)
+        recent = {one.id for ones in by_model.values() for one in ones[-RECENT_COMPACTIONS:]}
+        kept = tuple(one for one in ordered if one.id in recent)
+        self._compactions[format_name] = kept
+        if kept != saved:
+            self.ports.store.save_calibration(_COMPACTIONS + format_name, msgspec.json.encode(kept))
+
+    def _saved_compactions(self, format_name: str) -> tuple[Compacted, ...]:
+        kept = self.ports.store.load_calibration(_COMPACTIONS + format_name)
+        return msgspec.json.decode(kept, type=tuple[Compacted, ...]) if kept else ()
+
+    def given(self, agent: Agent | None, cwd: str, model: str) -> Given:
+        """Returns what the user's settings of an agent say about compaction in a folder. Nothing, if the agent is not
+        known."""
+        return _NOTHING_GIVEN if agent is None else self.ports.agent_settings.read(agent, cwd, model)
+
     def records(self, position: int, events: Iterable[Event]) -> list[Record]:
-        """Returns the events as records with the present time. The first record gets `position`."""
+        """Returns the events as records with the present time, at consecutive positions from `position` on."""
         now = self.ports.clock.now()
         return [Record(position=position + i, timestamp=now, event=event) for i, event in enumerate(events)]
 
     def load(self, session_id: str) -> Projection:
-        """Reads a session from the store and returns its projection. Raises `SessionNotFound`."""
+        """Reads a session's log from the store and returns its projection. Raises `SessionNotFound`."""
         store = self.ports.store
         stored = store.open(session_id)
         if stored.snapshot is not None and any(isinstance(record.event, EditReverted) for record in stored.records):
@@ -77,12 +157,13 @@ class Environment:
             # the edit archived.
             store.drop_snapshot(session_id)
             stored = store.open(session_id)
-        return self.project(session_id, stored)
+        return self.project(stored, store.info(session_id).model)
 
-    def project(self, session_id: str, stored: StoredSession) -> Projection:
-        """Folds a stored log of this session into a projection. Raises `SessionNotFound`."""
-        model = self.ports.store.info(session_id).model or self.settings.model
-        projection = Projection(self.counter(model), self.calibration(model), self._cost)
+    def project(self, stored: StoredSession, model: str) -> Projection:
+        """Returns the projection of a stored log. Its messages are counted for `model`, or for the settings' model if
+        that is empty."""
+        model = model or self.settings.model
+        projection = Projection(self.counter(model), self.calibration(model), self._cost, self.tokenizer)
         projection.restore(stored)
         return projection
 

@@ -13,7 +13,7 @@ _EVERY = 1.0
 
 
 class Follower:
-    """Looks at the store at intervals until it is stopped or the event loop ends."""
+    """Checks the store every second for what other processes appended, until it is stopped or the event loop ends."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -21,16 +21,17 @@ class Follower:
         self._next: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Starts looking, on the running event loop."""
+        """Starts checking, on the running event loop."""
         self._next = asyncio.get_running_loop().call_later(_EVERY, self._look_again)
 
     def stop(self) -> None:
-        """Stops looking."""
+        """Stops checking."""
         if self._next is not None:
             self._next.cancel()
 
     def look(self) -> None:
-        """Folds and publishes what other processes have appended since the last look. Raises `StoreError`."""
+        """Folds and publishes what other processes have appended to open sessions since the last check. A session that
+        was deleted is closed. Raises `StoreError`."""
         version = self._workspace.ports.store.version()
         if version == self._version:
             return

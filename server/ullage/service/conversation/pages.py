@@ -12,8 +12,8 @@ from ullage.transcript.view import Item
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A message in a page. `index` is its place in the transcript. `tokens` is its calibrated count in the context,
-    0 if it is archived. `inserted` is true for markers and notices, which an edit put into the view."""
+    """A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0
+    if it is archived. `inserted` is true for markers and notices, which an edit put into the view."""
 
     message: Message
     index: int
@@ -24,16 +24,16 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """One page of the view or of the transcript. `total` counts all messages of it, not only of this page, markers
-    included."""
+    """Some messages of the view or of the transcript. `total` is the number of all its messages, markers included, not
+    only of this page."""
 
     entries: tuple[Entry, ...]
     total: int
 
 
 async def view_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
-    """Returns a page of the context as the model would be sent it. Waits for a running automatic compaction first.
-    `limit` None means up to the end."""
+    """Returns at most `limit` messages of the view after the first `offset`; None means up to the end. Waits for a run
+    of automatic management first."""
     await conversation.settled()
     items = conversation.transcript.items
     stop = None if limit is None else offset + limit
@@ -41,10 +41,10 @@ async def view_page(conversation: Conversation, offset: int, limit: int | None) 
 
 
 def transcript_page(conversation: Conversation, offset: int, limit: int | None) -> Page:
-    """Returns a page of the transcript, archived messages included. Each compaction in force adds its marker at the
-    place of its cut. `limit` None means up to the end.
+    """Returns at most `limit` messages of the transcript after the first `offset`, archived ones included; None means
+    up to the end. The marker of each compaction in force is listed after the messages that it archived.
 
-    Reads only the messages of the page.
+    Only the messages of the page are read from the store.
     """
     store = conversation.workspace.ports.store
     markers = {edit.end: edit.marker for edit in compaction_edits(store.read_edits(conversation.id))}
@@ -62,7 +62,7 @@ def transcript_page(conversation: Conversation, offset: int, limit: int | None) 
 
 
 def read_entries(conversation: Conversation, start: int, stop: int) -> tuple[Entry, ...]:
-    """Returns the appended messages with `start <= index < stop`, archived or not."""
+    """Returns the appended messages of the session with `start <= index < stop`, archived or not."""
     records = conversation.workspace.ports.store.read_messages(conversation.id, start, stop)
     return tuple(_transcript_entry(conversation, index, record) for index, record in enumerate(records, start))
 

@@ -5,10 +5,12 @@ from math import ceil
 
 from msgspec import Struct
 
+from ullage.agents.agent import Agent
+from ullage.agents.own_context import Setup
 from ullage.edits.counted import CountedView
 from ullage.memory.memory_tool import NAME
 from ullage.model.blocks import ToolUseBlock
-from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit
+from ullage.model.edits import ClearToolUsesEdit, CompactionEdit, Edit, RewindEdit
 from ullage.model.events import (
     ContextEdited,
     ContextWarned,
@@ -26,16 +28,30 @@ from ullage.model.message import Message
 from ullage.model.price import Bill
 from ullage.model.usage import Breakdown, MessageCount, Usage
 from ullage.policy.alarm import Alarm, lowered
+from ullage.policy.evidence import Evidence
 from ullage.service.ports.store import StoredSession
 from ullage.tokens.calibration import Calibration
 from ullage.tokens.counter import TokenCounter
+from ullage.tokens.counter_choice import get_counter
 from ullage.tokens.tracker import ContextTracker, TrackerState
 from ullage.transcript.fold import Transcript, TranscriptState
 from ullage.transcript.view import Item, touched_ids
 
 
+def agent_of(transcript: Transcript) -> Agent | None:
+    """Returns the agent that has an imported conversation. Returns None for any other conversation, and for an agent
+    that is not known."""
+    if transcript.origin is None:
+        return None
+    # The readers of all agents are a tenth of a server's start, and few conversations are imported.
+    from ullage.agents.table import agent_of_format  # noqa: PLC0415
+
+    return agent_of_format(transcript.origin.format)
+
+
 class ProjectionState(Struct, frozen=True, kw_only=True):
-    """A projection as a snapshot stores it. `counts` are those of the token counter named `counter`."""
+    """The state of a projection as a snapshot stores it. `counts` are the messages' tokens by the counter named
+    `counter`."""
 
     transcript: TranscriptState
     tracker: TrackerState
@@ -43,15 +59,18 @@ class ProjectionState(Struct, frozen=True, kw_only=True):
     counts: dict[str, Breakdown]
     tool_uses: int = 0
     alarm: Alarm = Alarm()
+    evidence: Evidence = Evidence()
     # A snapshot written before prices were recorded has no bill. None means that the cost is unknown.
     bill: Bill = Bill(amount=None)
 
 
 class Projection:
-    """The state that follows from a session's log. `apply` folds new records into it.
+    """The state that follows from a session's log alone. `apply` folds new records into it.
 
+    `counts`: tokens of the view's messages by id. `evidence`: what the log shows of the window and of growth.
     `tool_uses`: tool calls since the last clearing or compaction. `bill`: what the session's requests have cost.
-    `cost(model, usage)` returns the price of one usage in dollars, or None if the price is unknown.
+    `cost(model, usage)` returns the price of one usage in dollars, or None if the price is unknown. `tokenizer(model)`
+    names the counter of a model; models with the same counter have the same tokens.
     """
 
     def __init__(
@@ -59,15 +78,18 @@ class Projection:
         counter: TokenCounter,
         calibration: Calibration,
         cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None,
+        tokenizer: Callable[[str], str] = lambda model: get_counter(model).name,
     ) -> None:
         self.counter = counter
         self.transcript = Transcript()
         self.tracker = ContextTracker(calibration, Calibration.prior(counter.error_share))
         self.counts: dict[str, Breakdown] = {}
         self.alarm = Alarm()
+        self.evidence = Evidence()
         self.tool_uses = 0
         self.bill = Bill()
         self._cost = cost
+        self._tokenizer = tokenizer
         self._memory_uses: set[str] = set()
         # Ids of edits whose state at this log position differs from their final state. While the set is not empty,
         # usages describe another context, so they are only added to the totals.
@@ -75,14 +97,15 @@ class Projection:
 
     @property
     def used(self) -> int:
-        """Tokens in the context now. See `Conversation.used`."""
+        """The tokens in the context now; see `Conversation.used`."""
         return self.tracker.reading.used
 
     def restore(self, stored: StoredSession) -> None:
         """Folds a stored session: its snapshot, if there is one, and the records after the snapshot.
 
-        The saved calibration has already learned from the usages in this log. While the log is folded again, they
-        update only the session's own figures.
+        The saved calibration has already learned from the usages in this log, so it is set only after the fold. An
+        imported conversation is counted by what its own log teaches: its figure is that of its file, whatever else is
+        in the store.
         """
         kept = self.tracker.calibration
         prior = Calibration.prior(self.counter.error_share)
@@ -93,6 +116,7 @@ class Projection:
             self.tracker = ContextTracker.restore(state.tracker)
             self.tool_uses = state.tool_uses
             self.bill = state.bill
+            self.evidence = state.evidence
             if state.counter == self.counter.name:
                 self.counts = state.counts
             else:
@@ -102,11 +126,12 @@ class Projection:
                 self._note_memory_uses(message)
         self.transcript.expect_reverts(stored.records)
         self._fold(stored.records)
-        self.tracker.trust(kept)
+        if self.transcript.origin is None:
+            self.tracker.trust(kept)
         self._rearm()
 
     def snapshot(self) -> bytes:
-        """Returns the state as bytes that `restore` can read."""
+        """Returns the state as bytes that `restore` can read as a session's snapshot."""
         return encode_json(
             ProjectionState(
                 transcript=self.transcript.state,
@@ -116,46 +141,83 @@ class Projection:
                 tool_uses=self.tool_uses,
                 alarm=self.alarm,
                 bill=self.bill,
+                evidence=self.evidence,
             )
         )
 
     def apply(self, records: Sequence[Record]) -> None:
-        """Folds records of the log, in order."""
+        """Folds the next records of the log, in order."""
         self._fold(records)
         self._rearm()
 
     def _rearm(self) -> None:
-        """Lets the next crossing of the threshold warn again if `used` has fallen far enough. Does nothing if no
-        warning was given."""
+        """Resets the alarm if `used` has fallen far enough since the warning."""
         if self.alarm.again_below is not None:
             self.alarm = lowered(self.alarm, self.used)
 
     def _fold(self, records: Sequence[Record]) -> None:
         for record in records:
+            event = record.event
+            if isinstance(event, MessageAppended):
+                # Most events are messages, and these are no evidence of anything.
+                self.transcript.apply(record)
+                self._append(event.message, event.count)
+                continue
+            if isinstance(event, ModelChanged):
+                self._change_model(event.model)
+            by_agent = isinstance(event, ContextEdited) and self._is_by_agent(event.edit)
+            carried = self._reattached() if by_agent else None
             self.transcript.apply(record)
-            self._take(record.event, record.timestamp)
+            self._take(event, record.timestamp)
+            if by_agent:
+                self.tracker.compacted(carried)
+            origin = self.transcript.origin
+            version = origin.version if origin else ""
+            self.evidence = self.evidence.after(event, self.transcript.model, version)
+
+    def _is_by_agent(self, edit: Edit) -> bool:
+        """Returns whether the edit is a compaction by the agent of an imported conversation and is not undone."""
+        return isinstance(edit, CompactionEdit) and edit.by_agent and not self.transcript.is_reverted(edit.id)
+
+    def _reattached(self) -> int | None:
+        """Returns the local count of the text that the agent adds to the context again when it compacts the present
+        context, or None if that is not known."""
+        origin, agent = self.transcript.origin, agent_of(self.transcript)
+        if origin is None or agent is None:
+            return None
+        setup = Setup(version=origin.version, model=self.transcript.model)
+        again = agent.own_context.reattached(setup, self.transcript.view)
+        return sum(min(again.most, self.counter.count(text)) for text in again.texts) if again else None
+
+    def _change_model(self, model: str) -> None:
+        """Adapts the tracker to another model. The last usage stays the basis of the figure if both models have the
+        same tokenizer."""
+        if self._tokenizer(model) == self._tokenizer(self.transcript.model):
+            self.tracker.change_model()
+        else:
+            self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
 
     def use_counter(self, counter: TokenCounter, calibration: Calibration) -> None:
-        """Changes the token counter, because the model has changed, and counts everything again."""
+        """Changes the token counter, because the settings name another, and counts all messages of the view again."""
         self.counter = counter
         self.tracker.recalibrate(calibration, Calibration.prior(counter.error_share))
         self.recount()
 
     def recount(self) -> None:
-        """Counts the whole view again."""
+        """Counts all messages of the view and the tools again. The figure is estimated until the next usage report."""
         self.counts = {message.id: self._break_down(message) for message in self.transcript.view}
         self.tracker.declare_tools(self.counter.count_tools(self.transcript.tools))
         self._recount_tracker()
 
     def count(self, message: Message) -> MessageCount:
-        """Returns a message's count, to be stored with the message."""
+        """Returns a message's local count, to be stored with the message."""
         return MessageCount(counter=self.counter.name, parts=self._break_down(message))
 
     def counted_view(self) -> CountedView:
         """Returns the view with calibrated counts, for planning an edit.
 
         Its `used` is the figure that the tracker will give after an edit, before any usage is reported. Counts are
-        rounded up, so that a plan that fits on paper does fit.
+        rounded up, so that what fits by the plan also fits when it is applied.
         """
         items = tuple(self.transcript.items)
         scale = self.tracker.calibration.scale
@@ -167,36 +229,34 @@ class Projection:
         )
 
     def tokens_of(self, items: Sequence[Item]) -> list[int]:
-        """Returns the calibrated counts of items of the view, rounded up."""
+        """Returns the calibrated counts of items of the view, rounded up, in the same order."""
         scale = self.tracker.calibration.scale
         return [ceil(scale(self.counts[item.message.id].total)) for item in items]
 
     def _break_down(self, message: Message) -> Breakdown:
-        """Returns a message's count by parts. Messages must be passed in order: a result of the memory tool is
-        recognized by the call before it."""
+        """Returns a message's local count by kind. Messages must be passed in order, because a result of the memory
+        tool is recognized by the call before it."""
         self._note_memory_uses(message)
         return self.counter.break_down(message, self._memory_uses)
 
     def _note_memory_uses(self, message: Message) -> None:
-        uses = (block for block in message.content if isinstance(block, ToolUseBlock))
-        self._memory_uses.update(use.id for use in uses if use.name == NAME)
+        for block in message.content:
+            if isinstance(block, ToolUseBlock) and block.name == NAME:
+                self._memory_uses.add(block.id)
 
-    def _take(self, event: Event, timestamp: int) -> None:  # noqa: C901, PLR0912
+    def _take(self, event: Event, timestamp: int) -> None:
         match event:
-            case MessageAppended(message=message, count=count):
-                self._append(message, count)
-            case ModelChanged():
-                # Usages reported so far are those of another model.
-                self.tracker.recalibrate(self.tracker.calibration, Calibration.prior(self.counter.error_share))
             case ToolsDeclared(tools=tools):
                 self.tracker.declare_tools(self.counter.count_tools(tools))
             case ContextWarned(used=used, again_below=again_below):
                 self.alarm = Alarm(used=used, again_below=again_below)
-            case UsageReported(usage=usage, message_id=message_id):
+            case UsageReported(usage=usage, message_id=message_id, timestamp=reported):
                 if self._unsettled:
                     self.tracker.spend(usage)
                 else:
-                    self.tracker.report(usage, message_id, timestamp)
+                    # An imported usage without a time has none: its record's time is that of the import.
+                    time = reported or (0 if self.transcript.origin else timestamp)
+                    self.tracker.report(usage, message_id, time)
                 self.bill = self.bill.charge(message_id, self._cost(self.transcript.model, usage))
             case SummaryReported(usage=usage, model=model):
                 self.tracker.spend(usage)
@@ -231,7 +291,8 @@ class Projection:
             message.id: self._break_down(message) if message.id in touched else self.counts[message.id]
             for message in self.transcript.view
         }
-        self._recount_tracker()
+        self._recount_tracker(by_going_back=isinstance(edit, RewindEdit))
 
-    def _recount_tracker(self) -> None:
-        self.tracker.edited((message.id, message.role, self.counts[message.id]) for message in self.transcript.view)
+    def _recount_tracker(self, *, by_going_back: bool = False) -> None:
+        view = ((message.id, message.role, self.counts[message.id]) for message in self.transcript.view)
+        self.tracker.edited(view, by_going_back=by_going_back)

@@ -51,8 +51,8 @@ class _Handling(Struct, frozen=True, eq=False):
 
 
 class Bus:
-    """Calls listeners and handlers in the order of subscription, on the event loop, before `emit` or `publish`
-    returns. If one of them raises, the exception is logged and the others are still called."""
+    """Calls listeners with updates and handlers with events, in the order of subscription, on the event loop, before
+    `emit` or `publish` returns. If one of them raises, the exception is logged and the others are still called."""
 
     def __init__(self) -> None:
         self._listening: list[_Listening] = []
@@ -69,13 +69,13 @@ class Bus:
         return _added(self._handling, _Handling(kind, cast("Callable[[Any], object]", handler), session_id))
 
     def emit(self, session_id: str, update: Update) -> None:
-        """Calls the listeners with an update."""
+        """Calls the listeners of the session with an update."""
         for listening in tuple(self._listening):
             if listening.session_id in (None, session_id):
                 _guarded(listening.listener.session_updated, session_id, update)
 
     def publish(self, event: ContextEvent) -> None:
-        """Calls the handlers with an event, and the listeners with its notice."""
+        """Calls the handlers of this kind of event with the event, and the listeners with its notice."""
         for handling in tuple(self._handling):
             if isinstance(event, handling.kind) and handling.session_id in (None, event.session_id):
                 _guarded(handling.handler, event)
@@ -103,8 +103,8 @@ def _guarded(call: Callable[..., object], *arguments: object) -> None:
 def notice_of(event: ContextEvent) -> Notice:
     """Returns the notice that describes an event to the user."""
     match event:
-        case ContextWarning(used=used, usable=usable, compact_at=compact_at, asks=asks):
-            text = words.context_warning(used, usable, compact_at, asks=asks)
+        case ContextWarning(used=used, window=window, compact_at=compact_at, asks=asks, agent=agent):
+            text = words.context_warning(used, window, compact_at, asks=asks, agent=agent)
             return _notice("context_warning", Severity.WARNING, text)
         case AutoCompacting(used=used):
             return _notice("auto_compacting", Severity.INFO, words.auto_compacting(used))
@@ -114,14 +114,20 @@ def notice_of(event: ContextEvent) -> Notice:
             return _notice("compaction_complete", Severity.INFO, text, edit.id)
 
 
-def compaction_due(used: int, usable: int) -> Notice:
-    """Returns the notice that the context has crossed `compactAt` and the user must start the compaction."""
-    return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, usable))
+def compaction_due(used: int, window: int) -> Notice:
+    """Returns the notice that the context has reached the compaction threshold and waits for the user to compact it.
+    Figures are tokens."""
+    return _notice("compaction_due", Severity.WARNING, words.compaction_due(used, window))
+
+
+def due_by_settings(used: int, compact_at: int) -> Notice:
+    """Returns the notice that changed settings make a compaction due, and that the user may start it."""
+    return _notice("compaction_due", Severity.WARNING, words.due_by_settings(used, compact_at))
 
 
 def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -> Notice:
-    """Returns the notice that edits other than a compaction were applied. `before` and `after` are tokens of the
-    context. If repeated file reads were cleared, the description names each file."""
+    """Returns the notice that edits other than a compaction were applied. `what` names the removed content; `before`
+    and `after` are tokens of the context. If repeated file reads were cleared, the description names each file."""
     notice = _notice("context_cleared", Severity.INFO, words.cleared(what, before, after), edits[-1].id)
     repeats = [edit for edit in edits if isinstance(edit, DuplicateReadsEdit)]
     texts = [words.repeated(edit.files, edit.tokens_saved / before) for edit in repeats]
@@ -129,7 +135,8 @@ def context_cleared(what: str, before: int, after: int, edits: Sequence[Edit]) -
 
 
 def compaction_failed(reason: str) -> Notice:
-    """Returns the notice that an automatic compaction failed. Later rungs of the ladder have notices of their own."""
+    """Returns the notice that an automatic compaction failed. The ways of making room that follow have notices of their
+    own."""
     return _notice("compaction_failed", Severity.ERROR, words.compaction_failed(reason))
 
 
@@ -139,12 +146,12 @@ def compaction_vetoed(reason: str) -> Notice:
 
 
 def hook_failed(hook: str, reason: str) -> Notice:
-    """Returns the notice that a hook failed. The compaction continues without the hook."""
+    """Returns the notice that the hook named `hook` failed. The compaction continues without the hook."""
     return _notice("hook_failed", Severity.WARNING, words.hook_failed(hook, reason))
 
 
 def compaction_retried(what: str, reason: str) -> Notice:
-    """Returns the notice that a summary failed and another is tried. `what` names the next try."""
+    """Returns the notice that a summary failed for this reason, and that `what` is tried next."""
     return _notice("compaction_retried", Severity.WARNING, words.compaction_retried(what, reason))
 
 

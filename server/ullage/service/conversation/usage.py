@@ -3,12 +3,16 @@
 from msgspec import UNSET, UnsetType
 
 from ullage.model.events import AgentAttached, ContextWarned, MessagePinned, SessionRenamed, SummaryReported
+from ullage.model.figure import Hidden, Keeper
 from ullage.model.price import CURRENCY, Bill
-from ullage.model.updates import Cost, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
+from ullage.model.updates import Cost, Level, Meta, SessionInfoUpdate, UsageMeta, UsageUpdate
+from ullage.model.words import percent
 from ullage.policy.alarm import level
-from ullage.policy.budget import ContextBudget
+from ullage.policy.forecast import calls_left
 from ullage.service.conversation.conversation import Changed, Conversation
+from ullage.service.conversation.rules import Rules
 
+_NO_BILL = Bill()
 # Decimals of a dollar in a cost. Smaller digits are rounding errors of the sum.
 _DECIMALS = 6
 # Events that change no figure, and `SummaryReported`, whose cost is published together with its compaction.
@@ -16,25 +20,29 @@ _SILENT = (AgentAttached, ContextWarned, MessagePinned, SummaryReported)
 
 
 def usage_meta(conversation: Conversation) -> UsageMeta:
-    """Returns all figures about the size of the context. They are computed once between two changes."""
-    budget = conversation.budget
+    """Returns all figures about the size of the context. They are computed once after each change."""
+    return _figures(conversation, conversation.rules)
+
+
+def _figures(conversation: Conversation, rules: Rules) -> UsageMeta:
     if conversation.figures is None:
-        conversation.figures = _compute(conversation, budget)
+        conversation.figures = _compute(conversation, rules)
     return conversation.figures
 
 
-def _compute(conversation: Conversation, budget: ContextBudget | None) -> UsageMeta:
+def _compute(conversation: Conversation, rules: Rules) -> UsageMeta:
     projection, transcript = conversation.projection, conversation.transcript
-    reading, active = projection.tracker.reading, transcript.active
+    reading, active, budget = projection.tracker.reading, transcript.active, rules.budget
+    left, keeper = _left(reading.used, rules), conversation.keeper
     return UsageMeta(
         source=reading.source,
-        level=level(reading.used, budget if conversation.is_managed else None),
+        level=_level(reading.used, rules, keeper),
         usable=budget.usable if budget else None,
         warn_at=budget.warn_at if budget else None,
-        compact_at=budget.compact_at if budget else None,
+        compact_at=rules.threshold.tokens if rules.threshold else None,
         breakdown=reading.breakdown,
         totals=projection.tracker.totals,
-        model=conversation.model,
+        model=rules.model,
         messages_active=active,
         messages_archived=transcript.messages - active,
         compactions=transcript.compactions,
@@ -43,35 +51,64 @@ def _compute(conversation: Conversation, budget: ContextBudget | None) -> UsageM
         pending_messages=reading.pending_messages,
         error_share=reading.error_share,
         shares=budget.shares(reading.breakdown) if budget else None,
+        as_of=transcript.newest_timestamp or None,
+        percent=percent(reading.used, budget.window) if budget else None,
+        warn_percent=rules.warn_percent,
+        window=rules.window,
+        threshold=rules.threshold,
+        left=left,
+        remarks=rules.remarks,
+        calls_left=None if left is None else calls_left(left, projection.evidence.growths),
+        hidden=Hidden(tokens=reading.breakdown.overhead, name=rules.hidden_name),
+        managed_by=keeper,
+        agent=rules.agent,
+        followed=conversation.workspace.followed.get(conversation.id),
     )
 
 
+def _left(used: int, rules: Rules) -> int | None:
+    """Returns the tokens left until the compaction threshold, or until the end of usable if no threshold is known. None
+    if no window is known."""
+    if rules.threshold is not None:
+        return max(0, rules.threshold.tokens - used)
+    return rules.budget.available(used) if rules.budget else None
+
+
+def _level(used: int, rules: Rules, keeper: Keeper) -> Level:
+    if rules.budget is None or keeper is Keeper.NOBODY:
+        return Level.OFF
+    reached = level(used, rules.budget)
+    # Nothing is known of an agent's threshold, so nothing is known to be due.
+    return Level.WARNING if reached is Level.CRITICAL and rules.threshold is None else reached
+
+
 def usage_update(conversation: Conversation) -> UsageUpdate | SessionInfoUpdate:
-    """Returns ACP's `usage_update`. If the window is unknown, returns a `session_info_update` with the same figures
-    instead, because a `usage_update` must state the window. There `used` is the sum of the breakdown."""
-    meta = Meta(ullage=usage_meta(conversation))
-    budget = conversation.budget
-    if budget is None:
+    """Returns the figures as ACP's `usage_update`. If the window is unknown, returns a `session_info_update` with the
+    same figures in `_meta`, because a `usage_update` must state the window."""
+    rules = conversation.rules
+    meta = Meta(ullage=_figures(conversation, rules))
+    if rules.budget is None:
         return SessionInfoUpdate(meta=meta)
-    return UsageUpdate(used=conversation.used, size=budget.window, cost=cost_of(conversation), meta=meta)
+    return UsageUpdate(used=conversation.used, size=rules.budget.window, cost=cost_of(conversation), meta=meta)
 
 
 def cost_of(conversation: Conversation) -> Cost | UnsetType:
-    """Returns the cost of the session so far. Unset before the first usage, and if the price of any request is
+    """Returns the cost of the session so far. Unset before the first usage report, and if the price of any request is
     unknown."""
     bill = conversation.projection.bill
-    if bill.amount is None or bill == Bill():
+    if bill.amount is None or bill == _NO_BILL:
         return UNSET
     return Cost(amount=round(bill.amount, _DECIMALS), currency=CURRENCY)
 
 
 def publish_usage(conversation: Conversation) -> None:
-    """Publishes the present figures to the listeners."""
+    """Publishes the present figures of the context to the listeners."""
     conversation.emit(usage_update(conversation))
 
 
 def publish_change(changed: Changed) -> None:
-    """Publishes a new title, and the present figures unless no event has changed them."""
+    """Publishes a conversation's new title, and its present figures unless only events changed that change no
+    figure."""
     for event in changed.events:
         if isinstance(event, SessionRenamed):
             changed.conversation.emit(SessionInfoUpdate(title=event.title))

@@ -49,7 +49,7 @@ class Job(Enum):
 
 
 class Ask(Enum):
-    """A request that the table judges. The value is its column.
+    """A request to a conversation that running jobs may delay or refuse. The value is its column in the work table.
 
     PROMPT: a prompt turn. READ: the context as a model would be sent it. APPEND: new messages. COMPACT: a compaction by
     hand, or its preview. EDIT: a commit, an undo or a restore. SHRINK, PREPARE: a run or a preparation of automatic
@@ -68,7 +68,8 @@ class Ask(Enum):
 
 
 class Rule(Enum):
-    """What a cell says: see the module's docstring."""
+    """What the work table says of a request while a job runs: it begins at once, waits for the job, is refused, or
+    cancels the job first."""
 
     RUN = "run"
     WAIT = "wait"
@@ -91,8 +92,8 @@ TABLE: dict[Job, tuple[Rule, ...]] = {
 
 
 class Preparation(Struct, frozen=True, kw_only=True):
-    """A summary that is written before it is needed. `ids` are the messages that it covers: the whole view when
-    `edits_seen` edits had been made."""
+    """A summary that is written before it is needed. `ids` are the ids of the messages that it covers, the whole view
+    at that time; `edits_seen` is the conversation's `edits_seen` at that time. `task` writes it."""
 
     ids: frozenset[str]
     edits_seen: int
@@ -100,15 +101,35 @@ class Preparation(Struct, frozen=True, kw_only=True):
 
 
 class _Place:
-    """A waiting prompt. A `dismissed` prompt is not run."""
+    """A prompt that waits for its turn. If `dismissed`, it is not run when its turn comes."""
 
     def __init__(self) -> None:
         self.dismissed = False
 
 
+class _Appending:
+    """An append: waits for the appends before it, and is a running job from then on. Each append of a session pays
+    for this, and a generator would cost several times as much."""
+
+    def __init__(
+        self, lock: asyncio.Lock, running: dict[Job, asyncio.Task[Any] | None], end: Callable[[Job], object]
+    ) -> None:
+        self._lock = lock
+        self._running = running
+        self._end = end
+
+    async def __aenter__(self) -> None:
+        await self._lock.acquire()
+        self._running[Job.APPENDING] = asyncio.current_task()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._end(Job.APPENDING)
+        self._lock.release()
+
+
 class Work:
-    """The jobs that run in one conversation. `preparation` stays after its task is done, until a compaction uses it
-    or it is dropped."""
+    """The jobs that run in one conversation, and what may run at the same time. `preparation` stays after its task is
+    done, until a compaction uses it or it is dropped."""
 
     def __init__(self, session_id: str) -> None:
         self.preparation: Preparation | None = None
@@ -121,19 +142,19 @@ class Work:
         self._waiting: list[asyncio.Future[None]] = []
 
     def is_running(self, job: Job) -> bool:
-        """Returns whether a job of this kind runs."""
+        """Returns whether a job of this kind runs in the conversation."""
         if job is Job.PREPARING:
             return self.preparation is not None and not self.preparation.task.done()
         return job in self._running
 
     def require(self, ask: Ask) -> None:
-        """Raises `SessionBusy` if a running job refuses the ask."""
+        """Raises `SessionBusy` if, by the work table, a running job refuses the request."""
         for job in self._jobs(ask, Rule.REFUSE):
             raise SessionBusy(job.value.format(self._session_id))
 
     async def wait(self, ask: Ask) -> None:
-        """Waits for the running jobs that the ask must wait for. Raises `SessionBusy` if a job that runs then
-        refuses the ask."""
+        """Waits until no job runs for which the request must wait by the work table. Raises `SessionBusy` if a job that
+        runs then refuses the request."""
         while any(self._jobs(ask, Rule.WAIT)):
             # The end of the job, not of its task: the task of a compaction by hand may continue with other work.
             ended = asyncio.get_running_loop().create_future()
@@ -142,8 +163,9 @@ class Work:
         self.require(ask)
 
     def may(self, ask: Ask, again: Callable[[], object]) -> bool:
-        """Returns whether automatic management may begin now. Cancels the jobs that the table says to cancel. If the
-        ask must wait, `again` is called when the last job that it waits for has ended."""
+        """Returns whether automatic management may begin `ask` now, and cancels the jobs that the work table says to
+        cancel. If the request must wait, returns False and calls `again` when the last job that it waits for has ended.
+        """
         if any(self._jobs(ask, Rule.WAIT)):
             self._again[ask] = again
             return False
@@ -166,21 +188,21 @@ class Work:
             self._end(job)
 
     def start(self, job: Job, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
-        """Starts the job in a task of its own and returns the task."""
+        """Starts the job in a task of its own and returns the task. The job runs until the task ends."""
         task = self._running[job] = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(lambda _: self._end(job))
         return task
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Starts background work that blocks no other work."""
+        """Starts background work that is no job, so that it delays no request."""
         task = asyncio.get_running_loop().create_task(work)
         self.background.add(task)
         task.add_done_callback(self.background.discard)
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[bool]:
-        """Waits until no other turn runs, and makes later turns wait. Yields False if the prompt was dismissed while
-        it waited."""
+        """Waits until no other turn runs, and makes later turns wait while the `with` block runs. Yields False if the
+        prompt was dismissed while it waited."""
         place = _Place()
         self._places.append(place)
         try:
@@ -189,24 +211,19 @@ class Work:
         finally:
             self._places.remove(place)
 
-    @asynccontextmanager
-    async def appending(self) -> AsyncGenerator[None]:
-        """Lets one append run at a time, so that a short message cannot overtake a long one that is still being
-        counted."""
-        async with self._appends:
-            self._running[Job.APPENDING] = asyncio.current_task()
-            try:
-                yield
-            finally:
-                self._end(Job.APPENDING)
+    def appending(self) -> "_Appending":
+        """Waits until no other append runs, and makes later appends wait while the `with` block runs, so that a short
+        message cannot overtake a long one that is still being counted."""
+        return _Appending(self._appends, self._running, self._end)
 
     def cancel(self) -> None:
-        """Cancels every job that CLOSE would cancel. A preparation that is already complete is kept."""
+        """Cancels every running job except appends. A preparation that is already complete is kept."""
         for job in tuple(self._jobs(Ask.CLOSE, Rule.CANCEL)):
             self._cancel(job)
 
     async def close(self) -> None:
-        """Cancels every job, dismisses the waiting prompts, and returns when the running turn has ended."""
+        """Cancels every running job except appends, dismisses the waiting prompts, and returns when the running turn
+        has ended."""
         for place in self._places:
             place.dismissed = True
         self._again.clear()
@@ -223,7 +240,7 @@ class Work:
             preparation.task.cancel()
 
     def _jobs(self, ask: Ask, rule: Rule) -> Iterator[Job]:
-        """Yields the running jobs whose cell for the ask is this rule."""
+        """Yields the running jobs for which the work table has this rule in the request's column."""
         return (job for job in Job if TABLE[job][ask.value] is rule and self.is_running(job))
 
     def _cancel(self, job: Job) -> None:

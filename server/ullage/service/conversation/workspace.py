@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-from ullage.model.events import Event
+from ullage.model.events import Event, SessionCreated
 from ullage.model.settings import Settings
 from ullage.service.conversation.conversation import Changed, Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import publish_change
 from ullage.service.conversation.work import Job
 from ullage.service.ports.ports import Ports
+from ullage.service.ports.store import StoredSession
 
 
 class Workspace(Environment):
-    """The open conversations by session id. Each is loaded at the first use and kept until it is closed. Everything
-    runs on one event loop.
+    """The open conversations of a process by session id. Each is loaded at the first use and kept until it is closed.
+    Everything runs on one event loop.
 
     `manage` is called with every `Changed`, after the figures were published. By default nothing is managed
     automatically.
@@ -28,11 +29,12 @@ class Workspace(Environment):
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
-        """The open conversations."""
+        """The open conversations, in the order in which they were opened."""
         return tuple(self._open.values())
 
     def open(self, session_id: str) -> Conversation:
-        """Returns the conversation of a session, up to date with the store. Raises `SessionNotFound`."""
+        """Returns the conversation of a session, loaded if it is not open, and up to date with the store. Raises
+        `SessionNotFound`."""
         conversation = self._open.get(session_id)
         if conversation is None:
             return self._load(session_id)
@@ -40,44 +42,66 @@ class Workspace(Environment):
         return conversation
 
     def adopt(self, session_id: str, events: Sequence[Event]) -> Conversation:
-        """Creates a session whose log begins with these events. Nothing is published until `record` is called, with
-        or without further events."""
+        """Creates a session whose log begins with these events, and opens it. Nothing is published until `record` is
+        called, with or without further events."""
         self.ports.store.create(session_id, self.records(0, events))
         return self._load(session_id)
 
+    def adopt_log(self, session_id: str, created: SessionCreated, events: Sequence[Event]) -> Conversation:
+        """Creates a session with its whole log in one transaction, so that an interrupted call leaves no session, and
+        opens it. The events' usages teach the model's calibration, as if they were recorded one by one. Publishes
+        `Changed`.
+
+        An imported log is then folded again, without what other sessions have taught (see `Projection.restore`).
+        """
+        first, *rest = self.records(0, [created, *events])
+        self.ports.store.create(session_id, [first, *rest])
+        projection = self.project(StoredSession(records=(first,)), created.model)
+        conversation = Conversation(session_id, self, projection, self._changed)
+        self._open[session_id] = conversation
+        conversation.fold(rest)
+        self.keep_calibration(conversation.model, conversation.projection.tracker.calibration)
+        if conversation.transcript.origin is not None:
+            conversation.fold_again([first, *rest])
+        conversation.keep_snapshot()
+        self._changed(Changed(conversation=conversation, events=tuple(events)))
+        return conversation
+
     def fork(self, position: int, session_id: str, event: Event) -> Conversation:
-        """Creates a session that inherits its parent's log up to `position`. `event` is the `SessionForked`. Nothing
-        is published until `record` is called."""
+        """Creates a session that inherits its parent's log up to `position`, and opens it. `event` is the
+        `SessionForked`, which names the parent. Nothing is published until `record` is called."""
         self.ports.store.create(session_id, self.records(position + 1, [event]))
         return self._load(session_id)
 
     def is_open(self, session_id: str) -> bool:
-        """Returns whether the session is in memory."""
+        """Returns whether the session is open in this process."""
         return session_id in self._open
 
     def is_prompted(self, session_id: str) -> bool:
-        """Returns whether a prompt turn runs in a session."""
+        """Returns whether a prompt turn runs in the session, in this process."""
         return session_id in self._open and self._open[session_id].work.is_running(Job.TURN)
 
     def cancel(self, session_id: str) -> None:
-        """Cancels the work of a session if it is open: a prompt turn, an automatic run, a compaction by hand, a
-        preparation."""
+        """Cancels the running work of a session: a prompt turn, a run of automatic management, a compaction by hand, an
+        unfinished preparation. Does nothing if the session is not open."""
         if session_id in self._open:
             self._open[session_id].work.cancel()
 
     async def end(self, session_id: str) -> None:
-        """Cancels the work of a session, waits for its prompt turn to end, and drops the session from memory."""
+        """Closes a session: cancels its work, waits for its prompt turn to end, and drops it from memory. Does nothing
+        if it is not open."""
         if session_id in self._open:
             await self._open[session_id].work.close()
             self.forget(session_id)
 
     async def end_all(self) -> None:
-        """Ends every open session."""
+        """Closes every open session, as `end` does."""
         for conversation in self.conversations:
             await self.end(conversation.id)
 
     def forget(self, session_id: str) -> None:
-        """Drops a session from memory at once, without waiting."""
+        """Cancels the work of a session and drops the session from memory at once, without waiting for the work to
+        end."""
         conversation = self._open.pop(session_id, None)
         if conversation is not None:
             conversation.is_open = False
@@ -85,7 +109,7 @@ class Workspace(Environment):
             conversation.work.drop_preparation()
 
     def configure(self, settings: Settings) -> None:
-        """Replaces the settings. Every open conversation adapts to them."""
+        """Replaces the workspace's settings. Every open conversation adapts to them."""
         if settings == self.settings:
             return
         self.settings = settings

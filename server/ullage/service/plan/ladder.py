@@ -18,8 +18,9 @@ from ullage.edits.drop import drop_inside
 from ullage.edits.duplicate_reads import dedupe_reads
 from ullage.edits.shorten import cap_blocks, shorten
 from ullage.edits.shorten_results import ResultLimits, shorten_results
-from ullage.edits.strategies.chain import chain_for, plan_truncation
+from ullage.edits.strategies.chain import chain_for, make_chain, plan_truncation
 from ullage.edits.strategies.situation import Keep
+from ullage.edits.strategies.truncation import TruncationStrategy
 from ullage.model.edits import DuplicateReadsEdit, Edit
 from ullage.model.message import Message, Role
 from ullage.model.settings import ContextSettings
@@ -31,10 +32,10 @@ _HUGE_SHARE = 0.5
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """The terms on which rungs make room: down to `limit` tokens, with a session's settings.
+    """What the rungs of the ladder need to know: they make room down to `limit` tokens, by a session's settings.
 
-    `relied`: ids of messages that a notice refers to. `result_tokens`: the most tokens that an old tool result may
-    keep.
+    `relied`: ids of messages that show what notices refer to. `result_tokens`: the most tokens that an old tool result
+    may keep. `own_strategy`: an embedding program's strategy, which replaces those that the settings name.
     """
 
     limit: int
@@ -43,6 +44,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     new_stamp: Callable[[], Stamp]
     relied: frozenset[str]
     result_tokens: int = 0
+    own_strategy: TruncationStrategy | None = None
 
     def stay(self, messages: Sequence[Message]) -> frozenset[str]:
         """Returns the ids of the messages that a compaction keeps verbatim wherever they are: system messages, the
@@ -60,8 +62,8 @@ MakeEdits = Callable[[CountedView, Terms], Sequence[Edit]]
 
 
 class Rung(Struct, frozen=True):
-    """One way of making room. `what` names, for the user, the content that it removes. `make_edits` returns the
-    edits, empty if there is nothing to remove."""
+    """One way of making room. `what` names, for the user, the content that it removes. `make_edits` returns the edits
+    for a view, empty if there is nothing to remove."""
 
     what: str
     make_edits: MakeEdits
@@ -69,7 +71,8 @@ class Rung(Struct, frozen=True):
 
 class Attempt(Struct, frozen=True, kw_only=True):
     """One try at a summary. `what` names it for the user. `skip` is the number of the oldest message groups that the
-    summarizer is not shown. `focus` are the user's words about what the summary must keep."""
+    summarizer is not shown. `offline` says that offline code writes it. `focus` are the user's words about what the
+    summary must keep."""
 
     what: str
     skip: int = 0
@@ -78,8 +81,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 def climb(rungs: Sequence[Rung], view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
-    """Returns the edits of as many rungs as are needed to reach the limit. Each rung plans on the view that the
-    rungs before it leave."""
+    """Returns the edits of as many rungs, in order, as are needed to bring the view to at most `terms.limit` tokens,
+    each edit with its rung. Each rung plans on the view that the rungs before it leave."""
     made: list[tuple[Rung, Edit]] = []
     for rung in rungs:
         if view.used <= terms.limit:
@@ -120,7 +123,8 @@ def _long_results(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 
 def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
-    """Shortens huge blocks, so that one message does not cost the conversation all other messages."""
+    """Returns an edit that shortens blocks of more than half the limit, so that for one huge message not all others are
+    dropped."""
     spared = {*kept(view.messages, terms.transcript.pinned), *system_ids(view.messages)}
     only = {message.id for message in view.messages} - spared
     return _any(cap_blocks(view, int(terms.limit * _HUGE_SHARE), terms.new_stamp(), only))
@@ -129,8 +133,8 @@ def _huge_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
 def _older(view: CountedView, terms: Terms) -> Sequence[Edit]:
     transcript, settings = terms.transcript, terms.settings
     keep = Keep(pinned=frozenset(transcript.pinned), first_user_id=transcript.first_user_id, relied=terms.relied)
-    chain = chain_for(settings.mode, settings.strategies)
-    return plan_truncation(view, chain, terms.limit, keep, terms.new_stamp())
+    strategy = terms.own_strategy or make_chain(chain_for(settings.mode, settings.strategies))
+    return plan_truncation(view, strategy, terms.limit, keep, terms.new_stamp())
 
 
 def _large_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
@@ -150,7 +154,7 @@ def _system_blocks(view: CountedView, terms: Terms) -> Sequence[Edit]:
 
 
 def system_ids(messages: Sequence[Message]) -> frozenset[str]:
-    """Returns the ids of the system messages."""
+    """Returns the ids of the system messages among these."""
     return frozenset(message.id for message in messages if message.role is Role.SYSTEM)
 
 
@@ -188,9 +192,9 @@ LAST_RESORT = Rung("the middle of the system prompt", _system_blocks)
 
 
 def cheap_edits(view: CountedView, terms: Terms) -> list[tuple[Rung, Edit]]:
-    """Returns the batch of cheap edits for a view. Uses the whole table, unless the limit is only reached without
-    the notices of repeated reads: the messages that such a notice refers to cannot be cleared, and that alone must
-    not cause a compaction."""
+    """Returns the edits of all rungs that need no model, as one action. Repeated file reads are left alone if only that
+    reaches the limit: the messages that notices of repeated reads refer to cannot be cleared, and that alone must not
+    cause a compaction."""
     made = climb(CHEAP, view, terms)
     if _reaches(made, view, terms):
         return made

@@ -17,10 +17,10 @@ from ullage.edits.compaction import (
     finish_compaction,
     plan_compaction,
 )
-from ullage.edits.counted import CountedView
+from ullage.edits.counted import CountedView, Stamp
 from ullage.edits.shorten import cap_blocks
 from ullage.model import words
-from ullage.model.edits import CompactionEdit, EditTrigger
+from ullage.model.edits import CompactionEdit, EditTrigger, ShortenEdit
 from ullage.model.errors import NothingToCompact
 from ullage.policy.budget import ContextBudget
 from ullage.redaction.privacy import hide
@@ -39,19 +39,25 @@ _MANUAL_TAIL_SHARE = 0.25
 _SUMMARY_SHARE = 0.35
 # Share of the target that one block may take. More would leave no room for the messages around the block.
 BLOCK_SHARE = 0.25
+# Share of the target that the messages which must stay may take together, such as many results of parallel calls. More
+# would leave no room for a summary, and the record of everything before them would be lost.
+_STAYING_SHARE = 0.6
+# Tokens. A block that is cut to less says nothing any more.
+_LEAST_BLOCK = 64
 # Old messages worth keeping verbatim are few and short, because a summary says more per token. Below 4,000 tokens the
 # summary needs all the room.
 _KEEP_OLD_SHARE, _KEEP_OLD_FROM = 0.05, 4_000
 
 
 def automatic_limits(budget: ContextBudget) -> CompactionLimits:
-    """Returns the limits of an automatic compaction, in tokens."""
+    """Returns the limits of an automatic compaction, in tokens: the budget's target and tail, and shares of the target
+    for the summary and for old messages."""
     return _limits(budget.target, budget.keep_tail)
 
 
 def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
-    """Returns the limits of a compaction by hand, in tokens. They depend on `used`, so that it helps even if the
-    context is nearly empty."""
+    """Returns the limits of a compaction by hand, in tokens. The target is half of `used`, or the budget's target if
+    that is less, so that the compaction helps even if the context is nearly empty."""
     target, tail = int(used * _MANUAL_SHARE), int(used * _MANUAL_TAIL_SHARE)
     if budget is None:
         return _limits(target, tail)
@@ -59,19 +65,19 @@ def manual_limits(used: int, budget: ContextBudget | None) -> CompactionLimits:
 
 
 def keep_old(target: int) -> int:
-    """Returns the tokens that old messages may keep verbatim in a context of `target` tokens."""
+    """Returns the most tokens that old messages kept verbatim may take in a context of `target` tokens."""
     return int(max(0, target - _KEEP_OLD_FROM) * _KEEP_OLD_SHARE)
 
 
 async def plan_within(
     conversation: Conversation, limits: CompactionLimits, trigger: EditTrigger, block_share: float = BLOCK_SHARE
 ) -> Planned:
-    """Plans a compaction within limits. A block that must stay is shortened to `block_share` of the target. Raises
-    `NothingToCompact`."""
+    """Returns the plan of a compaction within these limits. A block of the first or the last messages, which must stay,
+    is shortened to `block_share` of the target, and to less if there are many. Raises `NothingToCompact`."""
     transcript, used = conversation.transcript, conversation.used
     view = conversation.projection.counted_view()
     stamp = conversation.workspace.new_stamp(trigger)
-    cut = cap_blocks(view, int(limits.target * block_share), stamp, _staying(conversation))
+    cut = _cut_to_stay(view, limits.target, block_share, stamp, _staying(conversation))
     if cut is not None:
         view = view.after(cut)
     limits = replace(limits, target=min(limits.target, used - 1))
@@ -93,8 +99,8 @@ async def plan_in_thread(
     choose: Callable[[Check], CompactionPlan | None],
     trigger: EditTrigger,
 ) -> Planned | None:
-    """Returns the plan that `choose` makes for the present context, or None if `choose` returns None. `choose` reads
-    every old message, which takes seconds in a large context, so it runs in a thread."""
+    """Returns the plan that `choose` makes for the present context, or None if `choose` returns None. `choose` runs in
+    a thread, because it reads every old message, which takes seconds in a large context."""
     used, number, edits_seen = conversation.used, conversation.transcript.compactions + 1, conversation.edits_seen
     stamp = conversation.workspace.new_stamp(trigger)
     chosen = await in_thread(choose)
@@ -111,8 +117,8 @@ async def plan_in_thread(
 
 
 def finish(conversation: Conversation, planned: Planned, summary: Summary) -> CompactionEdit:
-    """Returns the edit made from a plan and a summary. Secrets and private text are removed from the summary,
-    no matter what wrote it."""
+    """Returns the compaction's edit, made from a plan and a summary. Secrets and private text are removed from the
+    summary, whichever summarizer wrote it."""
     text = conversation.workspace.reader.redact(summary.text)
     safe = hide(replace(summary, text=text, brought_back=planned.brought_back), planned.private)
     return finish_compaction(planned.plan, planned.view, planned.stamp, safe, planned.number)
@@ -127,9 +133,24 @@ def _limits(target: int, tail: int) -> CompactionLimits:
     )
 
 
+def _cut_to_stay(
+    view: CountedView, target: int, block_share: float, stamp: Stamp, staying: frozenset[str]
+) -> ShortenEdit | None:
+    """Returns the edit that shortens the blocks of the messages in `staying` to `block_share` of the target each, and
+    to less if they would still take too much of it together. None if none is too long."""
+    limit, most = int(target * block_share), target * max(_STAYING_SHARE, block_share)
+    while True:
+        cut = cap_blocks(view, limit, stamp, staying)
+        counted = view.after(cut) if cut else view
+        sizes = zip(counted.items, counted.tokens, strict=True)
+        if limit <= _LEAST_BLOCK or sum(tokens for item, tokens in sizes if item.message.id in staying) <= most:
+            return cut
+        limit //= 2
+
+
 def _staying(conversation: Conversation) -> frozenset[str]:
-    """Returns the ids of the messages that stay in any compaction, the first and the last. Huge blocks in them must
-    be shortened."""
+    """Returns the ids of the messages that stay in every compaction: system messages, the first user message, and the
+    last group. Huge blocks in them must be shortened."""
     messages = conversation.transcript.view
     if not messages:
         return frozenset()
@@ -140,8 +161,7 @@ def _staying(conversation: Conversation) -> frozenset[str]:
 
 async def in_thread(work: Callable[[Check], T]) -> T:
     """Runs `work` in a thread and returns its result, so that the event loop stays free. If the awaiting task is
-    cancelled, the check that `work` was given raises at its next call. Otherwise the thread would continue and take the
-    processor from the event loop."""
+    cancelled, the check that `work` gets raises at its next call, so that the thread ends soon."""
     given_up = Event()
 
     def check() -> None:

@@ -13,19 +13,24 @@ from ullage.model.permission import PermissionAnswer
 from ullage.model.price import Price
 from ullage.model.settings import ModelSettings, Settings
 from ullage.model.updates import ToolCall, ToolKind, ToolLocation
-from ullage.summary.reading.text_reader import Reader
 from ullage.summary.summary_request import SummaryRequest
 from ullage.tokens.counter import TokenCounter
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # 28 ms to import, which only summaries need.
+    from ullage.summary.reading.text_reader import Reader
+
 
 class ProviderCapabilities(Struct, frozen=True, kw_only=True):
-    """What a provider can do for a model.
+    """What a provider can do for one model.
 
     `native_tools`: tools are sent in the API's own fields; without it they are described in text and read from text.
     `counts_tokens`: `count_tokens` gives a figure. `replays`: a recording answers, so the context is not managed.
     `manages_context`: the provider clears old tool results when the request asks for it. `compacts_from`: the provider
-    can compact a prompt of at least this many tokens by itself. `seals`: that compaction is encrypted, and only the
-    provider can read it. `caches_tool_choice`: a changed `tool_choice` invalidates the provider's prompt cache.
+    can compact a prompt of at least this many tokens by itself, None if it cannot. `seals`: that compaction is
+    encrypted, and only the provider can read it. `caches_tool_choice`: a changed `tool_choice` invalidates the
+    provider's prompt cache.
     """
 
     native_tools: bool = True
@@ -38,7 +43,7 @@ class ProviderCapabilities(Struct, frozen=True, kw_only=True):
 
 
 class Provider(Protocol):
-    """A model reached through an SDK, a server or a script.
+    """A source of models' answers: an API reached by an SDK, a server, or a script.
 
     All methods raise only errors under `ProviderError`. They end their request at once when the task is cancelled or
     the stream is closed.
@@ -54,17 +59,19 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: ModelRequest, /) -> AsyncGenerator[Fragment]:
-        """Yields the answer while it is written, up to `Finished`. Close the generator (`contextlib.aclosing`) to
-        end the request."""
+        """Yields the fragments of the answer while it is written, up to `Finished`. Close the generator
+        (`contextlib.aclosing`) to end the request."""
         ...
 
     async def count_tokens(self, request: ModelRequest, /) -> int | None:
-        """Returns the tokens of the prompt by the provider's own count, or None if the provider offers no count."""
+        """Returns the tokens of the request's prompt by the provider's own count, or None if the provider offers no
+        count."""
         ...
 
     async def check(self, model: str, /) -> str:
-        """Asks the provider for the model, or for its models if `model` is empty, without prompting one. Returns one
-        line for `ullage doctor` that says that the provider answers. Raises the errors of a real request."""
+        """Asks the provider for information on the model, or for its list of models if `model` is empty; no model is
+        prompted. Returns one line for `ullage doctor` that says that the provider answers. Raises the errors of a real
+        request."""
         ...
 
     async def close(self) -> None:
@@ -73,7 +80,7 @@ class Provider(Protocol):
 
 
 class Providers(Protocol):
-    """Finds the provider of a model."""
+    """Finds the provider of a model by the settings."""
 
     def __call__(self, model: str, settings: Settings, /) -> Provider:
         """Returns the provider that the settings name, or else the one that the model's name and the available keys
@@ -81,17 +88,19 @@ class Providers(Protocol):
         ...
 
     def name(self, model: str, settings: Settings, /) -> str:
-        """Returns the name of the provider that a call would return, without importing or making it. Raises the same
-        errors. The first call may ask the system's keyring, which takes a moment, so call this method in a thread."""
+        """Returns the name of the provider of a model by the settings, without importing or making the provider. Raises
+        `NoModelConfigured` or `SdkMissing`. The first call may ask the system's keyring, which takes a moment, so call
+        this method in a thread."""
         ...
 
     async def close(self) -> None:
-        """Closes every provider returned so far."""
+        """Closes every provider that was returned so far."""
         ...
 
 
 class ToolAbout(Struct, frozen=True, kw_only=True):
-    """Describes a tool call to the user. `locations` are the files it concerns."""
+    """A description of a tool call for the user. `locations` are the files that the call concerns. `needs_permission`
+    says that the user is asked first."""
 
     title: str
     kind: ToolKind
@@ -100,27 +109,27 @@ class ToolAbout(Struct, frozen=True, kw_only=True):
 
 
 class ToolOutcome(Struct, frozen=True, kw_only=True):
-    """The result of a tool call, for the model."""
+    """The text of a tool call's result, for the model. `is_error` is set if the call failed."""
 
     text: str
     is_error: bool = False
 
 
 class Toolbox(Protocol):
-    """The tools that a model may call in a prompt turn."""
+    """Ullage's own tools, which a model may call in a prompt turn."""
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """The definitions that are offered to the model."""
+        """The definitions of the tools, as they are offered to the model."""
         ...
 
     def describe(self, use: ToolUseBlock) -> ToolAbout:
-        """Returns a description of a call. Never raises, whatever the input."""
+        """Returns a description of a tool call for the user. Never raises, whatever the tool and its input."""
         ...
 
     async def run(self, session_id: str, cwd: str, use: ToolUseBlock, /) -> ToolOutcome:
-        """Runs a call and returns its result. A failure is a result that the model reads. Cancelling the task
-        cancels the call."""
+        """Runs a tool call in the session with the folder `cwd` and returns its result. A failure is a result that the
+        model reads. Cancelling the task cancels the call."""
         ...
 
 
@@ -128,15 +137,17 @@ class EditorFiles(Protocol):
     """The project's files as the user's editor holds them, unsaved changes included."""
 
     async def read_text(self, session_id: str, path: str) -> str | None:
-        """Returns the text of the file at an absolute path, or None if the editor cannot give it."""
+        """Returns the text of the file at an absolute path as the editor holds it, or None if the editor cannot give
+        it."""
         ...
 
 
 class Permissions(Protocol):
-    """Asks the user whether a tool may be called."""
+    """Asks the user whether a tool call may be made."""
 
     async def ask(self, session_id: str, call: ToolCall) -> PermissionAnswer:
-        """Returns the user's answer. If the task is cancelled, the question is withdrawn."""
+        """Shows the user the tool call and returns the user's answer. If the task is cancelled, the question is
+        withdrawn."""
         ...
 
 
@@ -149,18 +160,23 @@ class ModelLimits(Protocol):
         ...
 
     @property
+    def is_set(self) -> bool:
+        """Whether `input` comes from the user's settings."""
+        ...
+
+    @property
     def total(self) -> int | None:
-        """The most tokens of prompt and answer together."""
+        """The most tokens of prompt and answer together, the window that they share."""
         ...
 
     @property
     def max_output(self) -> int | None:
-        """The most tokens of an answer."""
+        """The most tokens of one answer."""
         ...
 
 
 class Catalog(Protocol):
-    """Finds a model's limits."""
+    """Returns a model's limits by its name and the `models` of the settings."""
 
     def __call__(self, model: str, overrides: Mapping[str, ModelSettings], /) -> ModelLimits:
         """Returns the limits of a model, which may be given by any of its names. `overrides`, the user's settings,
@@ -169,7 +185,7 @@ class Catalog(Protocol):
 
 
 class Prices(Protocol):
-    """Finds a model's price."""
+    """Returns a model's list price by its name, or None if it is unknown."""
 
     def __call__(self, model: str, /) -> Price | None:
         """Returns the price of a model, which may be given by any of its names, or None if unknown."""
@@ -177,8 +193,8 @@ class Prices(Protocol):
 
 
 class SummaryStream(Struct, frozen=True, kw_only=True):
-    """A summary while it is written. `ledger` is complete and made by code. `pieces` yields the text in chunks.
-    `sealed` is the provider's encrypted compaction, if it made one."""
+    """A summary while it is written. `ledger` is complete and made by code. `pieces` yields the summary's text in
+    chunks. `sealed` is the provider's own encrypted compaction, None if it made none."""
 
     ledger: ArtifactLedger
     pieces: AsyncIterator[str]
@@ -190,17 +206,17 @@ class Summarizer(Protocol):
 
     @property
     def name(self) -> str:
-        """`offline`, or the model's name."""
+        """The summarizer's name as users see it: `offline`, or the name of the model."""
         ...
 
-    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        """Begins a summary. `counter` counts tokens, `reader` remembers what it read for earlier summaries. Raises
-        `ProviderError`, also while `pieces` is read. Cancelling the task cancels the summary."""
+    async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: "Reader") -> SummaryStream:
+        """Begins a summary. `counter` counts tokens, and `reader` remembers the texts that it read for earlier
+        summaries. Raises `ProviderError`, also while `pieces` is read. Cancelling the task cancels the summary."""
         ...
 
 
 class SummaryPrompts(Protocol):
-    """Finds the user's own instructions for summaries by a model."""
+    """Finds the user's own instructions for summaries that a model writes, in the settings' file and in the project."""
 
     def __call__(self, cwd: str, prompt_file: str, /) -> tuple[str, ...]:
         """Returns the text of the file `prompt_file` that the settings name, and the instructions of the project in

@@ -4,11 +4,20 @@ from msgspec import Struct
 
 from ullage.service.ports.models import Catalog, Prices, Providers, Summarizer, SummaryPrompts, Toolbox
 from ullage.service.ports.store import SessionStore
-from ullage.service.ports.world import Chance, Clock, CommandRunner, Ids, ProjectFiles
+from ullage.service.ports.world import (
+    AgentSettings,
+    Chance,
+    Clock,
+    CommandRunner,
+    Ids,
+    NoAgentSettings,
+    ProjectFiles,
+    TranscriptFinder,
+)
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """The ports of one workspace. The composition root fills them."""
+    """The ports of one workspace, filled by the composition root (`app`)."""
 
     store: SessionStore
     catalog: Catalog
@@ -22,3 +31,5 @@ class Ports(Struct, frozen=True, kw_only=True):
     prompts: SummaryPrompts
     commands: CommandRunner
     project_files: ProjectFiles
+    transcripts: TranscriptFinder
+    agent_settings: AgentSettings = NoAgentSettings()

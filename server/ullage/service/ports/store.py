@@ -12,11 +12,12 @@ from ullage.model.events import Record
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session as listed. `title`, `cwd` and `model` have the values of the last event that sets them.
+    """A session as it is listed. `title`, `cwd` and `model` have the values of the last event that sets them.
 
     A fork inherits `cwd` and `model` as they were at the fork; its title is its own. `created_at` and `updated_at` are
     the times of its own first and last record, in Unix milliseconds. `messages` counts appended messages, inherited
-    ones included. `parent_id` may name a deleted session. A lone surrogate in a text may be replaced by an escape.
+    ones included. `parent_id` is the session that it was forked from, which may be deleted; None if it is no fork. A
+    lone surrogate in a text may be replaced by an escape.
     """
 
     session_id: str
@@ -30,17 +31,29 @@ class SessionInfo(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StoredSession(Struct, frozen=True, kw_only=True):
-    """What `open` returns: a saved snapshot, as opaque bytes, and every record after its position. Without a
-    snapshot `records` is the whole log and `snapshot_position` is -1."""
+    """A session as `SessionStore.open` reads it: a saved snapshot, as opaque bytes, and every record after its
+    position. Without a snapshot `records` is the whole log and `snapshot_position` is -1."""
 
     records: tuple[Record, ...]
     snapshot: bytes | None = None
     snapshot_position: int = -1
 
 
+class ImportedSession(Struct, frozen=True, kw_only=True):
+    """A session that was imported, with what its import said of its origin (`ConversationImported`)."""
+
+    session_id: str
+    format: str
+    origin_id: str
+    agent: str = ""
+    parent_id: str = ""
+    is_sub_agent: bool = False
+
+
 class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A message that matches a query. A higher `score` is better. `snippet` marks the matches by `**`. `index` is
-    the message's number among the appended messages of the session, from 0, inherited ones included."""
+    """A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
+    message's index among the appended messages of the session, from 0, inherited ones included. `fits` says whether the
+    message contains most of the query's words; one that does not is seldom what was searched for."""
 
     session_id: str
     message_id: str
@@ -48,12 +61,13 @@ class SearchHit(Struct, frozen=True, kw_only=True, rename="camel"):
     role: str
     score: float
     snippet: str
+    fits: bool = True
 
 
 class SessionStore(Protocol):
-    """An append-only log per session. All methods block. Every call is short except a first `search`. A returned append
-    survives the death of the process. Methods may be called from one thread only, unless their docstring says
-    otherwise.
+    """The store of sessions: an append-only log per session. All methods block. Every call is short except a first
+    `search`. A returned append survives the death of the process. Methods may be called from one thread only, unless
+    their docstring says otherwise.
 
     All methods raise `StoreUnavailable` if the file cannot be used. Methods that name a session raise `SessionNotFound`
     if the session is unknown or deleted. The positions of given records must follow one another, else `InvalidRequest`
@@ -71,8 +85,8 @@ class SessionStore(Protocol):
         ...
 
     def append(self, session_id: str, records: Sequence[Record]) -> None:
-        """Appends all records or none. Raises `ConcurrentAppend` if the first position is not the next one of the
-        log."""
+        """Appends all records to the session's log, or none. Raises `ConcurrentAppend` if the first position is not the
+        next one of the log."""
         ...
 
     def open(self, session_id: str) -> StoredSession:
@@ -81,17 +95,18 @@ class SessionStore(Protocol):
         ...
 
     def read(self, session_id: str, start: int = 0, stop: int | None = None) -> tuple[Record, ...]:
-        """Returns the records with `start <= position < stop`, inherited ones included. `stop` None means up to the
-        end."""
+        """Returns the records of the log with `start <= position < stop`, inherited ones included. `stop` None means up
+        to the end."""
         ...
 
     def find_message(self, session_id: str, message_id: str) -> Record | None:
-        """Returns the record that appended the message with this id, inherited ones included, or None."""
+        """Returns the record that appended the message with this id, an inherited one included, or None if there is no
+        such message."""
         ...
 
     def find_index(self, session_id: str, message_id: str) -> int | None:
-        """Returns the number of the message with this id among the appended messages, from 0, inherited ones
-        included. None if there is none; the last one if there are several."""
+        """Returns the index of the message with this id among the appended messages, from 0, inherited ones included.
+        Returns None if there is no such message, and the last index if there are several."""
         ...
 
     def read_messages(self, session_id: str, start: int, stop: int) -> tuple[Record, ...]:
@@ -117,17 +132,33 @@ class SessionStore(Protocol):
         ...
 
     def list(self, cwd: str | None = None, limit: int = 100, offset: int = 0) -> tuple[SessionInfo, ...]:
-        """Returns the sessions, last changed first. If `cwd` is given, only sessions with exactly this folder."""
+        """Returns the listed sessions, last changed first: at most `limit` after the first `offset`. If `cwd` is given,
+        only those with exactly this folder."""
+        ...
+
+    def find_ids(self, prefix: str, limit: int = 100) -> tuple[str, ...]:
+        """Returns the ids of at most `limit` listed sessions that begin with `prefix`, in alphabetical order."""
+        ...
+
+    def sessions_with(self, message_id: str) -> tuple[str, ...]:
+        """Returns the ids of the listed sessions that have appended a message with this id, last created first.
+        Inherited messages do not count."""
+        ...
+
+    def imported(self) -> tuple[ImportedSession, ...]:
+        """Returns the listed sessions that were imported, the last created first. Forks of them are left out."""
         ...
 
     def delete(self, session_id: str) -> None:
-        """Removes a session from the list. Its records are deleted once no fork needs them."""
+        """Removes a session from the list. Its records are deleted once no fork needs them, which may be at once."""
         ...
 
     def search(self, query: str, session_id: str | None = None, limit: int = 10) -> tuple[SearchHit, ...]:
         """Returns the messages that contain words of `query`, best first. More matching words, rare words, whole names
-        and phrases make a match better. Searches one session, inherited messages included, or all sessions with each
-        message once. A query has no syntax; case and diacritics are ignored.
+        and phrases make a match better, and so do, for a short message, the words of the messages around it. A question
+        also finds messages without its words, next to one with most of them. Searches one session, inherited messages
+        included, or all sessions with each message once. A query has no syntax; case and diacritics are ignored. A name
+        that is nowhere is searched in other spellings, and a name or word that is nowhere as a beginning.
 
         May be called from any thread. Raises `InvalidRequest` if the query has no word. Also indexes everything that is
         not indexed yet, which takes long in a large store; to stay responsive, call `index_some` until it returns 0
@@ -141,15 +172,16 @@ class SessionStore(Protocol):
         ...
 
     def version(self) -> int:
-        """Returns a number that changes when another process, or another opening of the store, writes to it."""
+        """Returns a number that changes when another process, or another opening of the store in this one, writes to
+        it."""
         ...
 
     def load_calibration(self, model: str) -> bytes | None:
-        """Returns the saved calibration of a model as opaque bytes, or None."""
+        """Returns the saved calibration of a model as opaque bytes, or None if none is saved."""
         ...
 
     def save_calibration(self, model: str, calibration: bytes) -> None:
-        """Saves the calibration of a model."""
+        """Saves the calibration of a model, opaque bytes, in place of an earlier one."""
         ...
 
 
@@ -162,9 +194,9 @@ class MemoryFiles(Protocol):
     """
 
     def look(self, path: MemoryPath) -> str | tuple[MemoryEntry, ...]:
-        """Returns the text of a file. For a folder, returns the entries of its listing, the folder itself first and
-        each folder before its content. Raises `InvalidRequest` for a file that is not text or is over the size
-        limit."""
+        """Returns the text of a file. For a folder, returns the entries of its listing: the folder itself first, and
+        each folder before its content. Raises `InvalidRequest` for a file that is not text or is over the size limit.
+        """
         ...
 
     def create(self, path: MemoryPath, text: str) -> None:
@@ -183,6 +215,7 @@ class MemoryFiles(Protocol):
         ...
 
     def rename(self, old: MemoryPath, new: MemoryPath) -> None:
-        """Renames or moves a file or folder. Raises as `create` does, and `InvalidRequest` if a folder would be
-        moved into itself."""
+        """Renames or moves a file or folder. Raises `Conflict` if the new name exists, or a name that some file systems
+        consider equal. Raises `InvalidRequest` for the memory's own folder, if a limit would be exceeded, or if a
+        folder would be moved into itself."""
         ...

@@ -5,34 +5,39 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ullage.agents.agent import Agent
+from ullage.agents.discovery import Discovery, Wanted
+from ullage.agents.own_settings import Given
 from ullage.model.updates import Update
+
+_NOTHING_GIVEN = Given()
 
 
 class Clock(Protocol):
-    """Gives the time."""
+    """The present time, and waiting."""
 
     def now(self) -> int:
         """Returns the present time in Unix milliseconds."""
         ...
 
     async def wait(self, seconds: float) -> None:
-        """Returns when so many seconds have passed."""
+        """Waits for this number of seconds."""
         ...
 
 
 class Chance(Protocol):
-    """Random numbers."""
+    """The source of random numbers."""
 
     def share(self) -> float:
-        """A number from 0 to 1, 1 excluded."""
+        """Returns a random number from 0 to 1, 1 excluded."""
         ...
 
 
 class Ids(Protocol):
-    """Makes ids."""
+    """The source of new ids for sessions, messages, edits and the like."""
 
     def new(self, prefix: str) -> str:
-        """Returns an id that was never given before and begins with `prefix`."""
+        """Returns an id that was never given before. It begins with `prefix`."""
         ...
 
 
@@ -47,8 +52,9 @@ class Indexing(Struct, frozen=True, kw_only=True):
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):
-    """The result of a program: its exit status and the beginning of its output and error output. `fault` says why
-    the program has no exit status; it is empty if the program ended by itself."""
+    """The result of running a program: its exit status and the beginning of its output and error output. `fault` says
+    why there is no exit status (not started, or stopped after the timeout); it is empty if the program ended by itself.
+    """
 
     status: int = 0
     out: str = ""
@@ -60,13 +66,15 @@ class CommandRunner(Protocol):
     """Runs the user's own programs."""
 
     async def run(self, command: Sequence[str], given: bytes, timeout: float) -> CommandOutcome:
-        """Runs a program with `given` on its standard input, for at most `timeout` seconds. Never raises because of
-        the program. When this method returns or is cancelled, the program has ended."""
+        """Runs a program with `given` on its standard input, for at most `timeout` seconds, and returns its outcome.
+        Nothing that the program does raises an error. When this method returns or is cancelled, the program has ended.
+        """
         ...
 
 
 class ProjectFile(Struct, frozen=True, kw_only=True):
-    """A file of a project. `path` is relative to the project's folder. `text` is empty if the file was not read."""
+    """A file of a project. `path` is relative to the project's folder. `text` is its beginning, empty if the file was
+    not read."""
 
     path: str
     text: str = ""
@@ -76,16 +84,42 @@ class ProjectFiles(Protocol):
     """The files of projects on disk."""
 
     def find(self, folder: str, names: Sequence[str], trusted: Sequence[str], most: int) -> tuple[ProjectFile, ...]:
-        """Returns those of `names` that are plain files in `folder`, in the given order. If the folder lies in one
-        of the `trusted` folders, up to `most` characters of each file are read. Blocks on the disk; never raises."""
+        """Returns the files of `folder` that `names` names, if they are plain files, in the given order. If the folder
+        lies in one of the `trusted` folders, up to `most` characters of each file are read. Blocks on the disk; never
+        raises."""
         ...
 
 
+class TranscriptFinder(Protocol):
+    """Finds the conversations that coding agents keep on this machine."""
+
+    def find(self, wanted: Wanted) -> Discovery:
+        """Returns the wanted conversations, without those of sub-agents, and the files that could not be read. Blocks
+        while it reads the disk. Never raises."""
+        ...
+
+
+class AgentSettings(Protocol):
+    """The user's settings of coding agents on this machine."""
+
+    def read(self, agent: Agent, cwd: str, model: str) -> Given:
+        """Returns what the agent's settings say about compaction in the folder `cwd` ("" if unknown), for a model.
+        Blocks on the disk for about a millisecond; never raises."""
+        ...
+
+
+class NoAgentSettings:
+    """Knows no settings of any agent."""
+
+    def read(self, agent: Agent, cwd: str, model: str) -> Given:  # noqa: ARG002 - the port's parameters
+        return _NOTHING_GIVEN
+
+
 class Listener(Protocol):
-    """Gets the updates of sessions, for example a door, the demo or a test."""
+    """Gets the updates of sessions. A door is one, for example, which sends them to its client."""
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Takes an update. Called on the event loop, in order; must not block."""
+        """Called with each update of a session, on the event loop, in order. Must not block."""
         ...
 
 
@@ -93,5 +127,5 @@ class IndexingListener(Protocol):
     """Shows the progress of indexing during a search."""
 
     def indexing(self, progress: Indexing) -> None:
-        """Takes the progress of an index that takes long. Called on the event loop; must not block."""
+        """Called with the progress of an indexing that takes long, on the event loop. Must not block."""
         ...

@@ -32,15 +32,15 @@ _UNREPORTED = 1.15
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """The request that the model is to summarize, and its figures.
+    """The request after which a model is asked for a summary of the messages in it, and figures of its size.
 
     `request`: the request of the session's next turn; its `max_tokens` is the model's longest answer. `stays`: ids of
-    messages that are never left out. `used`: tokens of the whole prompt. `sizes`: tokens of each message. `ratio`: the
-    factor from our counts to the provider's, for text that is counted in addition. `margin`: the share by which the
-    prompt may turn out larger. `window`: the most tokens that the model accepts, None if unknown. `skip`: the number of
-    the oldest pairs that are left out from the first try on. `offers_tools`: tools are not refused by `tool_choice` on
-    the first try, because a changed `tool_choice` invalidates the provider's cache. The instructions forbid tool calls
-    instead.
+    messages that are never left out. `used`: tokens of the whole prompt. `sizes`: tokens of each message by id.
+    `ratio`: the provider's tokens per locally counted token. `margin`: the share by which the provider's count of the
+    prompt may exceed ours. `window`: the most tokens that the model accepts, None if unknown. `skip`: the number of the
+    oldest message groups that are left out from the first try on. `offers_tools`: tools are not refused by
+    `tool_choice` on the first try, because a changed `tool_choice` invalidates the provider's cache. The instructions
+    forbid tool calls instead.
     """
 
     request: ModelRequest
@@ -55,24 +55,24 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Protocol):
-    """Is called while a summary is written."""
+    """Callbacks that are called while a summary is written."""
 
     def piece(self, text: str, /) -> None:
-        """Takes a chunk of the summary."""
+        """Called with each chunk of the summary's text."""
         ...
 
     def waiting(self, notice: Update, /) -> None:
-        """Takes the notice that the provider is busy and will be asked again."""
+        """Called with the notice that the provider is busy and will be asked again."""
         ...
 
     def spent(self, model: str, usage: Usage, /) -> None:
-        """Takes the provider's usage of a request that has ended, successfully or not."""
+        """Called with the provider's usage when a request has ended, successfully or not."""
         ...
 
 
 class ModelSummarizer:
-    """Sends the request of the session's next turn with instructions at its end, so that the provider's cache is
-    used, and checks the answer. The ledger is made by code."""
+    """Asks a model for the summary: sends the request of the session's next turn with instructions at its end, so that
+    the provider's cache is used, and checks the answer. The ledger is made by code."""
 
     def __init__(
         self, provider: Provider, reading: Reading, own: Sequence[str], progress: Progress, waits: Waits
@@ -88,8 +88,8 @@ class ModelSummarizer:
         return self._reading.request.model
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        """Begins a summary. While `pieces` is read, raises `AnswerBroken` if the answer is not a summary, and the
-        provider's errors."""
+        """Begins a summary. Reading `pieces` of the result sends the request; it raises `AnswerBroken` if the answer is
+        not a summary, and the provider's errors."""
         ledger = (await compose_in_thread(request, counter, reader)).ledger
         room = text_room(request, ledger, counter)
         return SummaryStream(ledger=ledger, pieces=self._write(request, room, counter))
@@ -113,9 +113,10 @@ class ModelSummarizer:
         raise ContextTooLong(f"{self.name} cannot read this conversation, it is too long even without its beginning")
 
     def _requests(self, instructions: int, room: int) -> Iterator[ModelRequest]:
-        """Yields the request, then requests with fewer and fewer messages. A request that leaves less than `room`
-        tokens for the summary is skipped. If the provider can compact by itself, a request for that comes first; not
-        every model supports it."""
+        """Yields the requests to try in order: the whole one, then ones with fewer and fewer old messages. One that
+        leaves too few tokens for a summary of `room` tokens is skipped. `instructions` is the tokens of the
+        instructions. If the provider can compact by itself, a request for that comes first; not every model supports
+        it."""
         asked = replace(self._reading.request, tools_refused=True)
         asked = replace(asked, max_tokens=max(1, self._longest(asked.messages, instructions)))
         if asked.compacts:
@@ -133,8 +134,8 @@ class ModelSummarizer:
                 yield replace(asked, messages=messages, max_tokens=longest, tools_refused=refused)
 
     def _longest(self, messages: Sequence[Message], instructions: int) -> int:
-        """Returns the most tokens that an answer to these messages may have. Providers refuse a request whose prompt
-        and longest answer together exceed the window."""
+        """Returns the most tokens that the answer to these messages and the instructions (also in tokens) may have.
+        Providers refuse a request whose prompt and longest answer together exceed the window."""
         reading = self._reading
         if reading.window is None:
             return reading.request.max_tokens
@@ -161,7 +162,8 @@ class ModelSummarizer:
         check_draft(draft, written, room, counter)
 
     async def _paid(self, asked: ModelRequest) -> AsyncGenerator[Fragment]:
-        """Yields the answer. Its usage is passed on when it ends, also if it breaks off."""
+        """Yields the fragments of the answer. Its usage is passed to `Progress.spent` at the end, also if the answer
+        breaks off."""
         usage = None
         try:
             async with aclosing(stream_with_retries(self._provider, asked, self._waits)) as fragments:

@@ -14,8 +14,8 @@ from ullage.transcript.keep import kept, leading
 
 
 def writes_by_model(conversation: Conversation) -> bool:
-    """Returns whether a model is to write the summary. Also True if a model is configured wrongly, so that the user
-    sees the error."""
+    """Returns whether a model writes this conversation's summaries, by the settings and the configured providers. Also
+    True if a model is configured wrongly, so that the user sees the error."""
     writer = conversation.workspace.settings.summary.writer
     if writer != "auto":
         return writer == "model"
@@ -28,13 +28,14 @@ def writes_by_model(conversation: Conversation) -> bool:
 
 
 def model_writer(conversation: Conversation, skip: int, progress: Progress) -> Summarizer:
-    """Returns a summarizer that asks the model about the present context, without `skip` of its oldest pairs. If the
-    provider seals its own compactions, such a compaction is tried first. Raises `NoModelConfigured`, `SdkMissing`,
-    or `InvalidRequest` if the user's own instructions cannot be read."""
+    """Returns a summarizer that asks a model about the present view without its `skip` oldest message groups. If the
+    provider seals its own compactions, such a compaction is tried first. Raises `NoModelConfigured`, `SdkMissing`, or
+    `InvalidRequest` if the user's own instructions cannot be read."""
     workspace, name = conversation.workspace, conversation.model
     summary, models = workspace.settings.summary, workspace.settings.models
     of_model = models[name].summary_prompt if name in models else ""
-    own = (of_model, *workspace.ports.prompts(conversation.transcript.cwd, summary.prompt_file))
+    project = conversation.transcript.cwd if workspace.trusts_projects else ""
+    own = (of_model, *workspace.ports.prompts(project, summary.prompt_file))
     provider, reading = _provider(conversation), _reading(conversation, skip)
     waits = Waits(clock=workspace.ports.clock, chance=workspace.ports.chance, publish=progress.waiting)
     if not (reading.request.compacts and provider.capabilities(reading.request.model).seals):
@@ -76,14 +77,15 @@ def _reading(conversation: Conversation, skip: int) -> Reading:
 
 
 def _compacts(conversation: Conversation, skip: int) -> bool:
-    """Returns whether the provider itself is asked to compact."""
+    """Returns whether the provider itself is asked to compact: it can, the context is large enough, and no message is
+    skipped."""
     least = _provider(conversation).capabilities(_model(conversation)).compacts_from
     return least is not None and conversation.used >= least and not skip
 
 
 def _offers_tools(conversation: Conversation, skip: int) -> bool:
-    """Returns whether a changed `tool_choice` would invalidate a cache that the request uses. A request to another
-    model, or with other messages, uses no cache."""
+    """Returns whether tools should not be refused by `tool_choice`, because a changed `tool_choice` would invalidate a
+    cache that the request uses. A request to another model, or with other messages, uses no cache."""
     capabilities = _provider(conversation).capabilities(_model(conversation))
     return capabilities.caches_tool_choice and not conversation.workspace.settings.summary.model and not skip
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ullage.edits.compaction import CompactionLimits, Summary
 from ullage.model.edits import EditTrigger
 from ullage.model.errors import NothingToCompact
+from ullage.model.settings_rules import settled_prepare_at
 from ullage.model.strategies import TruncationMode
 from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Conversation
@@ -32,8 +33,9 @@ _TAIL_SHARE = 0.6
 
 
 def write_ahead(conversation: Conversation) -> None:
-    """Begins a summary of the view if one will soon be needed, and returns at once. A conversation has one
-    preparation at a time. The next one is begun after the next edit, whether this one succeeds or fails."""
+    """Begins a preparation, a summary of the view written in the background, if the context is near the compaction
+    threshold. Returns at once. A conversation has one preparation at a time; whether it succeeds or fails, the next one
+    is begun after the next edit."""
     budget = conversation.budget
     if budget is None or not _is_time(conversation, budget) or not writes_by_model(conversation):
         return
@@ -47,8 +49,8 @@ def write_ahead(conversation: Conversation) -> None:
 
 
 def tail_for(conversation: Conversation, limits: CompactionLimits) -> CompactionLimits:
-    """Returns limits that keep all messages that the preparation does not cover verbatim in the tail, if the target
-    allows it. Otherwise returns the limits unchanged."""
+    """Returns limits with a longer tail, so that all messages which the preparation does not cover stay verbatim, if
+    the target allows it. Otherwise returns the limits unchanged."""
     found = _holding(conversation)
     if found is None:
         return limits
@@ -69,7 +71,7 @@ async def write_summary(
     attempt: Attempt = SUMMARIES[0],
 ) -> Summary:
     """Returns the summary for a plan: the preparation if it is valid for the plan, else a new summary written as
-    `attempt` says. Raises `ProviderError` or `InvalidRequest`."""
+    `attempt` says. `progress` gets the text. Raises `ProviderError` or `InvalidRequest`."""
     if attempt == SUMMARIES[0] and not request.focus and conversation.work.preparation is not None:
         prepared = await _take(conversation, planned, request)
         if prepared is not None:
@@ -79,18 +81,19 @@ async def write_summary(
 
 
 def _holding(conversation: Conversation) -> Preparation | None:
-    """Returns the preparation if no edit was made since it began, so that its messages are still the beginning of
-    the view. Otherwise returns None."""
+    """Returns the preparation if no edit was made since it began, so that its messages are still the beginning of the
+    view. Otherwise returns None."""
     found = conversation.work.preparation
     return found if found is not None and found.edits_seen == conversation.edits_seen else None
 
 
 def _is_time(conversation: Conversation, budget: ContextBudget) -> bool:
-    settings = conversation.workspace.settings.summary
+    settings, used = conversation.workspace.settings.summary, conversation.used
     limit = budget.usable if settings.confirm else budget.compact_at
     return (
-        conversation.settings.mode is TruncationMode.SUMMARIZE
-        and int(budget.usable * settings.prepare_at) <= conversation.used < limit
+        used < limit
+        and int(budget.usable * settled_prepare_at(settings, conversation.settings)) <= used
+        and conversation.settings.mode is TruncationMode.SUMMARIZE
         and not conversation.guards.breaker.is_open
         and _holding(conversation) is None
     )
@@ -102,8 +105,8 @@ async def _write(conversation: Conversation, budget: ContextBudget) -> Summary:
 
 
 def _ended(conversation: Conversation, task: "asyncio.Task[Summary]") -> None:
-    """Logs the error of a failed preparation; the compaction will ask again. If there was nothing to summarize, the
-    preparation is dropped, because the next message may change that."""
+    """Logs the error of a failed preparation. If there was nothing to summarize, the preparation is dropped, so that
+    one may begin after the next message."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
         _log.info("preparing a summary failed: %s", error)

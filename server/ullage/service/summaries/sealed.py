@@ -17,9 +17,9 @@ from ullage.tokens.counter import TokenCounter
 
 
 class SealingSummarizer:
-    """Has the provider compact the archived messages. Only the provider can read the result, so an offline summary
-    is stored together with it, for the user and for other models. If the provider cannot compact, or its compaction
-    is too large, the summarizer `fallback` writes instead."""
+    """Has the provider make its own encrypted compaction of the archived messages. Only the provider can read it, so an
+    offline summary is stored together with it, for the user and for other models. If the provider cannot compact, or
+    its compaction is too large, the summarizer `fallback` writes instead."""
 
     def __init__(
         self, provider: Provider, request: ModelRequest, fallback: ModelSummarizer, progress: Progress, waits: Waits
@@ -35,7 +35,8 @@ class SealingSummarizer:
         return self._request.model
 
     async def summarize(self, request: SummaryRequest, counter: TokenCounter, reader: Reader) -> SummaryStream:
-        """Begins a summary. Raises the provider's errors, except a refusal to compact."""
+        """Requests the provider's compaction, then begins the offline summary, or `fallback`'s. Raises the provider's
+        errors, except a refusal to compact."""
         try:
             sealed = await self._seal(request)
         except (AnswerBroken, InvalidRequest):

@@ -19,35 +19,39 @@ from ullage.transcript.keep import without_oldest
 
 
 class SummaryProgress:
-    """Publishes waits for the provider, and records the cost of the summary. Ignores the chunks."""
+    """Publishes waits for the provider, and records the usage of the summary's requests. Chunks of text are ignored."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
 
     def piece(self, text: str, /) -> None:
-        """Does nothing."""
+        """Ignores the chunk; `CompactionProgress` publishes it."""
 
     def waiting(self, notice: Update, /) -> None:
-        """Publishes the notice."""
+        """Publishes the notice of a wait."""
         self.conversation.emit(notice)
 
     def spent(self, model: str, usage: Usage, /) -> None:
-        """Records the cost, unless the session was closed meanwhile."""
+        """Records the usage, unless the session was closed meanwhile."""
         if self.conversation.is_open:
             self.conversation.record(SummaryReported(usage=usage, model=model))
 
 
 class SilentProgress(SummaryProgress):
-    """Records the cost of a summary and publishes nothing, because no user waits for the summary."""
+    """Records the usage of a summary's requests and publishes nothing, because no user waits for the summary."""
 
     def waiting(self, notice: Update, /) -> None:
-        """Does nothing."""
+        """Ignores the notice of a wait."""
 
 
 async def write_anew(
     conversation: Conversation, request: SummaryRequest, progress: Progress, attempt: Attempt = SUMMARIES[0]
 ) -> Summary:
-    """Has a new summary written as `attempt` says, and returns it. Raises `ProviderError` or `InvalidRequest`."""
+    """Returns a new summary for a request, whose `attempt.skip` oldest message groups are left out.
+
+    Offline code writes it if `attempt.offline`; else the model that the settings name, or the summarizer port.
+    `progress` gets each chunk of text. Raises `ProviderError` or `InvalidRequest`.
+    """
     workspace = conversation.workspace
     if not attempt.offline and writes_by_model(conversation):
         summarizer = model_writer(conversation, attempt.skip, progress)
@@ -63,8 +67,8 @@ async def write_anew(
 
 
 def summary_request(conversation: Conversation, planned: Planned, focus: str = "") -> SummaryRequest:
-    """Returns the request for the summary of a plan's head. The messages are those of the log, before edits cleared
-    or shortened parts of them, without private text."""
+    """Returns the request for the summary of a plan's head. The messages have the content that they have in the log,
+    before edits cleared or shortened it, without private text."""
     plan = planned.plan
     ratio = conversation.projection.tracker.calibration.ratio
     request = SummaryRequest(

@@ -16,8 +16,8 @@ from ullage.transcript.keep import kept
 
 
 def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelRequest:
-    """Returns the request with settings for clearing, if the provider manages the context itself. Otherwise returns
-    it unchanged."""
+    """Returns the request with settings by which the provider clears old tool uses, if the provider does so by itself
+    and the context is managed. Otherwise returns the request unchanged."""
     budget, settings = conversation.budget, conversation.settings
     if budget is None or not conversation.guards.provider_clears or not conversation.is_managed:
         return request
@@ -32,8 +32,9 @@ def with_clearing(conversation: Conversation, request: ModelRequest) -> ModelReq
 
 
 def note_cleared(conversation: Conversation, count: int) -> None:
-    """Records the clearing of `count` tool results that the provider did for the answer that has just come. Must be
-    called before the answer's usage is recorded, because that usage counts a prompt without the cleared content."""
+    """Records an edit for the `count` tool uses that the provider cleared before it wrote the answer that has just
+    come. Must be called before the answer's usage is recorded, because that usage counts a prompt without the cleared
+    content."""
     if not count:
         return
     settings, before = conversation.settings, conversation.used

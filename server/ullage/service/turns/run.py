@@ -19,8 +19,9 @@ from ullage.model.usage import Usage
 from ullage.service.archive.recall import message_lines
 from ullage.service.asking.request import live_request
 from ullage.service.asking.retries import Waits, stream_with_retries
-from ullage.service.compact.automatic import fit_limit
+from ullage.service.compact.room import fit_limit
 from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.read_only import require_not_followed
 from ullage.service.conversation.work import Ask, Job
 from ullage.service.sessions import append, declare_tools
 from ullage.service.turns.provider_edits import note_cleared, with_clearing
@@ -37,8 +38,11 @@ _ENDS = {StopReason.MAX_TOKENS: TurnEnd.MAX_TOKENS, StopReason.REFUSAL: TurnEnd.
 
 
 async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEnd:
-    """Appends the user's prompt, runs the turn and returns how it ended. Raises `NoModelConfigured` or `SdkMissing`
-    before anything is appended, and `ProviderError` if the model failed. The messages up to the failure stay."""
+    """Appends the user's prompt, runs the prompt turn and returns how it ended. Raises `SessionFollowed`,
+    `NoModelConfigured` or `SdkMissing` before anything is appended, and `ProviderError` if the model failed; the
+    messages up to the failure stay. If the view ends with the same prompt, still without an answer, it is not appended
+    again, so that a failed prompt can be sent again."""
+    require_not_followed(conversation)
     turn = Turn(conversation=conversation, provider=conversation.provider)
     async with conversation.work.turn() as wanted:
         if not wanted or not conversation.is_open:
@@ -59,9 +63,11 @@ async def prompt(conversation: Conversation, content: Sequence[Block]) -> TurnEn
 async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     conversation = turn.conversation
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
-    message = Message(id=ids.new("m"), role=Role.USER, content=tuple(content), timestamp=clock.now())
     _introduce(turn)
-    await append(conversation, [message], None, {message.id})
+    message = _unanswered(conversation, content)
+    if message is None:
+        message = Message(id=ids.new("m"), role=Role.USER, content=tuple(content), timestamp=clock.now())
+        await append(conversation, [message], None, {message.id})
     shown = "\n".join(message_lines(message))
     conversation.emit(UserMessageChunk(content=TextContent(text=shown), message_id=message.id))
     for _ in range(_MAX_REQUESTS):
@@ -72,9 +78,17 @@ async def _run(turn: Turn, content: Sequence[Block]) -> TurnEnd:
     return TurnEnd.MAX_TURN_REQUESTS
 
 
+def _unanswered(conversation: Conversation, content: Sequence[Block]) -> Message | None:
+    """Returns the last message of the view if it is a user's message with this content, so a prompt still without an
+    answer. Otherwise returns None."""
+    view = conversation.transcript.view
+    last = view[-1] if view else None
+    return last if last is not None and last.role is Role.USER and last.content == tuple(content) else None
+
+
 def _introduce(turn: Turn) -> None:
-    """Stores in the guards what the provider does by itself, and adds our tools to the session's unless it has them.
-    A recording gets no tools."""
+    """Notes in the guards what the provider does by itself, and declares Ullage's own tools in addition to the
+    session's. A replayed recording gets no tools."""
     conversation, guards = turn.conversation, turn.conversation.guards
     capabilities = turn.provider.capabilities(conversation.model)
     guards.replays = capabilities.replays
@@ -89,8 +103,8 @@ def _introduce(turn: Turn) -> None:
 
 
 async def _answer(turn: Turn) -> PartialAnswer:
-    """Appends the model's next answer and returns it. If the provider finds the request too long, the context is
-    truncated and the request sent once more."""
+    """Requests the model's next answer, appends it and returns it. If the provider finds the request too long, the
+    context is truncated and the request sent once more."""
     try:
         return await _ask(turn)
     except ContextTooLong:
@@ -124,7 +138,7 @@ async def _ask(turn: Turn) -> PartialAnswer:
 
 
 async def _request(turn: Turn) -> ModelRequest:
-    """Returns the next request, after the context was brought under its limit."""
+    """Returns the turn's next request, after truncating a context that exceeds usable."""
     conversation = turn.conversation
     await conversation.work.wait(Ask.ANSWER)
     if conversation.guards.replays:
@@ -139,8 +153,8 @@ async def _request(turn: Turn) -> ModelRequest:
 
 
 async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
-    """Sets the size of the context to the provider's count of a first prompt. If the count fails, nothing changes;
-    the request itself will show the error."""
+    """Sets the size of the context to the provider's own count of a first prompt. If the provider cannot count in time,
+    the local count stays."""
     if not turn.provider.capabilities(request.model).counts_tokens:
         return
     position = turn.conversation.transcript.position
@@ -156,7 +170,8 @@ async def _count_first_prompt(turn: Turn, request: ModelRequest) -> None:
 
 
 async def _keep(conversation: Conversation, message_id: str, answer: PartialAnswer) -> None:
-    """Appends what the model said. If the answer broke off, its tool calls are answered as cancelled."""
+    """Appends an answer, complete or not, with its usage. If it broke off, its tool calls get results that say that
+    they were cancelled."""
     if not answer.content:
         return
     note_cleared(conversation, answer.cleared_tool_uses)

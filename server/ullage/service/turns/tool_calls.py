@@ -23,15 +23,15 @@ _UNREADABLE = "The tool call's input could not be read: "
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """One prompt turn: its conversation and the provider that answers."""
+    """A running prompt turn: its conversation and the provider that answers."""
 
     conversation: Conversation
     provider: Provider
 
 
 async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
-    """Runs the calls one after another and appends their results as one message. If the turn is cancelled, the
-    remaining calls get a result that says so."""
+    """Runs the tool calls of an answer one after another and appends their results as one message. If the turn is
+    cancelled, the remaining calls get a result that says so."""
     uses = tuple(answer.tool_uses)
     results: list[ToolResultBlock] = []
     try:
@@ -45,12 +45,13 @@ async def use_tools(turn: Turn, answer: PartialAnswer) -> None:
 
 
 def unmade(uses: Sequence[ToolUseBlock]) -> list[ToolResultBlock]:
-    """Returns results for calls that are not run. Providers refuse a request in which a call has no result."""
+    """Returns results, which say that the call was cancelled, for calls that are not run. Providers refuse a request in
+    which a call has no result."""
     return [_result(use, ToolOutcome(text=_CANCELLED, is_error=True)) for use in uses]
 
 
 def results_message(conversation: Conversation, results: Sequence[ToolResultBlock]) -> Message:
-    """Returns the message that holds the results, to follow the answer."""
+    """Returns a new user message with these tool results, to be appended after the answer."""
     ids, clock = conversation.workspace.ports.ids, conversation.workspace.ports.clock
     return Message(id=ids.new("m"), role=Role.USER, content=tuple(results), timestamp=clock.now())
 
@@ -89,8 +90,9 @@ async def _outcome(turn: Turn, use: ToolUseBlock, call: ToolCall, answer: Partia
 
 
 async def _is_permitted(conversation: Conversation, use: ToolUseBlock, call: ToolCall) -> bool:
-    """Returns whether the user permits the call, now or by an earlier answer in this session. Raises
-    `CancelledError` if the user stops the turn instead of answering."""
+    """Returns whether the user permits the tool call, now or by an earlier answer in this session. If no client can ask
+    the user, calls that only read are permitted. Raises `CancelledError` if the user stops the turn instead of
+    answering."""
     permissions, always = conversation.workspace.permissions, conversation.guards.permitted
     if permissions is None:
         return call.kind in _HARMLESS

@@ -1,0 +1,159 @@
+"""Builds the follower of the agents' conversations on this machine."""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ullage.agents.discovery import Wanted, kept_path, origin_in
+from ullage.agents.table import AGENTS
+from ullage.model.errors import InputError, NotFound
+from ullage.model.followed import FollowedRow
+from ullage.service.archive.discovered import Listed, list_found
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.agent_follower import AgentFollower
+from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.followed_rows import Following
+from ullage.service.follow.keeper import Keeper
+from ullage.service.follow.live_rows import row_of
+from ullage.service.ports.agent_files import AgentPorts, FoundFile
+from ullage.service.ports.following import FollowingListener
+from ullage.service.ports.originals import KeptPorts, Source
+from ullage.store.database import default_path
+from ullage.store.originals.archive_tables import archive_path
+from ullage.store.originals.sqlite_originals import SqliteOriginals
+from ullage.system.growing_files import GrowingFiles
+from ullage.system.kept_files import AgentOriginals
+from ullage.system.lease import FileLease
+from ullage.system.live_file import JsonLiveFile, live_path
+from ullage.system.read_list import JsonReadList
+from ullage.system.told import ToldWindows
+from ullage.watch.candidates import find_candidates, is_of_sub_agent
+from ullage.watch.finder import this_machine
+from ullage.watch.processes import find_processes, is_running
+
+log = logging.getLogger(__name__)
+# Seconds: a server follows the conversations that have changed in this time.
+_SINCE = 3600.0
+
+
+def make_follower(
+    workspace: Workspace, store_path: Path | None, listener: Callable[[FollowedRow], object], since: float
+) -> AgentFollower:
+    """Returns a follower of the conversations that changed in the last `since` seconds, not yet running. `store_path`
+    is the workspace's store, by default the user's; its lease and its live file are next to it."""
+    path = store_path or default_path()
+    lease = FileLease(path.with_name(f"{path.name}.follower"))
+    ports = AgentPorts(
+        files=GrowingFiles(),
+        find=changed_since,
+        lease=lease,
+        processes=running_agents,
+        live=JsonLiveFile(live_path(path)),
+        told=ToldWindows(path),
+        read=JsonReadList(path),
+        process_id=os.getpid(),
+    )
+    return AgentFollower(workspace, ports, listener, since, _make_keeper(workspace, path))
+
+
+def _make_keeper(workspace: Workspace, store_path: Path) -> Keeper | None:
+    """Returns what keeps the agents' files, or None if the settings say that they are not kept."""
+    settings = workspace.settings.archive
+    if not settings.enabled:
+        return None
+    limit = None if settings.limit is None else int(settings.limit * 1e9)
+    opening = partial(SqliteOriginals, archive_path(store_path))
+    return Keeper(KeptPorts(open=opening, files=AgentOriginals(), find=find_sources), limit)
+
+
+def changed_since(seconds: float) -> Sequence[FoundFile]:
+    """Returns the agents' transcripts on this machine that changed in the last `seconds`, the last changed first, so
+    that the conversation that a user looks at is read first. Those of sub-agents are last, so that the conversations
+    that have started them are known."""
+    since = (time.time() - seconds) * 1000
+    recent = sorted(find_candidates(this_machine(), AGENTS, []), key=lambda one: -one.updated_at)
+    found = [
+        # A row is named by its id: its number changes when another conversation is deleted.
+        FoundFile(
+            path=Path(candidate.path),
+            agent=candidate.agent.name,
+            origin_id=candidate.origin_id,
+            is_side=is_of_sub_agent(candidate),
+        )
+        for candidate in recent
+        if candidate.updated_at >= since
+    ]
+    return sorted(found, key=lambda one: one.is_side)
+
+
+def running_agents() -> Mapping[tuple[str, str], int | None]:
+    """Returns the agents' processes on this machine that say which conversations they have (`FindProcesses`)."""
+    return find_processes(this_machine(), AGENTS)
+
+
+def followed_now(store_path: Path | None) -> Sequence[FollowedRow]:
+    """Returns the conversations that a process follows now into a store (None: the user's), the last changed first.
+    Returns an empty list if no process follows."""
+    live = JsonLiveFile(live_path(store_path or default_path())).read()
+    return live.sessions if live and is_running(live.follower) else ()
+
+
+def make_following(workspace: Workspace, store_path: Path | None, listener: FollowingListener) -> Following:
+    """Returns what follows agents' conversations in a server, off at first. `listener` gets the changes."""
+
+    async def run(take: Callable[[FollowedRow], object]) -> None:
+        await make_follower(workspace, store_path, take, _SINCE).run()
+
+    async def read_newest(folder: str) -> FollowedRow | None:
+        listing = await list_found(workspace, Wanted(limit=1, folder=folder, alone=True))
+        for listed in listing.conversations:
+            try:
+                return await _read(workspace, listed)
+            except (InputError, NotFound) as error:
+                log.info("%s is not shown: %s", listed.found.path, error)
+        return None
+
+    return Following(workspace, run, read_newest, listener)
+
+
+async def _read(workspace: Workspace, listed: Listed) -> FollowedRow | None:
+    """Reads a conversation into its session, unless that has it already. Returns its row; None if it has no message."""
+    found = listed.found
+    known = listed.session_id and workspace.ports.store.info(listed.session_id)
+    if known and known.updated_at >= found.updated_at:
+        conversation = workspace.open(known.session_id)
+    else:
+        file = FollowedFile(
+            workspace, GrowingFiles(), FoundFile(path=Path(found.path), run=found.run, origin_id=found.origin_id)
+        )
+        await file.read_all()
+        conversation = file.conversation
+    if conversation is None:
+        return None
+    row = row_of(conversation)
+    return replace(
+        row, agent=row.agent or found.agent, agent_session_id=row.agent_session_id or found.origin_id, path=found.path
+    )
+
+
+def find_sources() -> Sequence[Source]:
+    """Returns the conversations' own files of all agents on this machine, and those in agents' databases, the oldest
+    first. Those of sub-agents come after all others, because most of them are kept with the conversation that has
+    started them."""
+    candidates = find_candidates(this_machine(), AGENTS, [])
+    found = sorted(candidates, key=lambda one: (one.sessions.is_sub_agent(one.name), one.updated_at))
+    return [
+        Source(
+            path=path,
+            agent=one.agent.name,
+            origin_id=one.origin_id if one.row else origin_in(one.name),
+            changed_at=one.updated_at if one.row else 0,
+        )
+        for one in found
+        if (path := kept_path(one.path, one.origin_id if one.row else ""))
+    ]

@@ -1,0 +1,58 @@
+"""Converts a program's own list of messages into the engine's messages and back.
+
+The format, OpenAI's chat messages or Anthropic's, is recognised. A message that the engine doesn't change is returned
+as the same object.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from ullage.formats.message_checks import is_anthropic, is_chat
+from ullage.formats.provider import Provider, read_messages, write_messages
+from ullage.model.message import Message
+
+
+class MessageList:
+    """A program's messages as the engine's (`messages`), with their format (`provider`).
+
+    Engine messages, which `read_messages` returns, are accepted, too, and are then returned in that form. Raises
+    `InvalidRequest` if one of `given` is not a message.
+    """
+
+    def __init__(self, given: Sequence[Any], provider: Provider | None = None) -> None:
+        ours = tuple(message for message in given if isinstance(message, Message))
+        self._are_ours = bool(ours) and len(ours) == len(given)
+        read: list[Any] = [] if self._are_ours else [plain(message) for message in given]
+        self.provider = provider or provider_of(read)
+        self.messages = ours if self._are_ours else read_messages(self.provider, read)
+        self._by_id = {message.id: (message, own) for message, own in zip(self.messages, given, strict=True)}
+
+    def give_back(self, messages: Sequence[Message]) -> list[Any]:
+        """Returns the engine's messages as the program's: an unchanged one as the object that the program gave, a
+        changed or new one in the same format."""
+        back: list[Any] = []
+        for message in messages:
+            known, own = self._by_id.get(message.id, (None, None))
+            if message == known:
+                back.append(own)
+            else:
+                back.extend([message] if self._are_ours else write_messages(self.provider, message))
+        return back
+
+
+def provider_of(messages: Sequence[Any]) -> Provider:
+    """Returns the format of the messages: `anthropic` if they have a mark of Anthropic's format and none of OpenAI's,
+    otherwise `openai`."""
+    return Provider.ANTHROPIC if is_anthropic(messages) and not is_chat(messages) else Provider.OPENAI
+
+
+def plain(value: Any) -> Any:
+    """Returns a value as plain JSON values: objects of a provider's SDK, also inside lists and dicts, are converted."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", exclude_none=True)
+    if isinstance(value, Mapping):
+        return {name: plain(field) for name, field in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast("Sequence[Any]", value)]
+    return value

@@ -1,0 +1,80 @@
+"""What users type for a session, a message or an edit: its id, the beginning of its id, or a message's number."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from ullage.model.errors import EditNotFound, MessageNotFound, SessionNotFound
+from ullage.model.message import index_of
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.pages import read_entries
+from ullage.service.ports.store import SessionStore
+
+# Every id that Ullage makes for a session begins with this; users may leave it out.
+_SESSION_PREFIX = "s_"
+# Candidates that an error lists.
+_LISTED = 5
+
+
+def find_session(store: SessionStore, name: str) -> str:
+    """Returns the id of the one session whose id is `name` or begins with it; the prefix `s_` may be left out. Raises
+    `SessionNotFound`, with the candidates if there are several and with the closest id if there is none."""
+    found = store.find_ids(name) or store.find_ids(_SESSION_PREFIX + name) if name else ()
+    if name in found:
+        return name
+    if len(found) == 1:
+        return found[0]
+    if found:
+        titles = [f"{session_id} ({store.info(session_id).title})" for session_id in found[:_LISTED]]
+        raise SessionNotFound(_ambiguous("session", name, titles, len(found)))
+    near = get_close_matches(name, store.find_ids(""), n=1)
+    hint = f"did you mean {near[0]}?" if near else "`ullage sessions` lists them"
+    raise SessionNotFound(f"no stored session {name!r}; {hint}")
+
+
+def find_message(conversation: Conversation, name: str) -> str:
+    """Returns the id of the message that a user names: by its number (`85`, `#85`), its id, or the beginning of its id.
+    Archived messages are found, too. Raises `MessageNotFound` if no message or several messages fit."""
+    store, total = conversation.workspace.ports.store, conversation.transcript.messages
+    if store.find_index(conversation.id, name) is not None:
+        return name
+    digits = name.removeprefix("#")
+    if digits.isdecimal():
+        index = index_of(int(digits))
+        if 0 <= index < total:
+            (entry,) = read_entries(conversation, index, index + 1)
+            return entry.message.id
+        raise MessageNotFound(f"no message {name}: the messages of this conversation are #1 to #{total:,}")
+    ids = [entry.message.id for entry in read_entries(conversation, 0, total)]
+    found = _beginning_with(name, ids)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MessageNotFound(_ambiguous("message", name, found, len(found)))
+    raise MessageNotFound(
+        f"no message {name!r}: give its id or a number from #1 to #{total:,}; `ullage messages` lists them"
+    )
+
+
+def find_edit(conversation: Conversation, name: str) -> str:
+    """Returns the id of the one edit, undone or not, whose id is `name` or begins with it. Raises `EditNotFound` if no
+    edit or several edits fit."""
+    ids = [info.id for info in conversation.transcript.edits]
+    found = _beginning_with(name, ids)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise EditNotFound(_ambiguous("edit", name, found, len(found)))
+    known = f"its edits are {', '.join(ids)}" if ids else "it has no edits"
+    raise EditNotFound(f"no edit {name!r} in session {conversation.id}: {known}")
+
+
+def _beginning_with(name: str, ids: Sequence[str]) -> list[str]:
+    if name in ids:
+        return [name]
+    return [known for known in dict.fromkeys(ids) if name and known.startswith(name)]
+
+
+def _ambiguous(what: str, name: str, candidates: Iterable[str], count: int) -> str:
+    listed = list(candidates)[:_LISTED]
+    more = f" and {count - len(listed)} more" if count > len(listed) else ""
+    return f"{name!r} could be any of {count} {what}s: {', '.join(listed)}{more}; type more of the id"

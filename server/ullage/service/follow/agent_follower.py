@@ -1,0 +1,319 @@
+"""Follows agents' conversations on this machine: finds those that continue, and reads what is added to them.
+
+A file that has just changed will soon change again, so it is looked at often; one that has been quiet for long is left
+to the search for new ones. A look at an unchanged file asks the operating system once for its size and time.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from ullage.model.errors import InputError, NotFound, StoreError
+from ullage.model.events import WindowReported
+from ullage.model.followed import FollowedRow
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.followed_file import FollowedFile
+from ullage.service.follow.keeper import Keeper
+from ullage.service.follow.live_rows import LiveRows, row_of
+from ullage.service.follow.read_files_kept import ReadFilesKept
+from ullage.service.follow.sub_agents import list_main
+from ullage.service.ports.agent_files import AgentPorts, FoundFile, Mark
+
+log = logging.getLogger(__name__)
+# Seconds between two searches for conversations that continue. A search asks for the time of every known file, so where
+# there are many the searches are further apart: they may take this share of a processor. They are never further apart
+# than the last number, because a search is also slow where the machine is busy, and what begins must be seen.
+_SEARCH_EVERY, _SEARCH_SHARE, _SEARCH_AT_LATEST = 2.0, 0.0025, 15.0
+# Seconds between two looks at a file that has changed in the last minute, and at any other. A user who watches an
+# agent's figure sees a delay of more than a quarter of a second.
+_LOOK_EVERY, _LOOK_SELDOM = 0.1, 1.0
+_RECENT = 60.0
+# Seconds without a change after which what the file ends with is taken as complete. Claude Code 2.1.197 was seen to
+# write the calls of one answer half a second apart. The end of a turn is written, so only calls wait for this.
+_SETTLED = 2.0
+# Seconds between two tries to take the lease, and between two looks at what the process that has it shows. If that
+# process dies, another must have replaced it within two seconds.
+_TAKE_EVERY = 0.1
+# Seconds between two writes of the live file: a few a second, however many conversations grow at once.
+_SHOW_EVERY = 0.25
+# Seconds, more than those, until the live file is tried again that could not be written.
+_TRY_AGAIN = 1.0
+# Stored sessions, last changed first, that a process shows at first that does not follow itself.
+_LISTED = 50
+# Seconds without a change after which a file is no longer looked at by itself.
+_QUIET = 900.0
+
+
+class _Followed:
+    """A followed file, with the time of its last change and the time of the next look, as `loop.time` gives them."""
+
+    def __init__(self, file: FollowedFile, now: float) -> None:
+        self.file = file
+        self.changed = now
+        self.due = now
+        self.is_settled = False
+        # Whether the file was read to its end once.
+        self.is_read = False
+        # Of the file when its end was looked at, while the session has only a part of it.
+        self.seen_size = -1
+        # How far the file had been read when that was noted for the next process.
+        self.noted: Mark | None = None
+        # Whether the row shows the figures of the file's end, which its session does not have.
+        self.is_ahead = False
+
+    def wait(self, now: float) -> None:
+        self.due = now + (_LOOK_EVERY if now - self.changed < _RECENT else _LOOK_SELDOM)
+
+
+def search_pause(took: float) -> float:
+    """Returns the seconds between the beginnings of a search that took so many seconds and of the next one."""
+    return min(max(_SEARCH_EVERY, took / _SEARCH_SHARE), _SEARCH_AT_LATEST)
+
+
+class AgentFollower:
+    """Follows the transcripts that changed in the last `since` seconds.
+
+    Only the process that holds the lease follows, because two would append the same messages twice. It writes the live
+    file, from which the others take what it follows. `listener` is called with the row of each conversation that
+    continues, at first and after each change.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        ports: AgentPorts,
+        listener: Callable[[FollowedRow], object],
+        since: float,
+        keeper: Keeper | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._ports = ports
+        self._listener = listener
+        self._since = since
+        self._keeper = keeper
+        self._followed: dict[FoundFile, _Followed] = {}
+        self._live = LiveRows(self._is_stored)
+        # Parents of sub-agents, by the agent and its own id, and whether the store has them.
+        self._stored: dict[tuple[str, str], bool] = {}
+        self._shown_at = -_SHOW_EVERY
+        self._read = ReadFilesKept(ports.read)
+        # The rows that the listener knows.
+        self._known: dict[str, FollowedRow] = {}
+
+    async def run(self) -> None:
+        """Follows until it is cancelled."""
+        # What the last follower knew is shown at once, while the files are read.
+        self._look_at_live_file()
+        if not self._ports.lease.take():
+            self._look_at_store()
+            while not self._ports.lease.take():
+                self._look_at_live_file()
+                await asyncio.sleep(_TAKE_EVERY)
+        self._read.begin()
+        try:
+            async with asyncio.TaskGroup() as group:
+                if self._keeper:
+                    group.create_task(self._keeper.run())
+                group.create_task(self._follow())
+        finally:
+            self._read.write()
+            self._ports.lease.give_up()
+
+    async def _follow(self) -> None:
+        loop = asyncio.get_running_loop()
+        next_search = loop.time()
+        while True:
+            if (now := loop.time()) >= next_search:
+                await self.search()
+                next_search = now + search_pause(loop.time() - now)
+            await self._look_at_due()
+            self._show(loop.time())
+            self._read.write_sometimes(loop.time())
+            due = min((followed.due for followed in self._followed.values()), default=next_search)
+            unshown = self._shown_at + _SHOW_EVERY if self._live.changed else next_search
+            await asyncio.sleep(max(0.0, min(due, next_search, unshown) - loop.time()))
+
+    async def _look_at_due(self) -> None:
+        """Looks at the files that are due: at all of users' conversations, but of sub-agents' that are not read to
+        their end yet at one. There may be hundreds of those, and a user waits for the others."""
+        loop, has_read = asyncio.get_running_loop(), False
+        for found, followed in list(self._followed.items()):
+            if followed.due > loop.time() or self._resume(found, followed):
+                continue
+            if has_read and found.is_side and not followed.is_read:
+                continue
+            has_read |= found.is_side and not followed.is_read
+            await self._look(found, followed)
+
+    def _is_stored(self, agent: str, origin_id: str) -> bool:
+        key = agent, origin_id
+        if key not in self._stored:
+            imported = self._workspace.ports.store.imported()
+            self._stored[key] = any((one.agent, one.origin_id) == key for one in imported)
+        return self._stored[key]
+
+    def _look_at_store(self) -> None:
+        """Calls the listener for stored sessions that the process that follows may not show."""
+        self._look_at_live_file()
+        store, since = self._workspace.ports.store, self._now() - int(self._since * 1000)
+        try:
+            for info in list_main(store, None, _LISTED):
+                if info.updated_at > since and info.session_id not in self._known:
+                    conversation = self._workspace.open(info.session_id)
+                    if conversation.rules.agent:
+                        self._tell(row_of(conversation))
+        except (NotFound, StoreError) as error:
+            log.info("could not look at the store: %s", error)
+
+    def _look_at_live_file(self) -> None:
+        live = self._ports.live.read()
+        # What was followed long ago may have ended.
+        if live and live.at > self._now() - int(self._since * 1000):
+            for row in reversed(live.sessions):
+                self._tell(row)
+
+    def _tell(self, row: FollowedRow | None) -> None:
+        if row is not None and self._known.get(row.session_id) != row:
+            self._known[row.session_id] = row
+            self._listener(row)
+
+    def _show(self, now: float) -> None:
+        """Writes the live file if a row has changed, unless it was written just now."""
+        if not self._live.changed or now - self._shown_at < _SHOW_EVERY:
+            return
+        self._shown_at = now
+        try:
+            self._ports.live.write(self._live.snapshot(self._now(), self._ports.process_id))
+        except StoreError as error:
+            self._live.changed, self._shown_at = True, now + _TRY_AGAIN
+            log.info("%s", error)
+
+    def _now(self) -> int:
+        return self._workspace.ports.clock.now()
+
+    async def search(self) -> None:
+        """Looks for files that have begun to change, and for agents' processes that have begun or ended."""
+        now = asyncio.get_running_loop().time()
+        for found in await asyncio.to_thread(self._ports.find, self._since):
+            # Before a file has its first record, it may not show that it is a sub-agent's.
+            if not {found, replace(found, is_side=not found.is_side)} & self._followed.keys():
+                self._followed[found] = _Followed(FollowedFile(self._workspace, self._ports.files, found), now)
+        for found, followed in self._followed.items():
+            conversation = followed.file.conversation
+            if conversation is not None and conversation.is_open and self._learn_window(found, conversation):
+                self._tell(self._live.take(found, conversation, self._now()))
+        for row in self._live.know(await asyncio.to_thread(self._ports.processes), self._now()):
+            self._tell(row)
+
+    def _learn_window(self, found: FoundFile, conversation: Conversation) -> bool:
+        """Records the window that the agent says to its status line, if its file doesn't say the same. Returns whether
+        it was recorded."""
+        origin = conversation.transcript.origin
+        window = self._ports.told((origin and origin.origin_id) or found.origin_id)
+        if window is None or window == conversation.projection.evidence.said:
+            return False
+        try:
+            conversation.record(WindowReported(size=window))
+        except (NotFound, StoreError) as error:
+            log.info("the window of %s is not recorded: %s", found.path, error)
+            return False
+        return True
+
+    async def _look(self, found: FoundFile, followed: _Followed) -> None:
+        loop = asyncio.get_running_loop()
+        before = followed.file.mark
+        try:
+            seen = await followed.file.look()
+            if seen.changed:
+                # What was complete long before it was found need not wait.
+                quiet = self._ports.files.quiet_for(found.path) if before is None else 0.0
+                followed.changed, followed.is_settled = loop.time() - min(quiet, _SETTLED), False
+            changed = seen.changed
+            followed.is_read |= not seen.more
+            if not seen.more:
+                changed |= await self._settle(followed, loop.time())
+        except (InputError, StoreError) as error:
+            log.info("%s is not followed now: %s", found.path, error)
+            # What could not be stored is stored later, even if the file stays as it is.
+            followed.is_settled = False
+            followed.wait(loop.time())
+            return
+        now = loop.time()
+        conversation = followed.file.conversation
+        # A sub-agent's file is kept with its parent's, or in a pass over all files.
+        if self._keeper and conversation and not found.is_side and followed.file.mark != before:
+            self._keeper.changed(found, conversation.rules.agent, conversation.id)
+        if seen.more:
+            await self._look_ahead(found, followed)
+            followed.due = now
+            return
+        # What was held back may not become complete: then the row shows what the session has.
+        changed |= followed.is_ahead and followed.is_settled
+        if changed and followed.file.conversation is not None:
+            self._learn_window(found, followed.file.conversation)
+            if before is not None or followed.is_settled or not await self._look_ahead(found, followed):
+                followed.is_ahead = False
+                self._tell(self._live.take(found, followed.file.conversation, self._now()))
+        if seen.missing or now - followed.changed > max(_QUIET, self._since):
+            del self._followed[found]
+            self._live.drop(found)
+            return
+        self._note(found, followed)
+        followed.wait(now)
+
+    def _note(self, found: FoundFile, followed: _Followed) -> None:
+        """Notes that a file was read to its end, once it is quiet."""
+        if followed.is_settled and followed.noted is not followed.file.mark and (read := followed.file.as_read()):
+            followed.noted = followed.file.mark
+            self._read.note(found, read)
+
+    def _resume(self, found: FoundFile, followed: _Followed) -> bool:
+        """Shows a conversation whose file has not changed since an earlier process read it. Returns whether that is
+        so; otherwise the file is to be read."""
+        known = self._read.take(found) if followed.file.mark is None else None
+        if known is None:
+            return False
+        try:
+            if not followed.file.resume(known):
+                return False
+        except StoreError as error:
+            log.info("%s is read again: %s", found.path, error)
+            return False
+        conversation = followed.file.conversation
+        assert conversation is not None
+        now = asyncio.get_running_loop().time()
+        followed.changed, followed.is_settled = now - self._ports.files.quiet_for(found.path), True
+        followed.is_read = True
+        followed.noted = followed.file.mark
+        self._read.note(found, known)
+        if self._keeper and not found.is_side:
+            self._keeper.changed(found, conversation.rules.agent, conversation.id)
+        self._learn_window(found, conversation)
+        self._tell(self._live.take(found, conversation, self._now()))
+        followed.wait(now)
+        return True
+
+    async def _look_ahead(self, found: FoundFile, followed: _Followed) -> bool:
+        """Shows the figures that a file says at its end, while its session has only a part of it. Returns whether there
+        were others than the session has."""
+        conversation = followed.file.conversation
+        size = self._ports.files.size(found.path)
+        if conversation is None or followed.seen_size == size:
+            return False
+        followed.seen_size = size
+        ahead = await followed.file.look_ahead()
+        if ahead is None or ahead.used == conversation.used:
+            return False
+        followed.is_ahead = True
+        self._tell(self._live.take(found, conversation, self._now(), ahead))
+        return True
+
+    async def _settle(self, followed: _Followed, now: float) -> bool:
+        if followed.is_settled or now - followed.changed < _SETTLED:
+            return False
+        changed = await followed.file.settle()
+        followed.is_settled = True
+        return changed

@@ -1,0 +1,344 @@
+"""One followed file: what is added to it is appended to its session.
+
+A file of records that only grows is read record by record: the reader is kept, so a look costs what the new records
+cost. A large one is read in pieces, one for each look, and what the reader has made of them is not kept: what a session
+lacks of it shows the session's own log. Any other file is read again as a whole when it has changed. Either way, what
+may still be written is held back.
+"""
+
+import asyncio
+from collections.abc import Sequence, Set
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.agents.transcripts import detect_format
+from ullage.formats.parsing import Document, Line
+from ullage.formats.transcripts.format import OpenReading, open_reading
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.errors import InputError, SessionNotFound, StoreError, UnknownFormat, UnreadableTranscript
+from ullage.model.events import ContextEdited, EditReverted, Event, SessionRenamed, UsageReported
+from ullage.model.usage import UsageSource
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.imports import continue_import, import_or_continue, missing_from, project_transcript
+from ullage.service.ports.agent_files import Appended, FoundFile, Mark, Missing, Pieces, Replaced, TranscriptFiles
+from ullage.service.ports.read_files import ReadFile
+
+# Bytes at the end of a large file in which its figures are looked for, one after the other: mostly the last answer
+# is within as many, unless long results of tools follow it.
+_ENDS = (128 << 10, 1 << 20)
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What a look at a followed file has found. `changed` says that its session has become longer or is another one;
+    `missing` that there is no such file now; `more` that the session has only a part of the file, and the next look
+    continues."""
+
+    changed: bool = False
+    missing: bool = False
+    more: bool = False
+
+
+def _ends_with_newest(events: Sequence[Event]) -> bool:
+    """Returns whether the last report of a usage is the newest of what changes the size of the context. Of lines whose
+    parents are in an unread part of a file, a reader can't know the order."""
+    reports = [event.timestamp for event in events if isinstance(event, UsageReported)]
+    edits = [event.edit.timestamp for event in events if isinstance(event, ContextEdited)]
+    return not reports or reports[-1] >= max([*reports, *edits])
+
+
+class FollowedFile:
+    """A followed file. `conversation` is its session, or None while the file holds no message. `look` is called by one
+    task at a time."""
+
+    def __init__(self, workspace: Workspace, files: TranscriptFiles, found: FoundFile) -> None:
+        self._found = found
+        self.conversation: Conversation | None = None
+        self._workspace = workspace
+        self._files = files
+        self._mark: Mark | None = None
+        self._open: OpenReading | None = None
+        # The messages of the session, if it holds exactly what the reader has read; None if it may hold more.
+        self._held: int | None = None
+        # The messages that were read, and those at the last snapshot.
+        self._read = self._saved = 0
+        self._pieces = Pieces.SMALL_FIRST
+        self._is_behind, self._is_proxied = False, False
+        self._title = ""
+        # Whether the file was last read by an earlier process.
+        self._is_resumed = False
+
+    def resume(self, read: ReadFile) -> bool:
+        """Takes the file as read whole, as an earlier process has read it. Returns False, and the file is to be read,
+        if it is no longer the same, or if the store has lost the session or a part of it. Raises `StoreError`."""
+        if self._files.has_changed(self._found.path, Mark(stat=read.stat)) or not read.ends:
+            return False
+        if self._files.ends(self._found.path) != read.ends:
+            return False
+        try:
+            if self._workspace.ports.store.info(read.session_id).messages < read.messages:
+                return False
+            conversation = self._workspace.open(read.session_id)
+        except SessionNotFound:
+            return False
+        origin = conversation.transcript.origin
+        if origin is None or self._proxied(origin.origin_id):
+            return False
+        # What is added to the file shows only a reader that has read all of it.
+        self.conversation, self._mark, self._is_resumed = conversation, Mark(stat=read.stat), True
+        return True
+
+    def as_read(self) -> ReadFile | None:
+        """Returns what `resume` needs in a later process, or None if the session has not all of the file."""
+        conversation, mark, path = self.conversation, self._mark, self._found.path
+        if conversation is None or mark is None or not mark.stat or not conversation.is_open:
+            return None
+        if self._is_behind or self._is_proxied or self._found.run is not None:
+            return None
+        ends = self._files.ends(path)
+        if not ends or self._files.has_changed(path, mark):
+            return None
+        return ReadFile(
+            path=str(path),
+            origin_id=self._found.origin_id,
+            session_id=conversation.id,
+            messages=conversation.transcript.messages,
+            stat=mark.stat,
+            ends=ends,
+        )
+
+    @property
+    def mark(self) -> Mark | None:
+        """How far the file has been read. It differs after each look that has read something."""
+        return self._mark
+
+    async def look(self) -> Seen:
+        """Reads what has happened to the file since the last look. Raises `InvalidRequest` if the file can't be read,
+        `UnknownFormat` if it is no transcript, and `StoreError`. After `UnknownFormat`, further looks find nothing
+        until the file has changed again: an agent may write other lines before the first message."""
+        if not self._files.has_changed(self._found.path, self._mark):
+            return Seen()
+        growth = await asyncio.to_thread(
+            self._files.read_on, self._found.path, self._mark, self._found.origin_id, pieces=self._pieces
+        )
+        match growth:
+            case None:
+                return Seen()
+            case Missing():
+                self._mark = self._open = None
+                self._pieces, self._is_behind = Pieces.SMALL_FIRST, False
+                return Seen(missing=True)
+            case Appended(lines=lines, mark=mark, more=more) if self._open and self._open.goes_on_with(lines):
+                self._mark, self._is_behind = mark, more
+                changed = await self._append(self._open, lines)
+            case Appended():
+                # The file's conversation can't be continued line by line, or these lines begin another one.
+                return await self._look_at_whole()
+            case Replaced(document=document, mark=mark, more=more):
+                # If the file can't be understood, it isn't read again before it has changed.
+                self._mark, self._is_behind = mark, more
+                document = self._named(document)
+                reading = self._open_piece(document) if more else None
+                if more and reading is None:
+                    # A larger piece may show what the file is.
+                    is_small = self._pieces is Pieces.SMALL_FIRST
+                    return await self._look_again(Pieces.LARGE if is_small else Pieces.NONE)
+                try:
+                    changed = await self._replace(document, reading)
+                except StoreError:
+                    self._mark = None
+                    raise
+        return Seen(changed=changed, more=self._is_behind)
+
+    async def look_ahead(self) -> Conversation | None:
+        """Returns the conversation with the figures that the file says at its end, while the session has only a part of
+        the file, or the reader holds back what may still be written. Nothing is stored, and only the figures are right.
+        Returns None if the file doesn't say them."""
+        for most in _ENDS:
+            document = await asyncio.to_thread(self._files.read_ends, self._found.path, most)
+            if document is None:
+                break
+            if ahead := await self._project_end(document):
+                return ahead
+        else:
+            return None
+        document = await asyncio.to_thread(self._read_small)
+        return await self._project_end(document) if document else None
+
+    async def _project_end(self, document: Document) -> Conversation | None:
+        """Returns the conversation with the figures that the end of the file says, or None if it doesn't say them."""
+        try:
+            known = detect_format(document)
+            # The end of a file with several conversations need not be of the one that is followed.
+            if known.begins_another:
+                return None
+            transcript = known.read(self._named(document))
+        except InputError:
+            return None
+        if not _ends_with_newest(transcript.events):
+            return None
+        conversation = await project_transcript(self._workspace, transcript)
+        return None if conversation.projection.tracker.reading.source is UsageSource.ESTIMATED else conversation
+
+    def _read_small(self) -> Document | None:
+        growth = self._files.read_on(self._found.path, None, self._found.origin_id)
+        return growth.document if isinstance(growth, Replaced) and not growth.more else None
+
+    async def _look_at_whole(self) -> Seen:
+        """Reads the file from its beginning to its end at once."""
+        return await self._look_again(Pieces.NONE)
+
+    async def _look_again(self, pieces: Pieces) -> Seen:
+        self._mark, self._pieces, self._is_behind = None, pieces, False
+        return await self.look()
+
+    def _open_piece(self, document: Document) -> OpenReading | None:
+        """Returns a reading of the first piece of a file, or None if the file can't be read on in pieces."""
+        try:
+            known = detect_format(document)
+        except UnknownFormat:
+            return None
+        # Which of several conversations is followed shows only the whole file.
+        if self._found.run is not None or known.begins_another:
+            return None
+        reading = open_reading(known, document)
+        return reading if reading is not None and reading.goes_on else None
+
+    async def _replace(self, document: Document, reading: OpenReading | None) -> bool:
+        """Makes the session hold the document, of which `reading` is the reading if it is the first piece of a file."""
+        self._open, self._held, self._read = None, None, 0
+        if not (document.value or document.lines or document.companions):
+            return False
+        known = detect_format(document)
+        self._open = reading or open_reading(known, document)
+        try:
+            transcript = self._open.builder.finish() if self._open else known.read(document)
+        except UnreadableTranscript:
+            # No message has been written yet.
+            return False
+        return await self._import(transcript)
+
+    def _named(self, document: Document) -> Document:
+        """Returns the document with the conversation that is followed, of several in it, named."""
+        return replace(document, run=self._found.run, origin_id=self._found.origin_id)
+
+    async def read_all(self) -> None:
+        """Reads the file to its end, and takes what it holds as complete. Raises `InvalidRequest` if the file can't be
+        read, and `StoreError`."""
+        while (await self.look()).more:
+            pass
+        await self.settle()
+
+    async def settle(self) -> bool:
+        """Takes what the reader has held back as complete, because nothing has been written for a while. Returns
+        whether the session has become longer. Raises `StoreError`."""
+        if self._open is None:
+            return False
+        self._open.settle()
+        changed = await self._record(self._open)
+        if not self._open.may_take_back or self._is_behind or self._is_proxied:
+            return changed
+        return self._take_back(self._open.builder.rewinds) or changed
+
+    def _take_back(self, rewinds: Set[str]) -> bool:
+        """Lets the user's ways back to earlier messages be in force as far as the agent has them in force: the session
+        may have one that the user has cancelled since, or cancelled and made again. Returns whether any was
+        changed."""
+        conversation = self.conversation
+        if conversation is None or not conversation.is_open:
+            return False
+        made = (edit for edit in conversation.transcript.edits if edit.kind == "rewind")
+        wrong = [edit for edit in made if edit.reverted == (edit.id in rewinds)]
+        conversation.record(*(EditReverted(edit_id=edit.id, reverted=not edit.reverted) for edit in wrong))
+        return bool(wrong)
+
+    async def _append(self, reading: OpenReading, lines: Sequence[Line]) -> bool:
+        reading.take(lines)
+        return await self._record(reading)
+
+    async def _record(self, reading: OpenReading) -> bool:
+        """Appends what was read since the last call to the session, as far as the session lacks it."""
+        builder, conversation = reading.builder, self.conversation
+        if not builder.messages:
+            return False
+        if not self._read or conversation is None:
+            return await self._import(builder.finish())
+        more = self._drain(reading)
+        if self._is_proxied:
+            conversation.catch_up()
+            return True
+        mark, self._mark = self._mark, None
+        try:
+            conversation = conversation if conversation.is_open else self._workspace.open(conversation.id)
+        except SessionNotFound:
+            return (await self._look_at_whole()).changed
+        if conversation.transcript.messages != self._held:
+            missing = missing_from(self._workspace.ports.store, conversation.id, self._read, more)
+            if missing is None:
+                # The session was continued here, or the file has other messages.
+                return (await self._look_at_whole()).changed
+            more = missing
+        # What is settled again at each look may be recorded already.
+        known = {edit.id for edit in conversation.transcript.edits if edit.kind == "rewind"} if more else set[str]()
+        more = tuple(event for event in more if not (isinstance(event, ContextEdited) and event.edit.id in known))
+        if more:
+            keeps = not self._is_behind or builder.messages >= 2 * self._saved
+            self._saved = builder.messages if keeps else self._saved
+            await continue_import(conversation, more, builder.first_model, with_snapshot=keeps)
+        renamed = self._rename(conversation, builder.title)
+        # If the store has failed, the file is read again from its beginning.
+        self.conversation, self._mark = conversation, mark
+        self._take_as_read(reading, conversation)
+        return renamed or bool(more)
+
+    def _drain(self, reading: OpenReading) -> tuple[Event, ...]:
+        """Returns the events that were read since the last call. They are not kept."""
+        events = reading.builder.drain()
+        reading.builder.forget()
+        return events
+
+    def _take_as_read(self, reading: OpenReading, conversation: Conversation) -> None:
+        self._read = reading.builder.messages
+        # The session may hold more than was read.
+        self._held = self._read if conversation.transcript.messages == self._read else None
+
+    async def _import(self, transcript: ImportedTranscript) -> bool:
+        """Makes the file's session hold the whole transcript, which may need another session: what was read may be
+        gone, or the session may have been continued here."""
+        before = self.conversation
+        proxied = self._proxied(transcript.session_id)
+        self._is_proxied = proxied is not None
+        if proxied:
+            # The proxy records this conversation. It is shown as that session, and nothing is added to it.
+            self.conversation, added, renamed = proxied, 0, True
+        else:
+            imported = await import_or_continue(self._workspace, transcript, "")
+            self.conversation, added = imported.conversation, imported.added
+            if imported.conversation is not before or self._is_resumed:
+                self._title, self._is_resumed = transcript.title, False
+            renamed = self._rename(imported.conversation, transcript.title)
+        if self._open:
+            self._drain(self._open)
+            self._take_as_read(self._open, self.conversation)
+        return self.conversation is not before or added > 0 or renamed
+
+    def _proxied(self, origin_id: str) -> Conversation | None:
+        """Returns the session in which the proxy records the conversation to which its agent gave the id `origin_id`,
+        up to date. Returns None if there is none. The proxy gives a session the id that its agent gave it."""
+        try:
+            self._workspace.ports.store.info(origin_id)
+        except SessionNotFound:
+            return None
+        conversation = self._workspace.open(origin_id)
+        conversation.catch_up()
+        agent = conversation.transcript.agent
+        return conversation if agent is not None and agent.session_id == origin_id else None
+
+    def _rename(self, conversation: Conversation, title: str) -> bool:
+        """Gives the session a title that its program has changed."""
+        if title in ("", self._title):
+            return False
+        self._title = title
+        conversation.record(SessionRenamed(title=title))
+        return True

@@ -1,0 +1,129 @@
+"""Following in one process: the rows of the followed conversations, and what has changed in them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from ullage.model.followed import FollowedRow
+from ullage.model.updates import FollowedFrom
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.following import FollowingListener
+
+log = logging.getLogger(__name__)
+# Seconds for which changes are collected before they are sent, so that many conversations that change at once are one
+# message. Short against the quarter of a second after which a user sees a delay.
+_COLLECTED_FOR = 0.02
+Run = Callable[[Callable[[FollowedRow], object]], Coroutine[Any, Any, None]]
+ReadNewest = Callable[[str], Coroutine[Any, Any, FollowedRow | None]]
+
+
+class Following:
+    """Follows agents' conversations while it is on, and says so in the workspace.
+
+    `run` follows until it is cancelled, and calls its argument with each row that is new or has changed. `read_newest`
+    reads the newest conversation of a folder, which may not have changed for long, and returns its row; None if there
+    is none.
+    """
+
+    def __init__(self, workspace: Workspace, run: Run, read_newest: ReadNewest, listener: FollowingListener) -> None:
+        self._workspace = workspace
+        self._run = run
+        self._read_newest = read_newest
+        self._listener = listener
+        self._rows: dict[str, FollowedRow] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._changed: dict[str, FollowedRow] = {}
+        self._gone: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether conversations are followed now."""
+        return self._task is not None
+
+    @property
+    def rows(self) -> tuple[FollowedRow, ...]:
+        """The followed conversations, the last changed first; none while following is off."""
+        return tuple(sorted(self._rows.values(), key=lambda row: -row.updated_at))
+
+    async def start(self, folders: Sequence[str]) -> None:
+        """Starts following, if it is off, and reads the newest conversation of each folder. See `FollowsAgents`."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(self.take))
+            self._task.add_done_callback(_log_failure)
+        for folder in folders:
+            row = await self._read_newest(folder)
+            # Following may have been stopped meanwhile.
+            if row is not None and self.is_on and row.session_id not in self._rows:
+                self.take(row)
+
+    async def stop(self) -> None:
+        """Stops following. The sessions stay in the store, as imported copies."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for session_id in self._rows:
+            self._release(session_id)
+        self._rows, self._changed, self._gone = {}, {}, []
+
+    def take(self, row: FollowedRow) -> None:
+        """Takes a row that is new or has changed."""
+        if self._rows.get(row.session_id) == row:
+            return
+        for other in [one for one in self._rows.values() if _replaces(row, one) or _starts(row, one)]:
+            # The file was written again with other messages, so its session is another one; or the conversation that
+            # has started a sub-agent is there now, and is shown in its place.
+            del self._rows[other.session_id]
+            self._changed.pop(other.session_id, None)
+            self._release(other.session_id)
+            self._gone.append(other.session_id)
+        self._rows[row.session_id] = self._changed[row.session_id] = row
+        self._mark(row)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_COLLECTED_FOR, self._tell)
+
+    def _tell(self) -> None:
+        rows, gone = tuple(self._changed.values()), tuple(self._gone)
+        self._timer, self._changed, self._gone = None, {}, []
+        self._listener.following_changed(rows, gone)
+
+    def _mark(self, row: FollowedRow) -> None:
+        followed = FollowedFrom(agent=row.agent, path=row.path)
+        if self._workspace.followed.get(row.session_id) != followed:
+            self._workspace.followed[row.session_id] = followed
+            self._recompute(row.session_id)
+
+    def _release(self, session_id: str) -> None:
+        self._workspace.followed.pop(session_id, None)
+        self._recompute(session_id)
+
+    def _recompute(self, session_id: str) -> None:
+        """Has the figures of an open session say whether it is followed."""
+        conversation: Conversation | None = next(
+            (one for one in self._workspace.conversations if one.id == session_id), None
+        )
+        if conversation is not None:
+            conversation.figures = None
+
+
+def _replaces(row: FollowedRow, other: FollowedRow) -> bool:
+    """Returns whether a row is of the same file and conversation as another, with another session."""
+    return (row.path, row.agent_session_id) == (other.path, other.agent_session_id) != ("", "") and (
+        row.session_id != other.session_id
+    )
+
+
+def _starts(row: FollowedRow, other: FollowedRow) -> bool:
+    """Returns whether a row is of the conversation that has started another one, a sub-agent's."""
+    return other.parent != "" and (row.agent, row.agent_session_id) == (other.agent, other.parent)
+
+
+def _log_failure(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("Following has ended", exc_info=error)

@@ -1,0 +1,130 @@
+"""What is followed now, as rows: one for each conversation, and what has changed in them."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from ullage.agents.table import compact_command, short_name
+from ullage.model.followed import FollowedRow, LiveSessions
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.usage import usage_meta
+from ullage.service.ports.agent_files import FoundFile
+
+# Milliseconds without a change after which a conversation has ended, if its agent doesn't say whether it runs. A model
+# may take minutes for an answer, and a tool that it calls may take as long.
+_QUIET = 900_000
+
+
+def row_of(conversation: Conversation) -> FollowedRow:
+    """Returns the row of an imported or followed conversation, as far as its session says it: not live, and without a
+    process."""
+    meta, transcript, budget = usage_meta(conversation), conversation.transcript, conversation.budget
+    origin = transcript.origin
+    row = FollowedRow(
+        session_id=conversation.id,
+        agent=meta.agent,
+        agent_session_id=origin.origin_id if origin else "",
+        title=transcript.title,
+        cwd=transcript.cwd,
+        path=origin.path if origin else "",
+        parent=origin.parent_id if origin and origin.is_sub_agent else "",
+        model=meta.model,
+        used=conversation.used,
+        used_source=meta.source,
+        percent=meta.percent,
+        window=budget.window if budget else None,
+        window_source=meta.window.source if meta.window else None,
+        compacts_at=meta.compact_at,
+        compacts_at_source=meta.threshold.source if meta.threshold else None,
+        calls_left=(meta.calls_left.low, meta.calls_left.high) if meta.calls_left else None,
+        messages=meta.messages_active + meta.messages_archived,
+        warnings=tuple(remark.text for remark in meta.remarks),
+        updated_at=meta.as_of or 0,
+    )
+    return _of_agent(row, meta.agent)
+
+
+def _of_agent(row: FollowedRow, agent: str) -> FollowedRow:
+    """Returns the row with what is known of its agent."""
+    command, takes_focus = compact_command(agent)
+    return replace(row, agent=agent, agent_short=short_name(agent), compact_command=command, takes_focus=takes_focus)
+
+
+class LiveRows:
+    """The rows of the files that are followed. Times are Unix milliseconds.
+
+    A sub-agent's conversation has no row while its parent is there, because a user looks at the agent that started it:
+    it is not what the user talks to, and there may be dozens of them. The parent is there if it is followed, or if
+    `is_stored` says, of an agent and its own id of a conversation, that the store has it. Nor has one a row whose agent
+    does not say which conversation started it.
+
+    `changed` is true if a row differs from what `snapshot` returned last.
+    """
+
+    def __init__(self, is_stored: Callable[[str, str], bool]) -> None:
+        self.changed = True
+        self._is_stored = is_stored
+        self._rows: dict[FoundFile, FollowedRow] = {}
+        self._processes: Mapping[tuple[str, str], int | None] = {}
+        # Conversations whose agent has named their process.
+        self._registered: set[tuple[str, str]] = set()
+
+    def take(
+        self, found: FoundFile, conversation: Conversation, now: int, ahead: Conversation | None = None
+    ) -> FollowedRow | None:
+        """Makes the row of a followed file from its conversation. Returns the row, or None if it is as it was. If the
+        conversation has only a part of the file, `ahead` has the figures, and the number of messages is not known."""
+        row = row_of(conversation)
+        if ahead is not None:
+            row = replace(row_of(ahead), session_id=row.session_id, title=row.title, cwd=row.cwd, messages=None)
+        if not row.agent:
+            row = _of_agent(row, found.agent)
+        row = replace(
+            row,
+            agent_session_id=row.agent_session_id or found.origin_id,
+            path=str(found.path),
+        )
+        return self._keep(found, self._placed(found, row, now))
+
+    def drop(self, found: FoundFile) -> None:
+        """Forgets a file that is no longer followed."""
+        self.changed |= self._rows.pop(found, None) is not None
+
+    def know(self, processes: Mapping[tuple[str, str], int | None], now: int) -> list[FollowedRow]:
+        """Takes what agents say of their processes. Returns the rows that have changed."""
+        self._processes = processes
+        self._registered.update(processes)
+        placed = [(found, self._placed(found, row, now)) for found, row in self._rows.items()]
+        return [row for found, one in placed if (row := self._keep(found, one))]
+
+    def snapshot(self, now: int, follower: int) -> LiveSessions:
+        """Returns all rows, the last changed first, one for each session. `follower` is the id of this process."""
+        self.changed = False
+        shown = (row for found, row in self._rows.items() if not self._is_left_out(found, row))
+        ordered = sorted(shown, key=lambda row: row.updated_at)
+        # An agent may have several files of one conversation. The newest row is the last.
+        sessions = {row.session_id: row for row in ordered}
+        newest = sorted(sessions.values(), key=lambda row: -row.updated_at)
+        return LiveSessions(at=now, follower=follower, sessions=tuple(newest))
+
+    def _placed(self, found: FoundFile, row: FollowedRow, now: int) -> FollowedRow:
+        # A fork may repeat its parent's id in its records; a name need not contain the id.
+        keys = {(row.agent, row.agent_session_id), (found.agent, found.origin_id)}
+        process_id = next((known for key in keys if (known := self._processes.get(key)) is not None), None)
+        recent = not keys & self._registered and now - row.updated_at < _QUIET
+        return replace(row, process_id=process_id, live=process_id is not None or recent)
+
+    def _keep(self, found: FoundFile, row: FollowedRow) -> FollowedRow | None:
+        if self._rows.get(found) == row:
+            return None
+        self._rows[found] = row
+        if self._is_left_out(found, row):
+            return None
+        self.changed = True
+        return row
+
+    def _is_left_out(self, found: FoundFile, row: FollowedRow) -> bool:
+        if not row.parent:
+            return found.is_side
+        followed = any((row.agent, row.parent) == (one.agent, one.agent_session_id) for one in self._rows.values())
+        return followed or self._is_stored(row.agent, row.parent)

@@ -1,0 +1,198 @@
+"""Imports: another program's transcript becomes a session, or continues the session that an earlier import made.
+
+A transcript is recognized by its content: the ids and texts of its messages, among which are the ids that its own
+program gave. Where the file lies, and what it is called, does not matter.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.formats.transcripts.imported import ImportedTranscript
+from ullage.model.events import ConversationImported, Event, MessageAppended, ModelChanged, SessionCreated
+from ullage.model.message import Message
+from ullage.model.usage import Breakdown, MessageCount, UsageSource
+from ullage.service.conversation.conversation import Conversation
+from ullage.service.conversation.workspace import Workspace
+from ullage.service.ports.store import SessionStore, StoredSession
+from ullage.service.sessions import counted, title_of
+
+# Messages that are compared before a session's whole log is read. Many runs of a benchmark share their system prompt
+# and some their first prompt; hardly any share the answer to it.
+_RECOGNIZED_BY = 4
+# Messages of a session from which on only the part of its log is read with which a transcript is compared. A shorter
+# one is read whole, because a resumed conversation may have got another id at any place.
+_LONG = 5_000
+
+
+class ImportOutcome(StrEnum):
+    """What an import did.
+
+    `new`: it made a session. `unchanged`: the session of an earlier import has all messages already. `grown`: new
+    messages were appended to the session of an earlier import. `diverged`: there is a session of an earlier import, but
+    the transcript's messages differ from that session's, so a new session was made.
+    """
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    GROWN = "grown"
+    DIVERGED = "diverged"
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """The session of an imported transcript. `added` counts the messages that this import has appended. `diverged_from`
+    is the id of the session of the earlier import if the outcome is `diverged`, else None."""
+
+    conversation: Conversation
+    outcome: ImportOutcome
+    added: int
+    diverged_from: str | None = None
+
+
+async def import_or_continue(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Imported:
+    """Imports a transcript: appends its new events to the session of an earlier import, or makes a session. Either is
+    one transaction.
+
+    A session of an earlier import is continued if it and the transcript have the same messages as far as the shorter
+    one goes. If there are sessions of earlier imports but none can be continued (for example, one has other messages
+    that were appended here), a session is made and `outcome` is `diverged`. `cwd` is the folder if the transcript names
+    none.
+    """
+    known = _sessions_of(workspace.ports.store, transcript.events)
+    for session_id in known:
+        more = missing_from(workspace.ports.store, session_id, 0, transcript.events)
+        if more is not None:
+            return await continue_import(workspace.open(session_id), more, transcript.model)
+    conversation = await import_transcript(workspace, transcript, cwd)
+    added = conversation.transcript.messages
+    if not known:
+        return Imported(conversation=conversation, outcome=ImportOutcome.NEW, added=added)
+    return Imported(conversation=conversation, outcome=ImportOutcome.DIVERGED, added=added, diverged_from=known[0])
+
+
+async def import_transcript(workspace: Workspace, transcript: ImportedTranscript, cwd: str) -> Conversation:
+    """Creates a session with the events of another program's transcript, in one transaction. Messages that the program
+    itself compacted are archived in the session, too. `cwd` is the session's folder if the transcript names none."""
+    created = SessionCreated(
+        cwd=transcript.cwd or cwd, model=transcript.model, title=transcript.title or title_of(transcript.events)
+    )
+    draft = workspace.project(StoredSession(records=()), created.model)
+    events = await counted(draft, transcript.events)
+    return workspace.adopt_log(workspace.ports.ids.new("s"), created, events)
+
+
+async def project_transcript(workspace: Workspace, transcript: ImportedTranscript) -> Conversation:
+    """Returns the conversation that an import of this transcript would open, without storing anything, to show its
+    figures.
+
+    Its messages are only counted if the figure depends on it: if they, or an edit, come after the last usage that a
+    provider reported. The parts of the figure (`breakdown`) are not those of an import.
+    """
+    changes = (event.model for event in reversed(transcript.events) if isinstance(event, ModelChanged))
+    # The model that the conversation has at its end counts all of its messages, as when a session is opened.
+    model = next(changes, transcript.model)
+    draft = workspace.project(StoredSession(records=()), model)
+    uncounted = MessageCount(counter=draft.counter.name, parts=Breakdown())
+    quick = [
+        replace(event, count=uncounted) if isinstance(event, MessageAppended) else event for event in transcript.events
+    ]
+    conversation = _opened(workspace, transcript, quick, model)
+    if conversation.projection.tracker.reading.source is UsageSource.REPORTED:
+        return conversation
+    return _opened(workspace, transcript, await counted(draft, transcript.events), model)
+
+
+def _opened(workspace: Workspace, transcript: ImportedTranscript, events: Sequence[Event], model: str) -> Conversation:
+    created = SessionCreated(cwd=transcript.cwd, model=transcript.model, title=transcript.title)
+    records = tuple(workspace.records(0, [created, *events]))
+    projection = workspace.project(StoredSession(records=records), model)
+    return Conversation("", workspace, projection, lambda _: None)
+
+
+def missing_events(stored: Sequence[Event], read: Sequence[Event]) -> tuple[Event, ...] | None:
+    """Returns the events of `read`, a transcript, that a session with the events `stored` lacks: those after the
+    messages that both have. Returns None if the messages of one are not the first messages of the other, or if their
+    program gave the conversations different ids or parents (one is a fork or a part of the other). Edits made in the
+    session do not matter, because they change no message."""
+    origins, other_origins = _origins(stored), _origins(read)
+    if origins and other_origins and not origins & other_origins:
+        return None
+    known, found = list(_messages(stored)), list(_messages(read))
+    shared = min(len(known), len(found))
+    if known[:shared] != found[:shared]:
+        return None
+    if len(found) < len(known):
+        return ()
+    rest = read[_place_after(read, shared) :]
+    first = next((place for place, event in enumerate(rest) if isinstance(event, MessageAppended)), len(rest))
+    # What follows the last shared message (its usage, an edit) may have been in the file already.
+    return (*(event for event in rest[:first] if event not in stored), *rest[first:])
+
+
+def missing_from(store: SessionStore, session_id: str, at: int, read: Sequence[Event]) -> tuple[Event, ...] | None:
+    """Returns the events of `read` that a session lacks, as `missing_events` does. `read` is what follows the first
+    `at` messages of a transcript, and the session has the same ones.
+
+    Of a long session only the part is read with which `read` is compared.
+    """
+    stop = at + sum(1 for _ in _messages(read))
+    before = store.read_messages(session_id, at - 1, at) if at else ()
+    is_long = at > 0 or store.info(session_id).messages > max(stop, _LONG)
+    further = store.read_messages(session_id, stop, stop + 1) if is_long else ()
+    start, end = (before[0].position + 1 if before else 0), (further[0].position if further else None)
+    more = missing_events([record.event for record in store.read(session_id, start, end)], read)
+    return () if further and more is not None else more
+
+
+async def continue_import(
+    conversation: Conversation, more: Sequence[Event], model: str, *, with_snapshot: bool = True
+) -> Imported:
+    """Appends the events that follow those of an earlier import, in one transaction. `model` is the first model of the
+    transcript, which may have had no answer yet when the session was made. `with_snapshot` says whether a snapshot is
+    kept, which takes as long as the context is large."""
+    if not more:
+        return Imported(conversation=conversation, outcome=ImportOutcome.UNCHANGED, added=0)
+    async with conversation.work.appending():
+        if model and not conversation.transcript.model:
+            more = (ModelChanged(model=model), *more)
+        events = await counted(conversation.projection, more)
+        with conversation.one_change():
+            conversation.record(*events)
+            conversation.keep_calibration()
+            if with_snapshot:
+                conversation.keep_snapshot()
+    return Imported(conversation=conversation, outcome=ImportOutcome.GROWN, added=len(list(_messages(more))))
+
+
+def _sessions_of(store: SessionStore, events: Sequence[Event]) -> list[str]:
+    """Returns the ids of the sessions whose first messages are those of these events, last created first. At most four
+    messages are compared."""
+    first = list(islice(_messages(events), _RECOGNIZED_BY))
+    found: list[str] = []
+    for session_id in store.sessions_with(first[0].id) if first else ():
+        stored = _messages([record.event for record in store.read_messages(session_id, 0, _RECOGNIZED_BY)])
+        if all(one == other for one, other in zip(stored, first, strict=False)):
+            found.append(session_id)
+    return found
+
+
+def _messages(events: Sequence[Event]) -> Iterator[Message]:
+    return (event.message for event in events if isinstance(event, MessageAppended))
+
+
+def _origins(events: Sequence[Event]) -> set[tuple[str, str]]:
+    """Returns the ids that another program has given to the conversation, each with the id of the conversation that it
+    was split from; a resumed one may have several."""
+    imported = (event for event in events if isinstance(event, ConversationImported))
+    return {(event.origin_id, event.parent_id) for event in imported if event.origin_id}
+
+
+def _place_after(events: Sequence[Event], messages: int) -> int:
+    """Returns the index of the event after the first `messages` messages."""
+    if messages == 0:
+        return 0
+    places = [place for place, event in enumerate(events) if isinstance(event, MessageAppended)]
+    return places[messages - 1] + 1

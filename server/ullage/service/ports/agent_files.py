@@ -1,0 +1,171 @@
+"""Port to the files in which other programs keep their conversations. They are only ever read."""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from ullage.formats.parsing import Document, Line
+from ullage.model.followed import LiveSessions
+from ullage.service.ports.read_files import ReadFiles
+
+
+class Pieces(Enum):
+    """How a large file of records is read: in large pieces after a small first one, in large pieces only, or at once.
+    A session can begin with the first messages, and then the figures at the end of the file are shown."""
+
+    SMALL_FIRST = auto()
+    LARGE = auto()
+    NONE = auto()
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """How far a file has been read, and what shows whether it is still the same file.
+
+    `offset` is the number of bytes and `lines` the number of lines that were read; both end with a whole line. `head`
+    holds the first of these bytes and `last` the last of them, at most 4,096 each. `stat` is what the operating system
+    said of the file: its size, its inode and the time of its last change. It differs whenever the file has changed.
+    `is_text` says that the file's lines are no records. `offset` is -1 if the file can't be read in pieces: a database,
+    a folder or a compressed file.
+    """
+
+    offset: int = -1
+    lines: int = 0
+    head: bytes = b""
+    last: bytes = b""
+    stat: tuple[int, ...] = ()
+    is_text: bool = False
+
+
+class Appended(Struct, frozen=True, kw_only=True):
+    """The file has grown by these whole lines, maybe none. `more` says that the next call returns further ones."""
+
+    lines: tuple[Line, ...]
+    mark: Mark
+    more: bool = False
+
+
+class Replaced(Struct, frozen=True, kw_only=True):
+    """The file is new, or what was read of it is no longer in it: it was shortened, rewritten or replaced. `more` says
+    that the document is the beginning of the file, and that the next call returns further lines."""
+
+    document: Document
+    mark: Mark
+    more: bool = False
+
+
+class Missing(Struct, frozen=True, kw_only=True):
+    """There is no such file now."""
+
+
+Growth = Appended | Replaced | Missing | None
+
+
+class TranscriptFiles(Protocol):
+    """Reads transcripts. Methods may be called from any thread."""
+
+    def has_changed(self, path: Path, mark: Mark | None) -> bool:
+        """Returns whether a file has changed since `mark`, or is no longer there. Takes microseconds."""
+        ...
+
+    def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
+        """Returns what has happened to a file since `mark`, or None if nothing has. Without a mark the file is returned
+        from its beginning. A large file of records comes in pieces, one for each call, as `pieces` says.
+        Of a database only the conversation is read to which the agent gave the id `origin_id`, unless that is "". A
+        line that isn't written to its end yet is left for a later call. Raises `InvalidRequest` if the file can't be
+        read."""
+        ...
+
+    def size(self, path: Path) -> int:
+        """Returns the size of a file in bytes, 0 if there is none."""
+        ...
+
+    def ends(self, path: Path) -> bytes:
+        """Returns a digest of a file's first and last bytes, b"" if it can't be read or is not one file."""
+        ...
+
+    def quiet_for(self, path: Path) -> float:
+        """Returns the seconds since a file was last written, by the system's clock; 0 if that is not known."""
+        ...
+
+    def read_ends(self, path: Path, most: int) -> Document | None:
+        """Returns the first record of a file of records and those in its last `most` bytes. Returns None for a file
+        that is not larger, for any other file, and for one that can't be read."""
+        ...
+
+
+class FoundFile(Struct, frozen=True, kw_only=True):
+    """A transcript of an agent. `run` is the conversation's number in a file that holds several, counted from 1, or
+    None. `agent` is the agent's name and `origin_id` its own id of the conversation, empty if not known. `is_side` says
+    whether it is a sub-agent's, as far as its path and its first records show it."""
+
+    path: Path
+    run: int | None = None
+    agent: str = ""
+    origin_id: str = ""
+    is_side: bool = False
+
+
+class FindChanged(Protocol):
+    """Finds transcripts that continue."""
+
+    def __call__(self, seconds: float) -> Sequence[FoundFile]:
+        """Returns the transcripts that changed in the last `seconds`, those of sub-agents last."""
+        ...
+
+
+class Lease(Protocol):
+    """What one process at a time holds: that it follows the agents' conversations into a store."""
+
+    def take(self) -> bool:
+        """Takes the lease if no other process holds it. Returns whether this process holds it now."""
+        ...
+
+    def give_up(self) -> None:
+        """Lets another process take the lease. Does nothing if this process does not hold it."""
+        ...
+
+
+class FindProcesses(Protocol):
+    """Finds the processes of agents that say which conversations they have."""
+
+    def __call__(self) -> Mapping[tuple[str, str], int | None]:
+        """Returns processes by the agent's name and its own id of the conversation. A process is None if the agent says
+        that it had the conversation and it has ended."""
+        ...
+
+
+class LiveFile(Protocol):
+    """The file in which the process that follows shows the others what it follows."""
+
+    def write(self, sessions: LiveSessions) -> None:
+        """Replaces the file at once as a whole. Raises `StoreError` if that fails; the old file is then kept."""
+        ...
+
+    def read(self) -> LiveSessions | None:
+        """Returns what the file says, or None if it has not changed since the last call, or can't be read."""
+        ...
+
+
+class ToldWindow(Protocol):
+    """Knows the windows that agents say to their status lines."""
+
+    def __call__(self, origin_id: str) -> int | None:
+        """Returns the window, in tokens, of the conversation with this id of its agent, or None if it is not known.
+        Takes microseconds if nothing has changed."""
+        ...
+
+
+class AgentPorts(Struct, frozen=True, kw_only=True):
+    """The ports that a follower needs in addition to a workspace's. `process_id` is that of this process."""
+
+    files: TranscriptFiles
+    find: FindChanged
+    lease: Lease
+    processes: FindProcesses
+    live: LiveFile
+    told: ToldWindow
+    read: ReadFiles
+    process_id: int

@@ -1,0 +1,78 @@
+"""Reads the settings files of coding agents on this machine, and the environment. Nothing is ever written."""
+
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+
+from ullage.agents.agent import Agent
+from ullage.agents.own_settings import Given, Texts
+from ullage.model.json_values import JsonObject, as_object
+from ullage.watch.finder import this_machine
+
+# Bytes. Claude Code's state file, the largest, has some hundred kilobytes; a settings file never has so many.
+_MOST = 4 << 20
+_ESCAPED = re.compile(r"\[([*?[])\]")
+_STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
+_FLAT_LINE = re.compile(r"""^([A-Za-z_]\w*):\s*["']?([^"'#\n]*?)["']?\s*(?:#.*)?$""", re.MULTILINE)
+
+
+class LocalAgentSettings:
+    """What agents' settings say, for the port `AgentSettings`. A file is read again when its time or size changes;
+    missing and unreadable files say nothing."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[tuple[int, int], JsonObject]] = {}
+        # The paths by agent and folder, as they are with these variables of the environment.
+        self._paths: dict[tuple[str, str], list[str]] = {}
+        self._variables: dict[str, str] = {}
+        self._given: dict[tuple[str, str, str], tuple[Texts, Given]] = {}
+
+    def read(self, agent: Agent, cwd: str, model: str) -> Given:
+        own = agent.own_settings
+        if own is None:
+            return Given()
+        variables = dict(os.environ)
+        if variables != self._variables:
+            self._variables = variables
+            self._paths.clear()
+        paths = self._paths.get((agent.name, cwd))
+        if paths is None:
+            # The paths are parts of glob patterns; none of them has a wildcard.
+            paths = [_ESCAPED.sub(r"\1", pattern) for pattern in own.files(this_machine(cwd))]
+            self._paths[agent.name, cwd] = paths
+        texts = Texts(files=[self._file(path) for path in paths], variables=variables, model=model)
+        key = agent.name, cwd, model
+        known = self._given.get(key)
+        if known is None or known[0] != texts:
+            known = self._given[key] = (texts, own.read(texts))
+        return known[1]
+
+    def _file(self, path: str) -> JsonObject:
+        try:
+            stat = Path(path).stat()
+            mark = stat.st_mtime_ns, stat.st_size
+            known = self._files.get(path)
+            if known is None or known[0] != mark:
+                text = Path(path).read_text(encoding="utf-8", errors="replace") if stat.st_size <= _MOST else ""
+                known = self._files[path] = (mark, parse_settings(path, text))
+        except OSError:
+            return {}
+        return known[1]
+
+
+def parse_settings(path: str, text: str) -> JsonObject:
+    """Returns the contents of a settings file as an object: TOML or YAML by the ending of its name, else JSON, which
+    may have comments and trailing commas. Of YAML only the lines `key: value` at the top are read. Returns an empty
+    object if the text can't be understood."""
+    try:
+        if path.endswith(".toml"):
+            return tomllib.loads(text)
+        if path.endswith((".yaml", ".yml")):
+            return {key: value.strip() for key, value in _FLAT_LINE.findall(text)}
+        bare = _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text)
+        return as_object(json.loads(_TRAILING_COMMA.sub(lambda found: found[1] or "", bare)))
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,201 @@
+"""Reads what has been added to a file since it was last read, and notices when it is no longer the same file.
+
+Whether a file has only grown is judged by its length, by its first bytes and by the last bytes that were read. An agent
+may shorten a file, write it again, or replace it by another one of the same name, and an inode may be given to another
+file; so neither name nor inode shows that what was read is still there.
+"""
+
+import os
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+from ullage.formats.parsing import Document, parse_json, parse_lines
+from ullage.model.errors import InvalidRequest
+from ullage.service.ports.agent_files import Appended, Growth, Mark, Missing, Pieces, Replaced
+from ullage.system.single_files import is_database, is_read_in_pieces, parse_transcript, read_database, with_companions
+from ullage.system.transcript_files import read_transcript_file
+
+# Bytes at either end of what was read that are compared. Most records have their id and time within as many. A file
+# that is written again with the same bytes at both places, and other ones between, is taken for the same.
+_COMPARED = 4_096
+# Bytes of a file of records that are read at once, so that a large file takes no more memory than a small one, and the
+# files that are followed with it do not wait for it. A piece ends with a whole line, so it may be longer.
+_PIECE = 1 << 20
+# Bytes that are read of it at first, if its figures are wanted soon. Most prompts and their first answers have fewer.
+_FIRST = 64 << 10
+# Bytes of a file's beginning that show whether it is compressed or an archive.
+_MAGIC = 512
+# Bytes of a large file's first line, in which an agent may say which conversation it is. Codex also writes its
+# instructions there.
+_HEAD = 64 << 10
+# SQLite writes changes to this file first. The database itself may stay as it is for hours.
+_WRITE_AHEAD = "-wal"
+
+
+class GrowingFiles:
+    """The files of this machine. `piece` is the number of bytes that are read of a file of records at once."""
+
+    def __init__(self, piece: int = _PIECE) -> None:
+        self._piece = piece
+
+    def has_changed(self, path: Path, mark: Mark | None) -> bool:
+        """Returns whether a file has changed since `mark`, or is no longer there."""
+        try:
+            return mark is None or _stat(path) != mark.stat
+        except OSError:
+            return True
+
+    def read_on(self, path: Path, mark: Mark | None, origin_id: str = "", *, pieces: Pieces = Pieces.LARGE) -> Growth:
+        """Returns what has happened to a file since `mark`, as `TranscriptFiles.read_on` describes."""
+        try:
+            # Before the file is read: what is written meanwhile makes another stat, and is read by the next call.
+            stat = _stat(path)
+            if mark and stat == mark.stat:
+                return None
+            appended = _appended(path, mark, stat, self._piece) if mark and mark.offset >= 0 else None
+            return appended or _anew(path, stat, origin_id, self._size_of(pieces))
+        except FileNotFoundError:
+            return Missing()
+        except OSError as error:
+            raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+
+    def _size_of(self, pieces: Pieces) -> int | None:
+        if pieces is Pieces.NONE:
+            return None
+        return self._piece if pieces is Pieces.LARGE else min(self._piece, _FIRST)
+
+    def size(self, path: Path) -> int:
+        """Returns the size of a file in bytes, 0 if there is none."""
+        try:
+            return path.stat().st_size
+        except OSError:
+            return 0
+
+    def ends(self, path: Path) -> bytes:
+        """Returns a digest of a file's first and last bytes, as `TranscriptFiles.ends` describes."""
+        try:
+            with path.open("rb") as file:
+                first = file.read(_COMPARED)
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _COMPARED))
+                return sha256(first + file.read(_COMPARED)).digest()
+        except OSError:
+            return b""
+
+    def quiet_for(self, path: Path) -> float:
+        """Returns the seconds since a file was last written, as `TranscriptFiles.quiet_for` describes."""
+        try:
+            # Of a database, the newer of two times; the size of its write-ahead log is among these numbers.
+            written = max(_stat(path)[2:])
+        except OSError:
+            return 0.0
+        return max(0.0, time.time() - written / 1e9)
+
+    def read_ends(self, path: Path, most: int) -> Document | None:
+        """Returns the first record and the last ones of a file, as `TranscriptFiles.read_ends` describes."""
+        try:
+            with path.open("rb") as file:
+                first = file.readline(_HEAD)
+                if file.seek(0, os.SEEK_END) <= most + len(first) or not _is_of_records(first + b"\n{}"):
+                    return None
+                file.seek(-most, os.SEEK_END)
+                # The first of these lines has begun before.
+                _, _, tail = file.read().partition(b"\n")
+        except OSError:
+            return None
+        return Document(name=str(path), lines=(*parse_lines(first), *parse_lines(_whole_lines(tail), 2, is_text=False)))
+
+
+def _stat(path: Path) -> tuple[int, ...]:
+    own = path.stat()
+    try:
+        ahead = path.with_name(path.name + _WRITE_AHEAD).stat()
+    except OSError:
+        return own.st_size, own.st_ino, own.st_mtime_ns
+    return own.st_size, own.st_ino, own.st_mtime_ns, ahead.st_size, ahead.st_mtime_ns
+
+
+def _appended(path: Path, mark: Mark, stat: tuple[int, ...], piece: int) -> Appended | None:
+    """Returns the whole lines after the mark, or None if the file has not only grown."""
+    with path.open("rb") as file:
+        if file.read(len(mark.head)) != mark.head:
+            return None
+        file.seek(mark.offset - len(mark.last))
+        if file.read(len(mark.last)) != mark.last:
+            return None
+        data, more = _read_piece(file, piece)
+    data = data if more else _whole_lines(data)
+    lines = parse_lines(data, mark.lines + 1, is_text=mark.is_text)
+    return Appended(lines=lines, mark=_moved(mark, data, () if more else stat), more=more)
+
+
+def _anew(path: Path, stat: tuple[int, ...], origin_id: str, piece: int | None) -> Replaced:
+    """Returns a file from its beginning: the whole, or the first piece."""
+    if path.is_dir():
+        return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
+    if is_database(path):
+        return Replaced(document=with_companions(path, read_database(path, origin_id)), mark=Mark(stat=stat))
+    with path.open("rb") as file:
+        if not is_read_in_pieces(file.read(_MAGIC)):
+            return Replaced(document=read_transcript_file(path), mark=Mark(stat=stat))
+        file.seek(0)
+        data, more = _read_piece(file, piece)
+        if more and data.count(b"\n") == 1:
+            # A single line does not show what the others are.
+            data += file.readline()
+            more = data.endswith(b"\n")
+        if more and not _is_of_records(data):
+            data, more = data + file.read(), False
+    if _is_one_value(data):
+        document = with_companions(path, parse_transcript(data, str(path)))
+        return Replaced(document=document, mark=Mark(stat=stat))
+    data = data if more else _whole_lines(data)
+    document = with_companions(path, parse_transcript(data, str(path)))
+    is_text = bool(document.lines) and document.lines[0].value is None
+    mark = _moved(Mark(offset=0, is_text=is_text), data, () if more else stat)
+    return Replaced(document=document, mark=mark, more=more)
+
+
+def _read_piece(file: BinaryIO, piece: int | None) -> tuple[bytes, bool]:
+    """Reads on to the end of the file, or `piece` bytes and the rest of a line. Returns what was read, and whether
+    there is more to read at once."""
+    data = file.read() if piece is None else file.read(piece)
+    if piece is None or len(data) < piece:
+        return data, False
+    data += file.readline()
+    return data, data.endswith(b"\n")
+
+
+def _is_one_value(data: bytes) -> bool:
+    """Returns whether a file that begins with `data` is one JSON value on several lines, or the beginning of one. Its
+    last line is no record, and what is added to such a file is in its middle."""
+    first, _, rest = data.strip().partition(b"\n")
+    return first.startswith((b"{", b"[")) and bool(rest) and bool(parse_json(first)[1])
+
+
+def _is_of_records(data: bytes) -> bool:
+    """Returns whether a file that begins with `data` has a JSON object on each line. A file that is one object has
+    nothing after it."""
+    first, _, rest = data.lstrip().partition(b"\n")
+    return first.startswith(b"{") and not parse_json(first)[1] and bool(rest.strip())
+
+
+def _whole_lines(data: bytes) -> bytes:
+    """Returns the data without a last line that isn't written to its end. Half of a JSON object is not JSON, so a last
+    line that can be parsed is whole even if its line end is missing."""
+    end = data.rfind(b"\n") + 1
+    rest = data[end:]
+    return data if not rest.strip() or not parse_json(rest)[1] else data[:end]
+
+
+def _moved(mark: Mark, data: bytes, stat: tuple[int, ...]) -> Mark:
+    """Returns the mark after `data`, the bytes that follow it."""
+    return Mark(
+        offset=mark.offset + len(data),
+        lines=mark.lines + data.count(b"\n"),
+        head=(mark.head + data[:_COMPARED])[:_COMPARED],
+        last=(mark.last + data[-_COMPARED:])[-_COMPARED:],
+        stat=stat,
+        is_text=mark.is_text,
+    )

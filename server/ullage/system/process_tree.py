@@ -1,0 +1,32 @@
+"""The parents of a process, as far as the system shows them. Imports little: `ullage statusline` uses it."""
+
+import os
+import sys
+
+# Parents of a process that are looked at. A deeper tree is a fault.
+_DEEPEST = 64
+
+
+def ancestors(process_id: object) -> "list[int]":
+    """Returns a process and its parents, the process first, as far as the system shows them. Returns an empty list if
+    `process_id` is not the id of a process."""
+    found: list[int] = []
+    while type(process_id) is int and process_id > 0 and len(found) < _DEEPEST:
+        found.append(process_id)
+        process_id = _parent(process_id)
+    return found
+
+
+def _parent(process_id: int) -> int | None:
+    if sys.platform == "linux":
+        try:
+            with open(f"/proc/{process_id}/stat", "rb") as file:  # noqa: PTH123
+                # The name before `)` may hold anything (proc_pid_stat(5)).
+                return int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return None
+    if sys.platform == "win32":
+        return os.getppid() if process_id == os.getpid() else None
+    with os.popen(f"ps -o ppid= -p {process_id}") as answer:
+        text = answer.read().strip()
+    return int(text) if text.isdecimal() else None
