@@ -1,5 +1,6 @@
 """Reads what clients write: a prompt (ACP content blocks), and a section of settings (the fields of `Settings`)."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -9,11 +10,12 @@ from ullage.model.blocks import Block, ImageBlock, ResourceBlock, TextBlock
 from ullage.model.errors import InvalidRequest
 from ullage.model.json_values import as_object, as_text
 from ullage.model.settings import Settings
+from ullage.model.settings_rules import check
 
 
 def read_prompt(prompt: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
-    """Returns the prompt's blocks. Raises `InvalidRequest` if the prompt is empty or has content that no model
-    takes."""
+    """Returns a prompt, given as ACP content blocks, as Ullage's blocks. Raises `InvalidRequest` if the prompt is empty
+    or has a kind of content that Ullage cannot send to a model."""
     if not prompt:
         raise InvalidRequest("session/prompt needs at least one content block in `prompt`")
     blocks = tuple(_read_block(at, block) for at, block in enumerate(prompt))
@@ -43,23 +45,33 @@ def _read_block(at: int, block: dict[str, Any]) -> Block:
             )
 
 
+# How msgspec names a field that a struct does not have.
+_UNKNOWN = re.compile(r"unknown field `(.*)`")
+
+
 def read_settings(section: Any) -> Settings:
-    """Reads a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong field and the remedy."""
+    """Returns the settings in a client's `ullage` section. Raises `InvalidRequest`, whose text names the wrong field
+    and the remedy."""
     try:
-        return msgspec.convert(_without_empty_lists(section), Settings)
+        settings = msgspec.convert(_without_empty_lists(section), Settings)
+        check(settings)
     except msgspec.ValidationError as error:
-        raise InvalidRequest(f"Ullage keeps its settings as they were: {_explain(str(error))}") from None
+        raise InvalidRequest(_explain(str(error))) from None
+    return settings
 
 
 def _explain(fault: str) -> str:
     what, _, path = fault.partition(" - at ")
     path = path.strip("`") or "$"
+    unknown = _UNKNOWN.search(what)
+    if unknown is not None:
+        what = f"there is no setting {unknown[1]!r}"
     return f"{path} cannot be used ({what[:1].lower()}{what[1:]}). Correct it or remove it to get the default."
 
 
 def _without_empty_lists(value: Any) -> Any:
-    """Returns the value without empty lists, because Lua writes an empty table as `[]`. For every setting an empty
-    list or object is the default."""
+    """Returns the value without fields that are empty lists, because Lua writes an empty table as `[]`. For every
+    setting an empty list or object is the default."""
     if not isinstance(value, dict):
         return value
     items = cast("dict[str, Any]", value).items()

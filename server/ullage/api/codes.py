@@ -26,6 +26,7 @@ CODES: dict[type[errors.UllageError], int] = {
     errors.NothingToUndo: 1104,
     errors.PreviewExpired: 1105,
     errors.CompactionVetoed: 1106,
+    errors.SessionFollowed: 1107,
     errors.StoreError: 1200,
     errors.StoreTooNew: 1201,
     errors.StoreUnavailable: 1202,
@@ -47,10 +48,11 @@ CODES: dict[type[errors.UllageError], int] = {
 
 
 def code_of(error: errors.UllageError) -> int:
-    """Returns the code of an error's class, or of its nearest base class with a code."""
+    """Returns the error code by which an error is sent: that of its class, or of the nearest base class that has
+    one."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
 
 
 def error_object(error: errors.UllageError) -> ErrorObject:
-    """Returns an `UllageError` as it is sent, with its code and the name of its class."""
+    """Returns an `UllageError` as JSON-RPC's error object, with its code, its text and the name of its class."""
     return ErrorObject(code=code_of(error), message=str(error), data=ErrorData(kind=type(error).__name__))

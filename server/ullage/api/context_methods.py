@@ -17,6 +17,7 @@ from ullage.service.archive import undo as history
 from ullage.service.archive.undo import HistoryEntry, Reverted
 from ullage.service.compact import by_hand
 from ullage.service.compact.by_hand import ManualRequest
+from ullage.service.compact.room import ready
 from ullage.service.compact.run import Compacted
 from ullage.service.conversation import pages
 from ullage.service.conversation.checkpoints import Checkpoint
@@ -30,8 +31,8 @@ Limit = Annotated[int, Meta(ge=1, le=1_000)]
 
 
 class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Lists messages. `scope` `context` lists what the model would be sent, `transcript` lists every message,
-    archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then
+    """Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every
+    message, archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then
     ignored. With `provider`, the result also has the context as a request of that provider."""
 
     session_id: str
@@ -44,7 +45,7 @@ class MessagesParams(Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
     """A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the
-    provider, if one was named."""
+    provider that the params named, null if they named none."""
 
     entries: tuple[Entry, ...]
     total: int
@@ -52,9 +53,9 @@ class MessagesResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Compacts now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context:
-    if one or both are given, the messages between them, both included, are compacted and all others stay verbatim.
-    `dryRun` previews the compaction."""
+    """Compacts the context now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the
+    context: if one or both are given, the messages between them, both included, are compacted and all others stay
+    verbatim. `dryRun` previews the compaction."""
 
     session_id: str
     focus: str = ""
@@ -64,9 +65,9 @@ class CompactParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a compaction did. If `previewId` is set, what it would do. Sizes are tokens of the context. `note` says
-    how the compacted range differs from the one in the request: it is moved so that a tool call and its result stay
-    together."""
+    """What a compaction did, or would do. A compaction has an `editId`. A preview has a `previewId` instead, and
+    `archived` holds the messages that it would archive. Sizes are tokens of the context. `note` says how the compacted
+    range differs from the one in the request: it is moved so that a tool call and its result stay together."""
 
     summary: str
     ledger: ArtifactLedger
@@ -81,7 +82,7 @@ class CompactResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CommitParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Applies a preview. If `summary` is given, it replaces the preview's own."""
+    """Applies the compaction of a preview. If `summary` is given, it replaces the preview's own."""
 
     session_id: str
     preview_id: str
@@ -98,9 +99,9 @@ class UndoParams(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
 
 class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. The
-    checkpoint is one of: an edit (which stays in force), a message, a position in the log, a time in Unix
-    milliseconds or ISO 8601. `dryRun` only says what would change."""
+    """Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. Exactly one
+    field names the checkpoint: the place after an edit (which stays in force) or after a message, a position in the
+    log, or a time in Unix milliseconds or ISO 8601. `dryRun` only says what would change."""
 
     session_id: str
     edit_id: str | None = None
@@ -111,8 +112,8 @@ class RestoreParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class RevertResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The edits that were undone or redone, in their new state, how many more messages are in the context (negative
-    if edits were redone), and how full it is. After a `dryRun`: what they would be."""
+    """The edits that were undone or redone, in their new state, the number of messages that came back into the context
+    (negative if redone edits removed more), and how full the context is. After a `dryRun`: what they would be."""
 
     edits: tuple[EditInfo, ...]
     messages_back: int
@@ -128,14 +129,14 @@ class PinParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 class PinResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The ids of all pinned messages."""
+    """The ids of all pinned messages of the session."""
 
     pinned: tuple[str, ...]
 
 
 class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Searches one session, or all if `sessionId` is left out. `query` holds names, whole or in part, or a question
-    in plain words."""
+    """Searches the messages of one session, or of all if `sessionId` is left out. `query` holds names, whole or in
+    part, or a question in plain words."""
 
     query: str
     session_id: str | None = None
@@ -143,14 +144,14 @@ class SearchParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class SearchResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the
-    whole message."""
+    """The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives
+    the whole message."""
 
     hits: tuple[SearchHit, ...]
 
 
 class HistoryResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every edit ever made, oldest first."""
+    """Every edit ever made in the session, oldest first."""
 
     edits: tuple[HistoryEntry, ...]
 
@@ -164,7 +165,7 @@ async def messages(workspace: Workspace, params: MessagesParams) -> MessagesResu
     if params.message_id is not None:
         page = Page(entries=(archive.find_entry(conversation, params.message_id),), total=1)
     elif params.scope == "context":
-        page = await pages.view_page(conversation, params.offset, params.limit)
+        page = await pages.view_page(await ready(conversation), params.offset, params.limit)
     else:
         page = pages.transcript_page(conversation, params.offset, params.limit)
     request = None

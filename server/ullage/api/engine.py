@@ -1,7 +1,7 @@
-"""The request engine of both doors: one client's connection, its running requests, and our own requests to the client.
+"""The request engine of the doors: one client's connection, its running requests, and our own requests to the client.
 
 `jsonrpc/peer.py` knows which messages are owed, and this module runs them on asyncio. The module is in `api/` because
-both doors use it and because it gives errors their codes (`api/codes.py`); `jsonrpc/` is pure.
+all doors use it and because it gives errors their codes (`api/codes.py`); `jsonrpc/` is pure.
 
 A message is decoded once, its params by the type of its method. Requests and notifications run as tasks, which start in
 the order in which the messages came. Every request gets exactly one answer. An answer contains no text of an exception
@@ -32,7 +32,6 @@ from ullage.jsonrpc.peer import (
     Notified,
     Peer,
     Refused,
-    cancelled,
 )
 from ullage.jsonrpc.rpc_errors import INTERNAL_ERROR, METHOD_NOT_FOUND, BadFrame, BadReply, ErrorObject, RpcError
 from ullage.model.errors import UllageError
@@ -46,25 +45,26 @@ ReadParams = Callable[[Raw], Any]
 
 
 class Reply(Struct, frozen=True):
-    """A handler's result, and a function that is called as soon as the result is sent."""
+    """What a handler may return instead of a result: the result, and a function that is called as soon as the result
+    was sent."""
 
     result: Any
     then: Callable[[], object]
 
 
 class Framing(Protocol):
-    """Divides a byte stream into message bodies, and frames a body for sending."""
+    """Divides a byte stream into message bodies, and adds to a body what separates it from others when it is sent."""
 
-    def feed(self, data: bytes) -> Iterable[bytes | BadFrame]:
-        """Yields the bodies that `data` completes, and the faults found in it."""
+    def feed(self, data: bytes) -> Iterable[bytes | bytearray | BadFrame]:
+        """Yields the message bodies that `data` completes, and a `BadFrame` for each fault found in it."""
         ...
 
-    def end(self) -> Iterable[bytes | BadFrame]:
-        """Yields the rest when the stream has ended."""
+    def end(self) -> Iterable[bytes | bytearray | BadFrame]:
+        """Yields the last bodies and faults when the stream has ended."""
         ...
 
     def frame(self, body: bytes) -> bytes:
-        """Returns a body as bytes to send."""
+        """Returns a message body with its frame, as the bytes to send."""
         ...
 
 
@@ -74,9 +74,9 @@ class _Route(Struct, frozen=True):
 
 
 class RequestEngine:
-    """One client's connection. `feed` takes input, and output goes to the writer that `connect` was given. `stopped`
-    gets the exit status when the connection has ended. `describe` converts an `UllageError` into the error that is
-    sent."""
+    """One client's connection: runs the client's requests, each of which gets one answer, and sends requests to the
+    client. `feed` takes input, and output goes to the writer that `connect` was given. `stopped` gets the exit status
+    when the connection has ended. `describe` converts an `UllageError` to the error object that is sent."""
 
     def __init__(
         self,
@@ -98,25 +98,26 @@ class RequestEngine:
         self.stopped: Future[int] = Future()
 
     def add_route(self, method: str, params: Any, handler: Handler) -> None:
-        """Serves `method`, sent as a request or as a notification. `handler` gets params of the type `params`."""
+        """Registers the handler of a method, sent as a request or as a notification. The handler gets the params
+        decoded as the type `params`."""
         decoder = msgspec.json.Decoder(params)
         self.add_reader(method, lambda raw: read_params(method, raw, decoder), handler)
 
     def add_reader(self, method: str, read: ReadParams, handler: Handler) -> None:
-        """Serves `method` with params that `read` decodes instead of msgspec. `read` raises `RpcError` for bad
-        params."""
+        """Registers the handler of a method whose params `read` decodes instead of msgspec. `read` raises `RpcError`
+        for bad params."""
         self._routes[method] = _Route(read, handler)
 
     # Messages to the client
 
     def notify(self, method: str, params: object) -> None:
-        """Sends a notification."""
+        """Sends a notification to the client."""
         self._send(Notification(method=method, params=params))
 
     async def ask(self, method: str, params: object, result: type[R]) -> R:
-        """Sends a request to the client and returns its result, however long the answer takes. Raises `BadReply` if
-        the answer is an error or has the wrong shape. If the task is cancelled, the request is cancelled at the
-        client."""
+        """Sends a request to the client and returns its result as the type `result`, however long the answer takes.
+        Raises `BadReply` if the answer is an error or has the wrong shape. If the task is cancelled, the request is
+        cancelled at the client."""
         request = self._peer.ask(method, params)
         reply: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._questions[request.id] = reply
@@ -130,23 +131,24 @@ class RequestEngine:
             del self._questions[request.id]
 
     async def room(self) -> None:
-        """Returns once the client has read most of our output. A handler that sends many messages waits here."""
+        """Returns once the client has read most of the output. A handler that sends many messages waits here."""
         while self._writer is not None and not self._writer.has_room:
             await self._writer.drain()
 
     # The life of the connection
 
     def connect(self, writer: Writer) -> None:
-        """Sets the writer for all output from now on."""
+        """Sets the writer that takes all output from now on."""
         self._writer = writer
 
     def feed(self, data: bytes) -> None:
-        """Takes input, in pieces of any size. Never raises: a message that cannot be served is answered by an error."""
+        """Takes the client's next bytes, however they are divided. Never raises: a message that cannot be served is
+        answered by an error."""
         for item in self._framing.feed(data):
             self._take(item)
 
     def end(self) -> None:
-        """Ends the connection because its input has ended."""
+        """Ends the connection with exit status 0, because the client's input has ended."""
         for item in self._framing.end():
             self._take(item)
         self.stop(0)
@@ -173,19 +175,20 @@ class RequestEngine:
                 task.cancel()
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Starts background work. A failure is logged."""
+        """Starts background work, which `drain` cancels. A failure is logged."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._finish_background)
 
     def unfinished(self) -> int:
-        """Returns the number of requests, notifications and questions that have not ended."""
+        """Returns how much work has not ended: requests in both directions, notifications and background tasks. It is 0
+        if everything has ended; a request may be counted twice."""
         kept = (self._running, self._background, self._questions, self._peer.owed, self._peer.open)
         return sum(map(len, kept))
 
     # Messages in
 
-    def _take(self, item: bytes | BadFrame) -> None:
+    def _take(self, item: bytes | bytearray | BadFrame) -> None:
         if self.stopped.done():
             return
         if isinstance(item, BadFrame):
@@ -221,9 +224,12 @@ class RequestEngine:
         except Exception as error:  # noqa: BLE001 - a reader may be another library's
             self._send(self._peer.refuse(call.id, self._error_object(error, "a request")))
             return
-        task = asyncio.get_running_loop().create_task(self._run(call.id, route.handler, params))
-        self._running[call.id] = task
-        task.add_done_callback(lambda task: self._finish(call.id, task))
+        # The callback is given the id alone: with the call it would keep the body, perhaps tens of megabytes, until the
+        # request is answered.
+        request_id = call.id
+        task = asyncio.get_running_loop().create_task(self._run(request_id, route.handler, params))
+        self._running[request_id] = task
+        task.add_done_callback(lambda task: self._finish(request_id, task))
 
     def _start_notification(self, method: str, params: Raw) -> None:
         if (route := self._routes.get(method)) is None:
@@ -256,13 +262,14 @@ class RequestEngine:
             if isinstance(result, Reply):
                 result, then = result.result, result.then
             # Encoded here, so that a result that cannot be encoded counts as a failure of the request.
-            message = self._peer.answer(request_id, Raw(encode_json(result)))
+            message: Struct | None = self._peer.answer(request_id, Raw(encode_json(result)))
         except asyncio.CancelledError:
-            message = self._peer.refuse(request_id, cancelled().error_object)
+            message = self._peer.end_cancelled(request_id)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises, the request gets its answer
             message = self._peer.refuse(request_id, self._error_object(error, "a request"))
         del self._running[request_id]
-        self._send(message)
+        if message is not None:
+            self._send(message)
         if then is not None:
             then()
 
@@ -270,7 +277,8 @@ class RequestEngine:
         # A task that was cancelled before its first step has not answered.
         if self._running.get(request_id) is task:
             del self._running[request_id]
-            self._send(self._peer.refuse(request_id, cancelled().error_object))
+            if message := self._peer.end_cancelled(request_id):
+                self._send(message)
 
     def _finish_background(self, task: "asyncio.Task[Any]") -> None:
         self._background.discard(task)

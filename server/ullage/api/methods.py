@@ -1,9 +1,17 @@
 """The table of Ullage's own methods. Each door adds its prefix: `ullage/` for LSP, `_ullage/` for ACP."""
 
+from collections.abc import Mapping
+
+from msgspec import Struct
+
 from ullage.api import context_methods as context
+from ullage.api import following_methods as following
+from ullage.api import lost_methods as lost
 from ullage.api import session_methods as session
+from ullage.api import transcript_methods as transcripts
+from ullage.api.prompt_commands import prompt
 from ullage.api.values import SessionResult, UsageResult
-from ullage.api.wire import AnyMethod, Method
+from ullage.api.wire import UPDATE, AnyMethod, Method, SessionNotification
 
 METHODS: tuple[AnyMethod, ...] = (
     Method(
@@ -49,6 +57,13 @@ METHODS: tuple[AnyMethod, ...] = (
         doc="Stops work on a session and frees its memory.",
     ),
     Method(
+        name="session/rename",
+        params=session.RenameSessionParams,
+        result=session.Nothing,
+        handler=session.rename_session,
+        doc="Gives a session another title.",
+    ),
+    Method(
         name="session/delete",
         params=session.SessionParams,
         result=session.Nothing,
@@ -59,7 +74,7 @@ METHODS: tuple[AnyMethod, ...] = (
         name="session/prompt",
         params=session.PromptParams,
         result=session.PromptResult,
-        handler=session.prompt,
+        handler=prompt,
         doc="Asks the model, and answers when its turn is over.",
     ),
     Method(
@@ -90,6 +105,34 @@ METHODS: tuple[AnyMethod, ...] = (
         handler=session.cancel,
         doc="Cancels the work that runs in a session.",
         notification=True,
+    ),
+    Method(
+        name="transcripts/list",
+        params=transcripts.ListTranscriptsParams,
+        result=transcripts.ListTranscriptsResult,
+        handler=transcripts.list_transcripts,
+        doc="Lists the conversations that coding agents keep on this machine.",
+    ),
+    Method(
+        name="following/start",
+        params=following.StartFollowingParams,
+        result=following.FollowingResult,
+        handler=following.start,
+        doc="Starts following the conversations of agents on this machine.",
+    ),
+    Method(
+        name="following/stop",
+        params=following.FollowingParams,
+        result=following.FollowingResult,
+        handler=following.stop,
+        doc="Stops following.",
+    ),
+    Method(
+        name="following/list",
+        params=following.FollowingParams,
+        result=following.FollowingResult,
+        handler=following.list_followed,
+        doc="Lists the followed conversations, the last changed first.",
     ),
     Method(
         name="context/get",
@@ -154,4 +197,16 @@ METHODS: tuple[AnyMethod, ...] = (
         handler=context.list_edits,
         doc="Lists every edit ever made.",
     ),
+    Method(
+        name="context/lost",
+        params=lost.LostParams,
+        result=lost.LostResult,
+        handler=lost.lost,
+        doc="Lists what a compaction left out.",
+    ),
 )
+# The notifications that the server sends, and the types of their params.
+NOTIFICATIONS: Mapping[str, type[Struct]] = {
+    UPDATE: SessionNotification,
+    following.FOLLOWING_CHANGED: following.FollowingChange,
+}

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class Ask(Protocol):
-    """Sends a request to the client of a door."""
+    """Sends a request to the client of a door. `RequestEngine.ask` is one."""
 
     async def __call__(self, method: str, params: Struct, result: type[R], /) -> R:
         """Returns the client's result, however long it takes. If the task is cancelled, the request is cancelled.
@@ -29,8 +29,9 @@ def _as_it_is(_: str, call: ToolCall) -> ToolCall:
 
 
 class ClientPermissions:
-    """Asks with the door's `prefix` before the method's name. An answer that cannot be read counts as a refusal.
-    `shown(session_id, call)` returns the tool call as this door sends it."""
+    """Asks a client's user for permission to make a tool call, for the port `Permissions`. `prefix` is the door's
+    prefix of method names. An answer that cannot be read counts as a refusal. `shown(session_id, call)` returns the
+    tool call as this door sends it."""
 
     def __init__(self, ask: Ask, prefix: str, shown: Callable[[str, ToolCall], ToolCall] = _as_it_is) -> None:
         self._ask = ask

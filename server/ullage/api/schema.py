@@ -4,15 +4,15 @@ They are made from the method table, the structs and the error codes, so no fact
 function is pure and returns plain dicts in a stable order. `scripts/gen_protocol.py` writes the files.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from inspect import getdoc
 from typing import Any, cast, get_args
 
 import msgspec
 
 from ullage.api.codes import CODES
-from ullage.api.methods import METHODS
-from ullage.api.wire import CLIENT_METHODS, UPDATE, AnyMethod, ClientMethod, SessionNotification
+from ullage.api.methods import METHODS, NOTIFICATIONS
+from ullage.api.wire import CLIENT_METHODS, AnyMethod, ClientAbilities, ClientMethod
 from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import UllageError
 from ullage.model.settings import Settings
@@ -24,12 +24,14 @@ _REF = "#/$defs/"
 
 
 def methods_document() -> dict[str, Any]:
-    """Returns all methods, notifications, requests to the client, updates and error codes. Types are named as in the
-    `$defs` of the schema."""
+    """Returns the protocol as one object: all methods, notifications, requests to the client, updates and error codes.
+    Types are named as in the `$defs` of the schema."""
     return {
         "prefixes": PREFIXES,
         "methods": [_method(method) for method in METHODS],
-        "notifications": [{"name": UPDATE, "params": SessionNotification.__name__, "doc": _doc(SessionNotification)}],
+        "notifications": [
+            {"name": name, "params": params.__name__, "doc": _doc(params)} for name, params in NOTIFICATIONS.items()
+        ],
         "clientMethods": [_client_method(method) for method in CLIENT_METHODS],
         "updates": [_update(variant) for variant in get_args(Update)],
         "errors": [_error(kind, code) for kind, code in CODES.items()],
@@ -37,11 +39,16 @@ def methods_document() -> dict[str, Any]:
 
 
 def schema_document() -> dict[str, Any]:
-    """Returns the JSON Schema of every type on the wire. The root accepts anything, so validate against one of
-    `$defs`."""
-    _, components = msgspec.json.schema_components(wire_types(), ref_template=_REF + "{name}")
+    """Returns the JSON Schema of every type on the wire, under `$defs`. The schema itself accepts anything, so validate
+    against one of `$defs`."""
+    return document_of(wire_types(), "Ullage protocol")
+
+
+def document_of(kinds: Iterable[type], title: str) -> dict[str, Any]:
+    """Returns the JSON Schema of these types and all types that they refer to, under `$defs`."""
+    _, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
     definitions = {name: _plain(components[name]) for name in sorted(components)}
-    return {"$schema": _DIALECT, "title": "Ullage protocol", "$defs": definitions}
+    return {"$schema": _DIALECT, "title": title, "$defs": definitions}
 
 
 def settings_schema() -> dict[str, Any]:
@@ -59,11 +66,11 @@ def settings_schema() -> dict[str, Any]:
 
 
 def wire_types() -> tuple[type, ...]:
-    """Returns the types of messages: first those of methods, in the table's order. The schema adds the types that
-    they refer to."""
+    """Returns the types of all messages on the wire: first the params and results of methods, in the table's order.
+    Types that they refer to are not included."""
     ours = dict.fromkeys(kind for method in METHODS for kind in (method.params, method.result))
     asked = (kind for method in CLIENT_METHODS for kind in (method.params, method.result))
-    return (*ours, *asked, SessionNotification, ErrorObject, Settings)
+    return (*ours, *asked, *NOTIFICATIONS.values(), ErrorObject, ClientAbilities, Settings)
 
 
 def _method(method: AnyMethod) -> dict[str, Any]:
@@ -131,8 +138,8 @@ def _flat(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Returns a schema with each reference replaced by its definition. Keys next to a reference win. Editors'
-    manifests have no `$defs`, so a discriminator is left out."""
+    """Returns a schema with each `$ref` replaced by its definition, to which the keys next to the `$ref` are added.
+    Editors' manifests have no `$defs`, so discriminators, which refer to them, are left out."""
     if isinstance(schema, list):
         return [_resolved(item, definitions) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):

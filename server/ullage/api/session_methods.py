@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from ullage.agents import transcripts
 from ullage.api.client_input import read_prompt
-from ullage.api.values import MessageInput, SessionResult, UsageResult, session_result, usage_result
+from ullage.api.message_input import MessageInput
+from ullage.api.values import SessionResult, UsageResult, session_result, usage_result
+from ullage.formats.parsing import Document, parse_document
 from ullage.formats.provider_usage import convert_usage
-from ullage.formats.transcripts.imported import SkippedLine
+from ullage.formats.transcripts.imported import ImportedTranscript, SkippedLine
 from ullage.model.answer import TurnEnd
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
@@ -20,6 +21,8 @@ from ullage.model.settings import ContextSettings
 from ullage.service import sessions
 from ullage.service.archive import export
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.sub_agents import list_main
+from ullage.service.imports import ImportOutcome, import_or_continue
 from ullage.service.ports.store import SessionInfo
 from ullage.service.turns import run as turns
 
@@ -31,7 +34,7 @@ OwnContextSettings = Annotated[
 
 
 class NewSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Starts a session. All fields are optional."""
+    """Starts a session, with the settings and tools that are given. All fields are optional."""
 
     cwd: str = ""
     model: str = ""
@@ -50,21 +53,22 @@ class ConfigureSessionParams(Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class ConfigureSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The context settings in effect, the session's own and the workspace's together, and how full the context is
-    under them."""
+    """The context settings in effect, the session's own and the workspace's together, and how full the context is by
+    these settings."""
 
     context: ContextSettings
     usage: UsageResult
 
 
 class SessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Names a session."""
+    """Names the session that the method is about."""
 
     session_id: str
 
 
 class ListSessionsParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Lists the sessions of one folder, or all. `cursor` is the `nextCursor` of the previous page."""
+    """Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous
+    page."""
 
     cwd: str | None = None
     cursor: str | None = None
@@ -103,16 +107,23 @@ class ListSessionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ForkSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Forks a session after the message `messageId`, or at its end."""
+    """Forks a session after the message `messageId`, or at its end if that is left out."""
 
     session_id: str
     message_id: str | None = None
     title: str = ""
 
 
+class RenameSessionParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Gives a session another title, in one line."""
+
+    session_id: str
+    title: str
+
+
 class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Appends messages. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names.
-    `model` and `tools` replace the session's."""
+    """Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's
+    field names. If `model` or `tools` are given, they replace the session's."""
 
     session_id: str
     messages: tuple[MessageInput, ...] = ()
@@ -122,7 +133,7 @@ class AppendParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The messages' ids, also those that the server made, and how full the context is now."""
+    """The ids of the appended messages, also those that the server made, and how full the context is now."""
 
     message_ids: tuple[str, ...]
     usage: UsageResult
@@ -130,7 +141,8 @@ class AppendResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected.
-    `run` chooses one, from 1, if the file holds several runs."""
+    `run` chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the
+    transcript names none."""
 
     path: str | None = None
     text: str | None = None
@@ -140,44 +152,50 @@ class ImportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class ImportResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The new session. `unread` lists the lines of the file that no reader understands. `passedOver` counts the
-    lines of known kinds that hold no message."""
+    """The session of an import: a new one, or that of an earlier import of the same transcript (`outcome`). `messages`
+    counts all of its messages, `added` those that this import has appended. `divergedFrom` is the earlier import's
+    session if the outcome is `diverged`. `unread` lists the lines of the file that could not be read. `passedOver`
+    counts the lines of known kinds that hold no message."""
 
     session: SessionResult
     format: str
+    outcome: ImportOutcome
     messages: int
+    added: int
+    diverged_from: str | None
     unread: tuple[SkippedLine, ...]
     passed_over: int
 
 
 class ExportParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Exports a session. The format `ullage` is the whole log, the others are the context as a provider's request."""
+    """Exports a session. The format `ullage` is the whole log; with the others it is the context as a provider's
+    request."""
 
     session_id: str
     format: Literal["ullage", "anthropic", "openai", "openai-responses"] = "ullage"
 
 
 class ExportResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The exported text."""
+    """The exported session: JSONL for the format `ullage`, JSON for the others."""
 
     text: str
 
 
 class PromptParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Prompts the model. `prompt` holds ACP content blocks."""
+    """Prompts the model, or runs a slash command. `prompt` holds ACP content blocks."""
 
     session_id: str
     prompt: Annotated[tuple[dict[str, Any], ...], Meta(description="ACP content blocks.")]
 
 
 class PromptResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the turn ended, by ACP's stop reason."""
+    """How the prompt turn ended, by ACP's stop reason."""
 
     stop_reason: TurnEnd
 
 
 class Nothing(Struct, frozen=True, kw_only=True):
-    """An empty result."""
+    """An empty result, of methods that return nothing."""
 
 
 async def new_session(workspace: Workspace, params: NewSessionParams) -> SessionResult:
@@ -197,7 +215,7 @@ async def load_session(workspace: Workspace, params: SessionParams) -> SessionRe
 
 async def list_sessions(workspace: Workspace, params: ListSessionsParams) -> ListSessionsResult:
     offset = _offset(params.cursor)
-    found = workspace.ports.store.list(params.cwd, _PAGE + 1, offset)
+    found = list_main(workspace.ports.store, params.cwd, _PAGE + 1, offset)
     return ListSessionsResult(
         sessions=tuple(_listed(info) for info in found[:_PAGE]),
         next_cursor=str(offset + _PAGE) if len(found) > _PAGE else UNSET,
@@ -212,6 +230,11 @@ async def fork_session(workspace: Workspace, params: ForkSessionParams) -> Sessi
 async def close_session(workspace: Workspace, params: SessionParams) -> Nothing:
     workspace.open(params.session_id)
     await workspace.end(params.session_id)
+    return Nothing()
+
+
+async def rename_session(workspace: Workspace, params: RenameSessionParams) -> Nothing:
+    sessions.rename(workspace.open(params.session_id), params.title)
     return Nothing()
 
 
@@ -231,7 +254,7 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
         sessions.change_model(conversation, params.model)
     if params.tools is not None:
         sessions.declare_tools(conversation, params.tools)
-    messages = tuple(given.to_message(workspace.ports) for given in params.messages)
+    messages = tuple(given.to_message(workspace.ports, f"messages[{at}]") for at, given in enumerate(params.messages))
     usage = convert_usage(params.usage) if params.usage is not None else None
     made = {message.id for given, message in zip(params.messages, messages, strict=True) if not given.id}
     message_ids = await sessions.append(conversation, messages, usage, made)
@@ -239,14 +262,17 @@ async def append(workspace: Workspace, params: AppendParams) -> AppendResult:
 
 
 async def import_session(workspace: Workspace, params: ImportParams) -> ImportResult:
-    data, name = await _import_data(params)
-    transcript = await asyncio.to_thread(transcripts.read, data, name, params.format, params.run)
-    conversation = await sessions.import_transcript(workspace, transcript, params.cwd)
+    transcript = await asyncio.to_thread(_read_transcript, params)
+    imported = await import_or_continue(workspace, transcript, params.cwd)
+    conversation = imported.conversation
     unread = tuple(line for line in transcript.skipped if not line.expected)
     return ImportResult(
         session=await session_result(conversation),
         format=transcript.format,
+        outcome=imported.outcome,
         messages=conversation.transcript.messages,
+        added=imported.added,
+        diverged_from=imported.diverged_from,
         unread=unread,
         passed_over=len(transcript.skipped) - len(unread),
     )
@@ -261,17 +287,24 @@ async def cancel(workspace: Workspace, params: SessionParams) -> Nothing:
     return Nothing()
 
 
-async def _import_data(params: ImportParams) -> tuple[bytes, str]:
+def _read_transcript(params: ImportParams) -> ImportedTranscript:
+    # The readers of all agents are a tenth of a server's start, which needs none of them.
+    from ullage.agents.transcripts import read_document  # noqa: PLC0415
+
+    return read_document(_import_document(params), params.format)
+
+
+def _import_document(params: ImportParams) -> Document:
+    from ullage.system.transcript_files import read_transcript_file  # noqa: PLC0415
+
     if params.text is not None:
-        return params.text.encode(errors="surrogatepass"), "text"
+        return parse_document(params.text.encode(errors="surrogatepass"), "text", params.run)
     if params.path is None:
         raise InvalidRequest("session/import needs `path` or `text`")
     try:
-        return await asyncio.to_thread(Path(params.path).expanduser().read_bytes), params.path
-    except OSError as error:
-        raise InvalidRequest(f"cannot read {params.path}: {error.strerror or error}") from error
-    except (ValueError, RuntimeError) as error:
-        # The path contains a NUL character, or `~` of an unknown user.
+        return read_transcript_file(Path(params.path).expanduser(), params.run)
+    except RuntimeError as error:
+        # The path begins with `~` and an unknown user.
         raise InvalidRequest(f"cannot read {params.path!r}: {error}") from error
 
 

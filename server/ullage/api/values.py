@@ -4,40 +4,17 @@ import asyncio
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ullage.model.blocks import Block, TextBlock
 from ullage.model.errors import NoModelConfigured, SdkMissing
-from ullage.model.message import Message, Role
 from ullage.model.updates import Cost, Meta, UsageMeta
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.conversation.usage import cost_of, usage_meta
-from ullage.service.ports.ports import Ports
-
-
-class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message from a client. `content` may be plain text. If `id` or `timestamp` (Unix milliseconds) is left out,
-    the server sets it."""
-
-    role: Role
-    content: str | tuple[Block, ...]
-    id: str | None = None
-    timestamp: int | None = None
-
-    def to_message(self, ports: Ports) -> Message:
-        """Returns the message with id and timestamp set."""
-        content = (TextBlock(text=self.content),) if isinstance(self.content, str) else self.content
-        return Message(
-            id=self.id or ports.ids.new("m"),
-            role=self.role,
-            content=content,
-            timestamp=ports.clock.now() if self.timestamp is None else self.timestamp,
-        )
 
 
 class UsageResult(Struct, frozen=True, kw_only=True):
-    """How full a context is. `used`: tokens in the context. `size`: the model's window in tokens, null while
-    unknown. `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all
-    other figures."""
+    """How full a context is. `used`: tokens in the context. `size`: the window in tokens, null while it is unknown.
+    `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other
+    figures."""
 
     used: int
     size: int | None
@@ -54,7 +31,7 @@ class Prompting(Struct, frozen=True, kw_only=True):
 
 
 class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A session, how full its context is, and whether it can be prompted."""
+    """A session with its title and folder, how full its context is, and whether its prompts would be answered."""
 
     session_id: str
     title: str
@@ -64,7 +41,7 @@ class SessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def usage_result(conversation: Conversation) -> UsageResult:
-    """Returns the session's present figures."""
+    """Returns the present figures of the session's context."""
     budget = conversation.budget
     return UsageResult(
         used=conversation.used,
@@ -75,7 +52,7 @@ def usage_result(conversation: Conversation) -> UsageResult:
 
 
 async def session_result(conversation: Conversation) -> SessionResult:
-    """Returns the session with its present figures."""
+    """Returns the session with its present figures, and whether its prompts would be answered."""
     usage, transcript = usage_result(conversation), conversation.transcript
     return SessionResult(
         session_id=conversation.id,

@@ -18,7 +18,8 @@ UPDATE = "session/update"
 
 
 class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
-    """One method: `name` without prefix (`session/append`), and the types of its params and result.
+    """One method of Ullage's own: `name` without a door's prefix (`session/append`), and the types of its params and
+    result.
 
     The handler gets decoded params. It returns a value of the result type or raises an `UllageError`. It may be
     cancelled as any coroutine. A `notification` has no id and gets no answer.
@@ -52,6 +53,17 @@ REQUEST_PERMISSION = ClientMethod(
     doc="Asks the user whether a tool call may be made.",
 )
 CLIENT_METHODS = (REQUEST_PERMISSION,)
+
+
+class ClientAbilities(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`.
+
+    `permissions`: it asks the user before a tool is used. `folderTrusted` false: the user has not said that the open
+    folder may decide anything, so a project's own instructions for summaries are not read.
+    """
+
+    permissions: bool = False
+    folder_trusted: bool = True
 
 
 class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):

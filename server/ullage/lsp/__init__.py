@@ -1,1 +1,2 @@
-"""The Language Server Protocol door. Requests run on our own engine; pygls answers `initialize`."""
+"""The Language Server Protocol door. Ullage's own request engine serves every method; for `initialize`, pygls computes
+the result."""

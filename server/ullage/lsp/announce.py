@@ -1,20 +1,22 @@
-"""Sends what is published about sessions to the client: `ullage/session/update`, or messages and progress bars.
+"""Sends session updates to the client: as `ullage/session/update`, or as messages and progress bars.
 
 A plain client, which doesn't understand `ullage/session/update`, gets messages and progress bars.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lsprotocol import types
 from msgspec import UNSET
 
+from ullage.api.following_methods import FOLLOWING_CHANGED, FollowingChange, wire_rows
 from ullage.api.wire import UPDATE, SessionNotification
 from ullage.lsp.connection import LspConnection
 from ullage.lsp.handshake import Client
 from ullage.lsp.progress import ProgressBoard
 from ullage.model import words
 from ullage.model.edits import EditTrigger
+from ullage.model.followed import FollowedRow
 from ullage.model.updates import (
     CompactionMeta,
     CompactionStatus,
@@ -27,6 +29,7 @@ from ullage.model.updates import (
 from ullage.service.ports.world import Indexing
 
 UPDATE_METHOD = f"ullage/{UPDATE}"
+_CHANGED_METHOD = f"ullage/{FOLLOWING_CHANGED}"
 MESSAGE_TYPES = {
     Severity.INFO: types.MessageType.Info,
     Severity.WARNING: types.MessageType.Warning,
@@ -35,7 +38,8 @@ MESSAGE_TYPES = {
 
 
 class _Bar:
-    """A progress bar: the lines to show, in order, and None at the end."""
+    """A progress bar: a queue of the lines to show, in order, which ends with None. `characters` counts the characters
+    of the summary so far."""
 
     def __init__(self) -> None:
         self.lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -43,10 +47,10 @@ class _Bar:
 
 
 class Announcer:
-    """The workspace's listener for sessions, and for searches that have to index the archive.
+    """Listens to a workspace: sends the session updates and the progress of indexing to the client.
 
-    On a plain client, an automatic compaction gets a progress bar whose Cancel calls `cancel_compaction` with the
-    session's id.
+    On a plain client, which doesn't understand `ullage/session/update`, an automatic compaction gets a progress bar
+    whose Cancel button calls `cancel_compaction` with the session's id.
     """
 
     def __init__(
@@ -59,7 +63,8 @@ class Announcer:
         self.client = Client()
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Sends one update to the client."""
+        """Sends one update to the client. A plain client gets a message for a notice, a progress bar for an automatic
+        compaction, and nothing for other updates."""
         if self.client.takes_updates:
             self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
             return
@@ -75,8 +80,13 @@ class Announcer:
             case _:
                 pass
 
+    def following_changed(self, rows: Sequence[FollowedRow], gone: Sequence[str]) -> None:
+        """Sends the followed conversations that have changed. Only a client that asked for them gets any."""
+        self._connection.notify(_CHANGED_METHOD, FollowingChange(rows=wire_rows(rows), gone=tuple(gone)))
+
     def indexing(self, progress: Indexing) -> None:
-        """Shows the progress of a search that has to index the archive."""
+        """Shows, in a progress bar, how many records of the archive are left to index before a search can run. Removes
+        the bar when none are left. The bar's Cancel button cancels the search."""
         if progress.id not in self._bars:
             self._draw(progress.id, "Indexing the archive", progress.cancel)
         bar = self._bars[progress.id]
@@ -87,12 +97,13 @@ class Announcer:
             bar.lines.put_nowait(None)
 
     def show_if_plain(self, text: str, severity: Severity = Severity.INFO) -> None:
-        """Shows a message in a plain client. Other clients show messages of their own."""
+        """Shows a message in a plain client, one that doesn't understand `ullage/session/update`. Sends nothing to
+        other clients, because they get the updates and show messages of their own."""
         if not self.client.takes_updates:
             self.warn(text, severity)
 
     def warn(self, text: str, severity: Severity = Severity.WARNING) -> None:
-        """Shows a message, whether or not the client knows Ullage's own notifications."""
+        """Shows a message in every client, plain or not."""
         params = types.ShowMessageParams(type=MESSAGE_TYPES[severity], message=text)
         self._connection.notify(types.WINDOW_SHOW_MESSAGE, params)
 

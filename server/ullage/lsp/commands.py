@@ -14,8 +14,8 @@ from ullage.service.conversation.workspace import Workspace
 
 
 class CommandOutcome(Struct, frozen=True, kw_only=True):
-    """What a command returns. `value` is the request's result. `message` is shown by a client that knows none of
-    Ullage's own methods."""
+    """What a command returns. `value` is the result of the request. `message` is shown only by a plain client, one that
+    doesn't understand `ullage/session/update`; "" shows nothing."""
 
     value: Any = None
     message: str = ""
@@ -35,7 +35,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class ExecuteCommandParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The protocol's own params, with the arguments as plain JSON values."""
+    """The params of `workspace/executeCommand`, with the arguments as plain JSON values."""
 
     command: str
     arguments: tuple[Any, ...] | None = None
@@ -43,7 +43,7 @@ class ExecuteCommandParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CommandRunner:
-    """Runs commands by name, each with a progress bar whose Cancel cancels the command."""
+    """Runs commands by name. While a command runs, the client shows a progress bar whose Cancel button cancels it."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class CommandRunner:
         return list(self._commands)
 
     async def execute(self, params: ExecuteCommandParams) -> Any:
-        """Serves `workspace/executeCommand`.
+        """Serves `workspace/executeCommand`: runs the command and returns its value.
 
-        Returns the command's result. Raises `InvalidRequest` for an unknown command.
+        Raises `InvalidRequest` for an unknown command, and any `UllageError` of the command itself.
         """
         command = self._commands.get(params.command)
         if command is None:

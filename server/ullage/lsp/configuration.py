@@ -1,6 +1,6 @@
 """Settings from the client: `initializationOptions`, `workspace/didChangeConfiguration`, `workspace/configuration`.
 
-Unusable settings never stop the server. The settings in force are kept, and one message says what to change.
+Invalid settings never stop the server. The settings in force are kept, and one message says what to change.
 """
 
 import asyncio
@@ -24,13 +24,14 @@ PULL_TIMEOUT = 10.0
 
 
 class DidChangeConfigurationParams(Struct, frozen=True):
-    """The protocol's own params, with the settings as plain JSON values."""
+    """The params of `workspace/didChangeConfiguration`, with the settings as plain JSON values."""
 
     settings: Any = None
 
 
 class Configuration:
-    """The settings in force. Calls `apply` with each new value, and `warn` with a line about unusable settings."""
+    """Keeps the settings in force, in `settings`. Calls `apply` with each new value, and `warn` with a line of text if
+    the client sends invalid settings."""
 
     def __init__(
         self, connection: LspConnection, apply: Callable[[Settings], object], warn: Callable[[str], object]
@@ -43,21 +44,22 @@ class Configuration:
         self.settings = Settings()
 
     def start(self, client: Client) -> None:
-        """Reads the client's `initializationOptions`. Called once `initialize` is answered."""
+        """Applies the settings in the client's `initializationOptions`. Called after `initialize` is answered."""
         self._client = client
         self._take(client.options)
 
     async def subscribe(self, _: Any) -> None:
-        """Serves `initialized`: registers for changes of settings and asks for the settings, if the client can."""
+        """Serves `initialized`: registers for changes of the settings, and requests the settings. Each happens only if
+        the client declared that it can do that."""
         if self._client.registers_configuration:
             self._connection.spawn(self._register())
         if self._client.answers_configuration:
             await self._pull()
 
     async def change(self, params: DidChangeConfigurationParams) -> None:
-        """Serves `workspace/didChangeConfiguration`: reads the pushed settings, or asks for them.
+        """Serves `workspace/didChangeConfiguration`: applies the settings in the params.
 
-        The server asks if no settings were pushed and the client answers such questions.
+        If the params contain no settings, requests them by `workspace/configuration` if the client answers that.
         """
         if _section(params.settings) is not None or not self._client.answers_configuration:
             self._take(params.settings)
@@ -68,7 +70,8 @@ class Configuration:
         params = types.ConfigurationParams(items=[types.ConfigurationItem(section=SECTION)])
         request = self._connection.ask(types.WORKSPACE_CONFIGURATION, params, list[Any])
         try:
-            answer = await asyncio.wait_for(request, PULL_TIMEOUT)
+            async with asyncio.timeout(PULL_TIMEOUT):
+                answer = await request
         except (BadReply, TimeoutError):
             return
         if answer:
@@ -93,7 +96,7 @@ class Configuration:
             # Editors send the same settings several times; one message is enough.
             if str(error) != self._warned:
                 self._warned = str(error)
-                self._warn(str(error))
+                self._warn(f"Ullage keeps its settings as they were: {error}")
             return
         self._warned = ""
         if settings != self.settings:
@@ -102,10 +105,11 @@ class Configuration:
 
 
 def _section(options: Any) -> Any:
-    """Returns the `ullage` section of the options, without the keys for the client.
+    """Returns the `ullage` section of the options, without the keys that only the editor's plugin reads
+    (`CLIENT_KEYS`).
 
     The section may be in `{"settings": {"ullage": …}}` or `{"ullage": …}`, or be the options themselves. Returns None
-    if it is empty, and a value that is not an object as it is.
+    if the section is missing, null or an empty list, and returns a section that is not an object unchanged.
     """
     for key in ("settings", SECTION):
         if isinstance(options, dict) and key in options:

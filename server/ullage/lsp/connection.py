@@ -41,7 +41,8 @@ _plain: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 class LspConnection(RequestEngine):
-    """One client's connection. `converter` is pygls' converter of lsprotocol's types."""
+    """The connection of one Language Server client. `converter` is pygls' converter between lsprotocol's types and
+    plain JSON values. `max_body` is the size of the largest message that is accepted, in bytes."""
 
     def __init__(self, max_body: int = MAX_BODY) -> None:
         super().__init__(FrameParser(max_body), DIALECT, prefix="ullage-")
@@ -49,7 +50,8 @@ class LspConnection(RequestEngine):
         self.add_route(types.SHUTDOWN, Any, self._shut_down)
 
     def add_standard_route(self, method: str, handler: Handler) -> None:
-        """Serves a method of the protocol itself: `handler` gets params of lsprotocol's type."""
+        """Serves a method of the Language Server Protocol itself. `handler` gets the params as lsprotocol's type.
+        Params that don't fit the type are answered with the error "invalid params"."""
         self.add_reader(method, self._reader(method), handler)
 
     def notify(self, method: str, params: object) -> None:
@@ -59,7 +61,8 @@ class LspConnection(RequestEngine):
         return await super().ask(method, self._wire(params), result)
 
     def watch_process(self, pid: int) -> None:
-        """Stops the connection when the client's process ends.
+        """Stops the connection within 2 seconds after the client's process `pid` has ended, in case the end of input
+        doesn't show it.
 
         Does nothing on Windows, or if the process can't be seen, for example because it is in another container.
         """
@@ -94,7 +97,8 @@ class LspConnection(RequestEngine):
 
 
 def _describe(error: BaseValidationError) -> str:
-    """Returns the first fault of the params, with the field's name as it was sent."""
+    """Returns a sentence about the first fault in the params, with the path of its field in camel case, as it was
+    sent."""
     fault, _, path = transform_error(error)[0].partition(" @ ")
     field = re.sub(r"_(\w)", lambda match: match[1].upper(), path.removeprefix("$."))
     return f"{fault} - at `{field}`"

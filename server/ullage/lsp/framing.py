@@ -1,4 +1,4 @@
-"""Content-Length framing without I/O: bytes in, message bodies and errors out.
+"""Splits bytes into messages by their `Content-Length` headers, without I/O.
 
 A broken header is reported once, and the stream is skipped up to the next `Content-Length:`. A JSON string can't
 contain a raw line break, so no body can be mistaken for a header.
@@ -16,6 +16,8 @@ HEADER_END = re.compile(rb"\r?\n\r?\n")
 _LONGEST_END = 4
 # Bytes. Real headers are under 100 bytes; a longer text without an end is not a header.
 MAX_HEADER = 8192
+# Bytes. A body of this size or more is handed on in the buffer that it came in, without a copy.
+_LARGE = 1 << 20
 # Bytes in the largest body that is accepted, 256 MiB: far above any session, far below the memory of a machine.
 MAX_BODY = 1 << 28
 
@@ -27,7 +29,8 @@ class _State(Enum):
 
 
 class FrameParser:
-    """Splits a byte stream into message bodies, however the stream was divided."""
+    """Splits a byte stream into message bodies, wherever the stream is divided into reads. `max_body` and `max_header`
+    are in bytes; a larger body or header is reported as a `BadFrame`."""
 
     def __init__(self, max_body: int = MAX_BODY, max_header: int = MAX_HEADER) -> None:
         self._max_body = max_body
@@ -37,24 +40,25 @@ class FrameParser:
         self._wanted = 0
         self._searched = 0
 
-    def feed(self, data: bytes) -> list[bytes | BadFrame]:
-        """Returns the bodies and errors that `data` completes."""
+    def feed(self, data: bytes) -> list[bytes | bytearray | BadFrame]:
+        """Takes the next bytes of the stream. Returns the message bodies that they complete, and a `BadFrame` for each
+        broken header, in order."""
         self._buffer += data
-        found: list[bytes | BadFrame] = []
+        found: list[bytes | bytearray | BadFrame] = []
         while (item := self._next()) is not None:
             found.append(item)
         return found
 
     def end(self) -> list[BadFrame]:
-        """Ends the stream. Returns an error if the stream ended inside a message."""
+        """Ends the stream. Returns one `BadFrame` if the stream ended inside a message, otherwise an empty list."""
         torn = self._state is _State.BODY or (self._state is _State.HEADER and bool(self._buffer.strip()))
         return [BadFrame(reason="The stream ended inside a message.")] if torn else []
 
     def frame(self, body: bytes) -> bytes:
-        """Returns a body with its header."""
+        """Returns the body with its `Content-Length` header before it, ready to send."""
         return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
-    def _next(self) -> bytes | BadFrame | None:
+    def _next(self) -> bytes | bytearray | BadFrame | None:
         if self._state is _State.SEEKING and not self._find_header():
             return None
         if self._state is _State.HEADER:
@@ -62,12 +66,20 @@ class FrameParser:
             if refusal is not None:
                 return refusal
         if self._state is _State.BODY and len(self._buffer) >= self._wanted:
-            # One copy, not two: a body may be tens of megabytes.
-            with memoryview(self._buffer) as view:
-                body = bytes(view[: self._wanted])
-            self._begin_after(self._wanted)
-            return body
+            return self._take_body()
         return None
+
+    def _take_body(self) -> bytes | bytearray:
+        # Copying tens of megabytes would hold up all other requests for a tenth of a second.
+        if self._wanted >= _LARGE:
+            body, self._buffer = self._buffer, self._buffer[self._wanted :]
+            del body[self._wanted :]
+            self._begin_after(0)
+            return body
+        with memoryview(self._buffer) as view:
+            small = bytes(view[: self._wanted])
+        self._begin_after(self._wanted)
+        return small
 
     def _begin_after(self, count: int) -> None:
         del self._buffer[:count]

@@ -19,13 +19,14 @@ log = logging.getLogger(__name__)
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """What a client can do, read once from its `initialize`.
+    """What a client can do, read once from the params of `initialize`.
 
-    - `takes_updates`: it understands `ullage/session/update`. A plain client gets messages and progress bars instead.
+    - `takes_updates`: it understands `ullage/session/update`. A plain client gets messages and progress bars.
     - `shows_progress`: the server may create progress bars.
-    - `answers_configuration`: the server may ask for settings.
+    - `answers_configuration`: the server may request settings.
     - `registers_configuration`: the server may register for changes of settings.
     - `asks_permission`: it asks the user before a tool is used.
+    - `trusts_folder`: the user trusts the open folder, or the client doesn't send whether the user does.
     - `options`: its `initializationOptions`.
     """
 
@@ -34,28 +35,33 @@ class Client(Struct, frozen=True, kw_only=True):
     answers_configuration: bool = False
     registers_configuration: bool = False
     asks_permission: bool = False
+    trusts_folder: bool = True
     options: Any = None
 
 
 def read_client(params: types.InitializeParams) -> Client:
-    """Returns the client that sent these params. A capability that is not mentioned is missing."""
+    """Returns what the client that sent these params can do. A capability that is not mentioned is false, except
+    `trusts_folder`."""
     window = params.capabilities.window
     workspace = params.capabilities.workspace
     change = workspace.did_change_configuration if workspace else None
     options: Any = params.initialization_options
+    # The members of `ClientAbilities`. Clients may declare them in either place.
+    abilities = (_of(params.capabilities.experimental, "ullage"), _of(options, "client"))
     return Client(
         takes_updates=_has(params.capabilities.experimental, "ullage") or _has(options, "client"),
         shows_progress=bool(window and window.work_done_progress),
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(change and change.dynamic_registration),
-        asks_permission=_has(_of(params.capabilities.experimental, "ullage"), "permissions")
-        or _has(_of(options, "client"), "permissions"),
+        asks_permission=any(_has(declared, "permissions") for declared in abilities),
+        # Anything but true means that the folder is not trusted: a mistake must not open what should be closed.
+        trusts_folder=all(_of(declared, "folderTrusted") in (None, True) for declared in abilities),
         options=options,
     )
 
 
 class Pygls:
-    """A pygls server without a transport. It takes one message and returns its answer."""
+    """A pygls server without a transport. It is given the params of `initialize` and computes the result."""
 
     def __init__(self, name: str, version: str, converter: Converter) -> None:
         self._server = LanguageServer(
@@ -68,9 +74,9 @@ class Pygls:
         self._answer: asyncio.Future[dict[str, Any]] | None = None
 
     async def initialize(self, params: types.InitializeParams) -> dict[str, Any]:
-        """Returns pygls' result for the client, as plain JSON values.
+        """Returns pygls' result of `initialize` as plain JSON values, among them the server's capabilities.
 
-        Raises `RuntimeError` with pygls' error if it fails.
+        Raises `RuntimeError` with pygls' error if pygls answers with one.
         """
         self._answer = asyncio.get_running_loop().create_future()
         # `Any`, because pygls' type for a message has a settable `method`, which is constant in lsprotocol's types.
@@ -82,9 +88,10 @@ class Pygls:
         return answer["result"]
 
     def write(self, data: bytes) -> None:
-        """Takes what pygls sends.
+        """Takes a message that pygls sends, in JSON.
 
-        The answer is returned by `initialize`; other messages are about failures and are logged.
+        The answer to `initialize` becomes the result of `Pygls.initialize`. Every other message reports a failure in
+        pygls and is logged.
         """
         message: dict[str, Any] = msgspec.json.decode(data)
         if "method" in message or self._answer is None or self._answer.done():
@@ -93,7 +100,7 @@ class Pygls:
             self._answer.set_result(message)
 
     def close(self) -> None:
-        """Does nothing: there is nothing to close. pygls' interface for writers wants the method."""
+        """Does nothing. pygls requires the method of a writer, but there is nothing to close."""
 
 
 def _has(value: Any, key: str) -> bool:

@@ -14,6 +14,7 @@ from ullage.lsp.progress import Progress
 from ullage.model import words
 from ullage.model.errors import InvalidRequest, SessionNotFound
 from ullage.service.conversation.workspace import Workspace
+from ullage.service.follow.sub_agents import list_main
 
 
 async def _compact(workspace: Workspace, arguments: Sequence[Any], progress: Progress) -> CommandOutcome:
@@ -71,21 +72,22 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def _session_id(workspace: Workspace, arguments: Sequence[Any]) -> str:
-    """Returns the session id that the arguments name, or that of the session that changed last.
+    """Returns the session id in the first argument, or without one the id of the session that changed last.
 
-    Raises `SessionNotFound` if there is no session.
+    Raises `SessionNotFound` if there is no argument and no session, and `InvalidRequest` if the argument is not text.
     """
     named = _text(arguments, 0)
     if named:
         return named
-    newest = workspace.ports.store.list(limit=1)
+    newest = list_main(workspace.ports.store, None, 1)
     if not newest:
         raise SessionNotFound("There is no session yet; import a transcript or start one with ullage/session/new.")
     return newest[0].session_id
 
 
 def _text(arguments: Sequence[Any], place: int) -> str:
-    """Returns a text argument, or "" if it is missing. Raises `InvalidRequest` if it is not text."""
+    """Returns the text argument at the index `place`, or "" if it is missing or null. Raises `InvalidRequest` if it is
+    not text."""
     given: Any = arguments[place] if place < len(arguments) else None
     if given is None:
         return ""

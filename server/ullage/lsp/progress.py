@@ -15,22 +15,23 @@ CREATE_TIMEOUT = 5.0
 
 
 class Progress:
-    """One progress bar. Without a token it shows nothing."""
+    """A progress bar in the client, named by `token`. If `token` is None, its methods send nothing."""
 
     def __init__(self, connection: LspConnection, token: types.ProgressToken | None) -> None:
         self._connection = connection
         self._token = token
 
     def begin(self, title: str, *, cancellable: bool) -> None:
-        """Shows the bar."""
+        """Shows the bar with a title, and with a Cancel button if `cancellable` is true."""
         self._send(types.WorkDoneProgressBegin(title=title, cancellable=cancellable))
 
     def report(self, message: str, percentage: int | None = None) -> None:
-        """Shows a line about the progress. `percentage` is the share that is done, 0 to 100, or None if unknown."""
+        """Shows a line of text in the bar. `percentage` is the finished share of the work, 0 to 100, or None if
+        unknown."""
         self._send(types.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def end(self, message: str | None = None) -> None:
-        """Removes the bar, with a last line if given."""
+        """Removes the bar. `message` is a last line for the user, or None."""
         self._send(types.WorkDoneProgressEnd(message=message))
 
     def _send(
@@ -41,7 +42,8 @@ class Progress:
 
 
 class ProgressBoard:
-    """All progress bars that are shown, with the function that cancels the work of each."""
+    """All progress bars that are shown now, each with the function that cancels its work. `may_create` is true if the
+    client lets the server create progress bars."""
 
     def __init__(self, connection: LspConnection) -> None:
         self._connection = connection
@@ -52,9 +54,11 @@ class ProgressBoard:
     async def show(
         self, title: str, cancel: Callable[[], object], token: types.ProgressToken | None = None
     ) -> AsyncGenerator[Progress]:
-        """Shows a bar while the context is open: with the client's `token`, or a created token, or not at all.
+        """Shows a progress bar while the block runs, and yields it.
 
-        If the user cancels the bar, `cancel` is called.
+        The bar has the client's `token`, or without one a token that the server creates. If the client can't create it
+        within 5 seconds, no bar is shown and the block runs all the same. If the user cancels the bar, `cancel` is
+        called.
         """
         token = await self._create() if token is None else token
         progress = Progress(self._connection, token)
@@ -69,7 +73,8 @@ class ProgressBoard:
             progress.end()
 
     def cancel(self, token: types.ProgressToken) -> None:
-        """Cancels the work of a bar, because the user pressed Cancel. A token that is no longer shown is ignored."""
+        """Calls the `cancel` function of the bar with this token, because the user pressed Cancel. The token of a bar
+        that is no longer shown is ignored."""
         if (cancel := self._cancels.get(token)) is not None:
             cancel()
 
@@ -80,7 +85,8 @@ class ProgressBoard:
         params = types.WorkDoneProgressCreateParams(token=token)
         request = self._connection.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, object)
         try:
-            await asyncio.wait_for(request, CREATE_TIMEOUT)
+            async with asyncio.timeout(CREATE_TIMEOUT):
+                await request
         except (BadReply, TimeoutError):
             return None
         return token

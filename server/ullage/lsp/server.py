@@ -1,4 +1,4 @@
-"""The Language Server: our methods, the commands and the settings on one connection."""
+"""The Language Server: Ullage's methods, the commands and the settings on one connection."""
 
 import threading
 from collections.abc import Callable, Coroutine, Sequence
@@ -24,12 +24,12 @@ PREFIX = "ullage/"
 
 
 class WorkspaceHooks(Struct, frozen=True, kw_only=True):
-    """What the door needs from the program besides the workspace's methods.
+    """Functions that the program gives the Language Server.
 
     - `open`: opens the workspace. Called once, at the first use, after `initialize` is answered.
-    - `warm_up`: called in a thread after `initialized`, to load what the first request would wait for.
-    - `configure`: called with every change of settings.
-    - `cancel_compaction`: called with a session's id when the user cancels an automatic compaction.
+    - `warm_up`: called in a thread after `initialized`, to load what the first request would otherwise wait for.
+    - `configure`: called with the workspace and its settings once it is opened, and at every change of the settings.
+    - `cancel_compaction`: called with the workspace and a session's id when the user cancels an automatic compaction.
     """
 
     open: Callable[[Announcer], Workspace]
@@ -45,10 +45,10 @@ class ProgressCancelParams(Struct, frozen=True):
 
 
 class LspServer:
-    """One client's server, which owns the workspace.
+    """The Language Server of one client, with the workspace.
 
-    It serves each method as `ullage/<name>` and lists each command. `connection` takes the client's bytes and writes
-    ours.
+    It serves each method as `ullage/<name>`, and each command by `workspace/executeCommand`. `connection` takes the
+    client's bytes and writes the server's. `max_body` is the size of the largest message that is accepted, in bytes.
     """
 
     def __init__(
@@ -72,11 +72,13 @@ class LspServer:
         self._install()
 
     def workspace(self) -> Workspace:
-        """Returns the workspace, which is opened at the first call."""
+        """Returns the workspace. The first call opens it and applies the client's settings. Raises `StoreError` if the
+        store can't be opened."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             if self._announcer.client.asks_permission:
                 self._opened.permissions = ClientPermissions(self.connection.ask, PREFIX)
+            self._opened.trusts_projects = self._announcer.client.trusts_folder
             self._hooks.configure(self._opened, self._configuration.settings)
         return self._opened
 

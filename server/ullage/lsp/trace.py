@@ -1,6 +1,6 @@
 """Writes every message of a connection to a file, one JSON object per line, to debug a client or the server.
 
-The file contains the whole session, so only its user may read it.
+The file contains the whole session, so it is created readable by its owner alone.
 """
 
 import os
@@ -24,9 +24,11 @@ _HEADER_END = b"\r\n\r\n"
 
 
 class Traced(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"sender": "from"}):
-    """One line of a trace.
+    """One line of a trace: a message, its sender and its time.
 
-    `timestamp` is Unix milliseconds; `text` is set for bytes that are not a JSON-RPC message.
+    `timestamp` is Unix milliseconds. `message` is the message as a JSON value; at the trace level `messages` it has
+    only the message's id and method. For bytes that are not JSON, `text` is set in place of `message`: to the bytes as
+    text, or to the reason why no message begins there.
     """
 
     timestamp: int
@@ -36,7 +38,7 @@ class Traced(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"sen
 
 
 class _Outline(Struct, frozen=True, omit_defaults=True):
-    """The parts of a message that are written at the level `messages`."""
+    """The fields of a message that are written at the trace level `messages`."""
 
     id: Any = UNSET
     method: str | UnsetType = UNSET
@@ -52,7 +54,8 @@ class _SetTraceMessage(Struct, frozen=True):
 
 
 class Trace:
-    """Writes messages to a file. Starts at the level `verbose`; the client's `$/setTrace` changes the level."""
+    """Writes messages to a file, which it owns. The trace level is `verbose` until the client sets `messages` or `off`
+    by `$/setTrace`. `now` returns Unix milliseconds."""
 
     def __init__(self, file: BinaryIO, now: Callable[[], int]) -> None:
         self._file = file
@@ -61,7 +64,8 @@ class Trace:
         self._frames = FrameParser()
 
     def receive(self, data: bytes) -> None:
-        """Notes bytes from the client, however they are divided."""
+        """Takes bytes from the client, however they are divided, and writes the messages that they complete to the
+        trace. A message `$/setTrace` changes the trace level for the messages after it."""
         for item in self._frames.feed(data):
             if isinstance(item, BadFrame):
                 self._write(Traced(timestamp=self._now(), sender="client", text=item.reason))
@@ -70,14 +74,14 @@ class Trace:
                 self._level = _requested_level(item) or self._level
 
     def send(self, data: bytes) -> None:
-        """Notes one framed message to the client."""
+        """Takes one message to the client, with its header, and writes its body to the trace."""
         self._take("server", data.partition(_HEADER_END)[2])
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file. Messages after that are not written."""
         self._file.close()
 
-    def _take(self, sender: Literal["client", "server"], body: bytes) -> None:
+    def _take(self, sender: Literal["client", "server"], body: bytes | bytearray) -> None:
         if self._level == "off":
             return
         try:
@@ -93,7 +97,7 @@ class Trace:
 
 
 class TracedConnection:
-    """A connection whose messages, in both directions, are written to a trace."""
+    """A connection that writes its messages, in both directions, to a trace, and otherwise does what `inner` does."""
 
     def __init__(self, inner: Connection, trace: Trace) -> None:
         self._inner = inner
@@ -101,28 +105,29 @@ class TracedConnection:
 
     @property
     def stopped(self) -> "Future[int]":
-        """A future that gets the exit status when the client is done."""
+        """A future whose result is the exit status once the client is done."""
         return self._inner.stopped
 
     def connect(self, writer: Writer) -> None:
-        """Sets the writer for messages to the client."""
+        """Sets the writer that takes messages to the client. Each message is written to the trace, too."""
         self._inner.connect(_TracedWriter(writer, self._trace))
 
     def feed(self, data: bytes) -> None:
-        """Takes bytes from the client, however they are divided."""
+        """Takes the next bytes from the client, however they are divided: writes them to the trace and hands them to
+        the connection."""
         self._trace.receive(data)
         self._inner.feed(data)
 
     def end(self) -> None:
-        """Ends the input."""
+        """Called when the client's input has ended. Ends the connection."""
         self._inner.end()
 
     def stop(self, status: int) -> None:
-        """Ends the connection with an exit status. Later calls are ignored."""
+        """Ends the connection with this exit status. Later calls are ignored."""
         self._inner.stop(status)
 
     async def drain(self, seconds: float) -> None:
-        """Waits at most `seconds` for running requests, then cancels all work."""
+        """Waits at most `seconds` for running requests to end, then cancels them and all other work."""
         await self._inner.drain(seconds)
 
 
@@ -144,9 +149,9 @@ class _TracedWriter:
 
 
 def open_trace(path: Path, now: Callable[[], int]) -> Trace:
-    """Opens a trace that appends to the file.
+    """Opens a file, to which the trace is appended, and returns the trace. `now` returns Unix milliseconds.
 
-    Creates the file and its folder. Raises `InvalidRequest` if that fails.
+    Creates the file, readable by its owner alone, and its folder. Raises `InvalidRequest` if that fails.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,8 +162,8 @@ def open_trace(path: Path, now: Callable[[], int]) -> Trace:
     return Trace(os.fdopen(descriptor, "ab", buffering=0), now)
 
 
-def _requested_level(body: bytes) -> str | None:
-    """Returns the level that a `$/setTrace` asks for, or None for every other message."""
+def _requested_level(body: bytes | bytearray) -> str | None:
+    """Returns the trace level that the message sets if it is a `$/setTrace`, or None for every other message."""
     if _SET_TRACE.encode() not in body:
         return None
     try:

@@ -1,0 +1,88 @@
+"""The method `context/lost`: what a compaction left out. Params, result and handler."""
+
+import asyncio
+from itertools import groupby
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from ullage.api.context_methods import Limit
+from ullage.lost.brief import LONGEST, write_brief
+from ullage.lost.left_out import LeftOut, left_out
+from ullage.lost.loss import Loss
+from ullage.model.errors import EditNotFound
+from ullage.service.conversation.workspace import Workspace
+from ullage.survive.fact import Kind
+
+
+class LostParams(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Lists what the compaction `editId` left out, or without it the last one in force. `limit` is the most entries of
+    each kind, `briefSize` the most UTF-16 units of the brief."""
+
+    session_id: str
+    edit_id: str | None = None
+    limit: Limit = 100
+    brief_size: Annotated[int, Meta(ge=1, le=100_000)] = LONGEST
+
+
+class LostEntry(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is
+    known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is
+    needed more likely."""
+
+    kind: Kind
+    text: str
+    detail: str
+    index: int
+    weight: float
+
+
+class LostResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a compaction left out, by kind and then by weight.
+
+    `editId` is null, and the rest empty, if no compaction is in force. `timestamp` is the compaction's time in Unix
+    milliseconds, 0 if unknown. `messages` counts those before it, `kept` those among them that the agent still has.
+    `readable` is false if the summary is encrypted, so that what it leaves out is not known. `counts` has how many were
+    left out of each kind, whether listed or not. `brief` quotes what is needed most, to be given back to the agent;
+    empty if nothing was left out or there is no room for a line.
+    """
+
+    edit_id: str | None = None
+    timestamp: int = 0
+    messages: int = 0
+    kept: int = 0
+    readable: bool = True
+    counts: dict[str, int] = {}
+    entries: tuple[LostEntry, ...] = ()
+    brief: str = ""
+
+
+async def lost(workspace: Workspace, params: LostParams) -> LostResult:
+    conversation = workspace.open(params.session_id)
+    records, cwd = workspace.ports.store.read(conversation.id), conversation.transcript.cwd
+    # In a thread: reading a long conversation for the first time takes a second.
+    found = await asyncio.to_thread(left_out, records, cwd, params.edit_id)
+    if found is None:
+        if params.edit_id is not None:
+            raise EditNotFound(f"context/lost: no compaction {params.edit_id!r} is in force in this session")
+        return LostResult()
+    return _result(found, params)
+
+
+def _result(found: LeftOut, params: LostParams) -> LostResult:
+    compaction = found.compaction
+    rows = (loss for _, losses in groupby(found.losses, lambda loss: loss.kind) for loss in [*losses][: params.limit])
+    return LostResult(
+        edit_id=compaction.edit_id,
+        timestamp=compaction.timestamp,
+        messages=len(compaction.before),
+        kept=compaction.kept,
+        readable=compaction.is_readable,
+        counts=found.counts,
+        entries=tuple(map(_entry, rows)),
+        brief=write_brief(found.losses, params.brief_size).text,
+    )
+
+
+def _entry(loss: Loss) -> LostEntry:
+    return LostEntry(kind=loss.kind, text=loss.text, detail=loss.detail, index=loss.index, weight=round(loss.weight, 3))

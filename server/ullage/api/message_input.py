@@ -1,0 +1,92 @@
+"""A message as clients append it: Ullage's own, Anthropic's or OpenAI's."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ullage.formats.message_checks import is_chat
+from ullage.formats.provider import Provider, read_messages
+from ullage.model.blocks import Block, Provided, TextBlock
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import JsonObject, as_objects
+from ullage.model.message import Message, Role
+from ullage.service.ports.ports import Ports
+
+_OWN_KINDS = ("resource", "context_compaction")
+_PLAIN_FIELDS = {"role", "content", "id", "timestamp"}
+_ROLES = {role.value: role for role in Role}
+
+
+class MessageInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message from a client, as Anthropic's Messages API or OpenAI's Chat Completions has it, or with Ullage's own
+    blocks. `content` may be plain text; OpenAI's answers may have none. `name`, `tool_calls`, `tool_call_id`,
+    `function_call`, `refusal` and `audio` are OpenAI's. If `id` or `timestamp` (Unix milliseconds) is left out, the
+    server sets it."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Annotated[
+        str | tuple[dict[str, Any], ...] | None, Meta(description="Text, or content blocks of one of the formats.")
+    ] = None
+    id: str | None = None
+    timestamp: int | None = None
+    name: str | None = None
+    tool_calls: tuple[dict[str, Any], ...] | None = None
+    tool_call_id: str | None = None
+    function_call: dict[str, Any] | None = None
+    refusal: str | None = None
+    audio: dict[str, Any] | None = None
+
+    def to_message(self, ports: Ports, place: str) -> Message:
+        """Returns the message with id and timestamp set. Raises `InvalidRequest`, whose text begins with `place`, if it
+        is not a message of Anthropic's or OpenAI's format or with Ullage's own blocks."""
+        fields: JsonObject = msgspec.to_builtins(self)
+        if isinstance(self.content, str) and self.role in _ROLES and fields.keys() <= _PLAIN_FIELDS:
+            # All formats agree on a plain text, so that no reader is needed.
+            content = (TextBlock(text=self.content),) if self.content else ()
+            return self._message(ports, _ROLES[self.role], content)
+        # The readers know JSON's lists only.
+        lists = (name for name in ("content", "tool_calls") if isinstance(fields.get(name), tuple))
+        raw: JsonObject = {**fields, **{name: list(fields[name]) for name in lists}}
+        blocks = as_objects(raw.get("content"))
+        if any(map(_is_own, blocks)):
+            return self._message(ports, _own_role(self.role, place), _own_blocks(blocks, place))
+        provider = Provider.OPENAI if is_chat([raw]) or self.name else Provider.ANTHROPIC
+        (read,) = read_messages(provider, [raw], place)
+        return self._message(ports, read.role, read.content, read.provided)
+
+    def _message(
+        self, ports: Ports, role: Role, content: tuple[Block, ...], provided: Provided | None = None
+    ) -> Message:
+        return Message(
+            id=self.id or ports.ids.new("m"),
+            role=role,
+            content=content,
+            timestamp=ports.clock.now() if self.timestamp is None else self.timestamp,
+            provided=provided,
+        )
+
+
+def _is_own(block: JsonObject) -> bool:
+    """Returns whether the content block, or one in it, has a shape that only Ullage uses."""
+    nested = as_objects(block.get("content"))
+    return (
+        block.get("type") in _OWN_KINDS
+        or (block.get("type") == "image" and "source" not in block)
+        or "provided" in block
+        or "redacted" in block
+        or any(map(_is_own, nested))
+    )
+
+
+def _own_role(role: str, place: str) -> Role:
+    if role not in _ROLES:
+        raise InvalidRequest(f"{place}: a message of role {role!r} cannot hold Ullage's own blocks")
+    return _ROLES[role]
+
+
+def _own_blocks(blocks: list[JsonObject], place: str) -> tuple[Block, ...]:
+    try:
+        return msgspec.convert(blocks, tuple[Block, ...])
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"{place}.content: {error}") from None

@@ -1,0 +1,156 @@
+"""The files and database rows that agents' glob patterns find. Files are not read for it, except databases and lists of
+projects."""
+
+import glob
+import os
+from collections.abc import Collection, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from stat import S_ISREG
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ullage.agents.agent import Agent, Sessions
+from ullage.agents.discovery import DATABASES, UnreadFile, origin_in
+from ullage.agents.machine import Machine
+from ullage.formats.parsing import Line
+from ullage.model.errors import InvalidRequest
+from ullage.model.json_values import JsonObject
+from ullage.watch.file_parts import read_openings, read_small
+
+# Files next to a conversation's own that are read for its facts.
+_BESIDE = 8
+# SQLite writes changes to this file first.
+_WRITE_AHEAD = "-wal"
+# Whether conversations are sub-agents', by the paths of their files and their ids. At most so many are kept.
+_MOST_KNOWN = 10_000
+_of_sub_agents: dict[tuple[str, str], bool] = {}
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A file that may contain a conversation, found by an agent's glob pattern, or one row of a database.
+
+    `updated_at` is Unix milliseconds, `size` the size of the file in bytes. For a row, `run` is its number, counted
+    from 1, and `row` is its record; otherwise both are None.
+    """
+
+    agent: Agent
+    sessions: Sessions
+    path: str
+    updated_at: int
+    size: int
+    run: int | None = None
+    row: JsonObject | None = None
+
+    @property
+    def name(self) -> str:
+        """The path of the file with forward slashes."""
+        return self.path.replace(os.sep, "/")
+
+    @property
+    def origin_id(self) -> str:
+        """The agent's own id of the conversation, as far as the row or the path says it."""
+        known = self.sessions.facts_of(self.name, () if self.row is None else [self.row])
+        return known.session_id or origin_in(self.name)
+
+
+def find_candidates(machine: Machine, agents: Sequence[Agent], unread: list[UnreadFile]) -> Collection[Candidate]:
+    """Returns the files and rows that the agents' glob patterns find, those of sub-agents among them, without empty
+    files. Adds files that could not be read to `unread`."""
+    found: dict[tuple[str, int], Candidate] = {}
+    for agent in agents:
+        if agent.sessions is None:
+            continue
+        for pattern in agent.sessions.patterns(machine):
+            for candidate in _expand(agent, agent.sessions, pattern, unread):
+                found.setdefault((candidate.path, candidate.run or 0), candidate)
+    return _without_copies(found.values())
+
+
+def _without_copies(found: Collection[Candidate]) -> Collection[Candidate]:
+    """Leaves out the files of conversations that the same agent has in a database, too, which has more of them."""
+    stored = {(one.agent.name, one.origin_id) for one in found if one.row}
+    agents = {name for name, _ in stored}
+    return [
+        one for one in found if one.row or one.agent.name not in agents or (one.agent.name, one.origin_id) not in stored
+    ]
+
+
+def _expand(agent: Agent, sessions: Sessions, pattern: str, unread: list[UnreadFile]) -> Iterator[Candidate]:
+    # The functions of `os` take half the time of `Path`: there may be tens of thousands of files.
+    for path in glob.iglob(pattern):  # noqa: PTH207
+        try:
+            status = os.stat(path)  # noqa: PTH116
+            if not S_ISREG(status.st_mode) or not status.st_size:
+                continue
+            if sessions.registry and not path.endswith(DATABASES):
+                for listed in sessions.registry(read_small(Path(path))):
+                    yield from _expand(agent, sessions, listed, unread)
+                continue
+            candidate = Candidate(
+                agent=agent,
+                sessions=sessions,
+                path=path,
+                updated_at=status.st_mtime_ns // 1_000_000,
+                size=status.st_size,
+            )
+            if path.endswith(DATABASES) and os.path.exists(path + _WRITE_AHEAD):  # noqa: PTH110
+                changed = os.stat(path + _WRITE_AHEAD).st_mtime_ns // 1_000_000  # noqa: PTH116
+                candidate = replace(candidate, updated_at=max(candidate.updated_at, changed))
+            yield from _rows(candidate) if path.endswith(DATABASES) else (candidate,)
+        except (OSError, InvalidRequest) as error:
+            unread.append(UnreadFile(path=path, reason=reason_of(error)))
+
+
+def _rows(candidate: Candidate) -> Iterator[Candidate]:
+    """Yields one candidate per conversation in a database. Raises `InvalidRequest` if the database can't be read."""
+    # SQLite is imported on first use: the doors start without it.
+    database = import_module("ullage.watch.database_rows")
+    lines: tuple[Line, ...] = database.read_rows(Path(candidate.path), {candidate.sessions.table})
+    beside = tuple(read_fact_files(candidate))
+    for number, line in enumerate(lines, start=1):
+        facts = candidate.sessions.facts_of(candidate.name, [line.value or {}, *beside])
+        if not facts.session_id:
+            continue
+        yield replace(candidate, run=number, row=line.value, updated_at=facts.updated_at or candidate.updated_at)
+
+
+def read_fact_files(candidate: Candidate) -> Iterator[JsonObject]:
+    """Yields the records of the files with facts of a conversation that are next to its own. Raises `OSError`."""
+    folder = Path(candidate.path).parent
+    for pattern in candidate.sessions.fact_files(candidate.name):
+        found = sorted(folder.glob(pattern)) if glob.has_magic(pattern) else [folder / pattern]
+        for file in found[:_BESIDE]:
+            if file.is_file():
+                yield from read_small(file)
+
+
+def is_of_sub_agent(candidate: Candidate) -> bool:
+    """Returns whether a conversation is a sub-agent's, according to the path of its file, its row or the first records
+    of its file. False if the file can't be read. Reads each file once, as soon as it has a record."""
+    if candidate.sessions.is_sub_agent(candidate.name):
+        return True
+    key = candidate.path, candidate.origin_id
+    if key not in _of_sub_agents:
+        try:
+            records = (candidate.row, *read_fact_files(candidate)) if candidate.row else _first_records(candidate)
+        except (OSError, InvalidRequest):
+            return False
+        if not records or "file" in records[0]:
+            # The first record is not written to its end, or the file is text, which no sub-agent has.
+            return False
+        if len(_of_sub_agents) >= _MOST_KNOWN:
+            _of_sub_agents.clear()
+        _of_sub_agents[key] = candidate.sessions.facts_of(candidate.name, records).is_side
+    return _of_sub_agents[key]
+
+
+def _first_records(candidate: Candidate) -> tuple[JsonObject, ...]:
+    opening = next(iter(read_openings(Path(candidate.path), candidate.size)), None)
+    return opening.records if opening else ()
+
+
+def reason_of(error: OSError | InvalidRequest) -> str:
+    """Returns why a file can't be read, in the operating system's words if it gave a reason."""
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
