@@ -31,7 +31,7 @@ def main() -> None:
     context = ContextManager(MODEL, "anthropic", system="You are a careful engineer.", tools=TOOLS, window=32_000)
     context.add_message({"role": "user", "content": "Find the rounding mistake."})
     for number in range(61):
-        request = context.get_context_for_request()
+        request = context.get_request()
         answer = ask_model(request, number)
         context.add_message(answer)
         calls = [block for block in answer["content"] if block["type"] == "tool_use"]

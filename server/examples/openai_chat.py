@@ -27,19 +27,19 @@ def summarize(task: SummaryTask) -> str:
 
 def main() -> None:
     """A long story."""
-    with ContextManager(MODEL, "openai", system="You tell stories.", window=16_000, summarizer=summarize) as context:
+    with ContextManager(MODEL, "openai", system="You tell stories.", window=16_000, llm=summarize) as context:
         (first,) = context.add_message({"role": "user", "content": "A story of a ship. Never name its captain."})
         context.pin(first)
         for number in range(30):
             if context.needs_compaction():
-                made = context.compact_if_needed()
+                made = context.compact_if_needed_sync()
                 if made is not None:
                     print(f"{len(made.removed)} messages became: {made.summary}")
-            answer, usage = ask_model(context.get_context_for_request(), number)
+            answer, usage = ask_model(context.get_request(), number)
             context.add_message(answer)
             context.update_usage(usage)
             context.add_message({"role": "user", "content": "Go on."})
-        print(f"{context.token_usage():,} tokens used, {context.available_tokens():,} free")
+        print(f"{context.token_usage:,} tokens used, {context.available_tokens:,} free")
 
 
 if __name__ == "__main__":

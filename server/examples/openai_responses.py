@@ -31,14 +31,14 @@ def main() -> None:
     with ContextManager(MODEL, "openai-responses", tools=TOOLS, window=8_000, context=settings) as context:
         for number in range(50):
             context.add_message({"role": "user", "content": f"How is the weather in city {number}?"})
-            context.add_message(*ask_model(context.get_context_for_request(), number))
+            context.add_message(*ask_model(context.get_request(), number))
             context.add_message({"type": "function_call_output", "call_id": f"call_{number}", "output": "fog"})
-            context.add_message(*ask_model(context.get_context_for_request(), number))
-        sent = context.get_context_for_request()["input"]
-        print(f"{len(context.get_messages())} items said, {len(sent)} sent, {context.token_usage():,} tokens")
-        saved = context.token_usage()
+            context.add_message(*ask_model(context.get_request(), number))
+        sent = context.get_request()["input"]
+        print(f"{len(context.get_messages())} items said, {len(sent)} sent, {context.token_usage:,} tokens")
+        saved = context.token_usage
         context.undo()
-        print(f"the last edit taken back: {context.token_usage() - saved:,} tokens more")
+        print(f"the last edit taken back: {context.token_usage - saved:,} tokens more")
 
 
 if __name__ == "__main__":

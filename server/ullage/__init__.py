@@ -1,67 +1,88 @@
 """Ullage: knows how full a model's context is, warns in time, and compacts it without losing a message."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# `typing` takes 4 ms to import, which `ullage statusline` doesn't have. Type checkers take this name for true.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ullage.catalog.limits import ContextLimits as ContextLimits
-    from ullage.edits.strategies.choices import CompositeStrategy as CompositeStrategy
-    from ullage.edits.strategies.choices import RangeTruncationStrategy as RangeTruncationStrategy
-    from ullage.edits.strategies.choices import SelectiveStrategy as SelectiveStrategy
-    from ullage.edits.strategies.choices import SlidingWindowStrategy as SlidingWindowStrategy
-    from ullage.edits.strategies.choices import SmartTruncationStrategy as SmartTruncationStrategy
-    from ullage.edits.strategies.choices import TokenBudgetStrategy as TokenBudgetStrategy
-    from ullage.edits.strategies.truncation import TruncationStrategy as TruncationStrategy
+    from typing import Any
+
     from ullage.embed.compactors import ContextCompactor as ContextCompactor
     from ullage.embed.compactors import ToolResultCompactor as ToolResultCompactor
+    from ullage.embed.context_tracker import ContextTracker as ContextTracker
+    from ullage.embed.counters import ApproximateCounter as ApproximateCounter
+    from ullage.embed.counters import TiktokenCounter as TiktokenCounter
+    from ullage.embed.counters import TokenCounter as TokenCounter
+    from ullage.embed.counters import get_counter as get_counter
     from ullage.embed.manager import ContextManager as ContextManager
+    from ullage.embed.memory_notes import MemoryTool as MemoryTool
+    from ullage.embed.model_limits import ContextBudget as ContextBudget
+    from ullage.embed.model_limits import ContextLimits as ContextLimits
+    from ullage.embed.optimization import ContextHistoryStorage as ContextHistoryStorage
+    from ullage.embed.optimization import ContextUpdateApplicator as ContextUpdateApplicator
+    from ullage.embed.optimization import FileReadOptimizer as FileReadOptimizer
+    from ullage.embed.optimization import OptimizationMetrics as OptimizationMetrics
+    from ullage.embed.optimization import TruncationCalculator as TruncationCalculator
     from ullage.embed.returned_values import CompactionResult as CompactionResult
     from ullage.embed.returned_values import ContextStats as ContextStats
     from ullage.embed.summarizer import SummaryTask as SummaryTask
+    from ullage.embed.truncation_strategies import CompositeStrategy as CompositeStrategy
+    from ullage.embed.truncation_strategies import RangeTruncationStrategy as RangeTruncationStrategy
+    from ullage.embed.truncation_strategies import SelectiveStrategy as SelectiveStrategy
+    from ullage.embed.truncation_strategies import SlidingWindowStrategy as SlidingWindowStrategy
+    from ullage.embed.truncation_strategies import SmartTruncationStrategy as SmartTruncationStrategy
+    from ullage.embed.truncation_strategies import TokenBudgetStrategy as TokenBudgetStrategy
+    from ullage.embed.truncation_strategies import TruncationStrategy as TruncationStrategy
     from ullage.formats.provider import read_messages as read_messages
     from ullage.formats.provider import write_request as write_request
     from ullage.model.settings import ContextSettings as ContextSettings
     from ullage.model.strategies import TruncationMode as TruncationMode
-    from ullage.policy.budget import ContextBudget as ContextBudget
-    from ullage.tokens.approximate import ApproximateCounter as ApproximateCounter
-    from ullage.tokens.counter import TokenCounter as TokenCounter
-    from ullage.tokens.counter_choice import get_counter as get_counter
-    from ullage.tokens.tiktoken_counter import TiktokenCounter as TiktokenCounter
-    from ullage.tokens.tracker import ContextTracker as ContextTracker
 
 # The only place of the version: hatchling reads it, and scripts/gen_protocol.py writes it into the extension.
 __version__ = "0.1.0"
 
 # Where each public name is at home. They are imported on first use: a server that starts needs none of them.
 _HOMES = {
-    "ApproximateCounter": "ullage.tokens.approximate",
+    "ApproximateCounter": "ullage.embed.counters",
     "CompactionResult": "ullage.embed.returned_values",
-    "CompositeStrategy": "ullage.edits.strategies.choices",
-    "ContextBudget": "ullage.policy.budget",
+    "CompositeStrategy": "ullage.embed.truncation_strategies",
+    "ContextBudget": "ullage.embed.model_limits",
     "ContextCompactor": "ullage.embed.compactors",
-    "ContextLimits": "ullage.catalog.limits",
+    "ContextHistoryStorage": "ullage.embed.optimization",
+    "ContextLimits": "ullage.embed.model_limits",
     "ContextManager": "ullage.embed.manager",
     "ContextSettings": "ullage.model.settings",
     "ContextStats": "ullage.embed.returned_values",
-    "ContextTracker": "ullage.tokens.tracker",
-    "RangeTruncationStrategy": "ullage.edits.strategies.choices",
-    "SelectiveStrategy": "ullage.edits.strategies.choices",
-    "SlidingWindowStrategy": "ullage.edits.strategies.choices",
-    "SmartTruncationStrategy": "ullage.edits.strategies.choices",
+    "ContextTracker": "ullage.embed.context_tracker",
+    "ContextUpdateApplicator": "ullage.embed.optimization",
+    "FileReadOptimizer": "ullage.embed.optimization",
+    "MemoryTool": "ullage.embed.memory_notes",
+    "OptimizationMetrics": "ullage.embed.optimization",
+    "RangeTruncationStrategy": "ullage.embed.truncation_strategies",
+    "SelectiveStrategy": "ullage.embed.truncation_strategies",
+    "SlidingWindowStrategy": "ullage.embed.truncation_strategies",
+    "SmartTruncationStrategy": "ullage.embed.truncation_strategies",
     "SummaryTask": "ullage.embed.summarizer",
-    "TiktokenCounter": "ullage.tokens.tiktoken_counter",
-    "TokenBudgetStrategy": "ullage.edits.strategies.choices",
-    "TokenCounter": "ullage.tokens.counter",
+    "TiktokenCounter": "ullage.embed.counters",
+    "TokenBudgetStrategy": "ullage.embed.truncation_strategies",
+    "TokenCounter": "ullage.embed.counters",
     "ToolResultCompactor": "ullage.embed.compactors",
+    "TruncationCalculator": "ullage.embed.optimization",
     "TruncationMode": "ullage.model.strategies",
-    "TruncationStrategy": "ullage.edits.strategies.truncation",
-    "get_counter": "ullage.tokens.counter_choice",
+    "TruncationStrategy": "ullage.embed.truncation_strategies",
+    "get_counter": "ullage.embed.counters",
     "read_messages": "ullage.formats.provider",
     "write_request": "ullage.formats.provider",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    if name == "__all__":
+        return list(_HOMES)
     if name not in _HOMES:
         raise AttributeError(f"module 'ullage' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
     return vars(import_module(_HOMES[name]))[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,4 +1,4 @@
-"""The agent of one client: ACP's methods and Ullage's own on one connection."""
+"""The ACP agent of one client: ACP's methods and Ullage's own on one connection."""
 
 import asyncio
 import threading
@@ -24,28 +24,28 @@ from ullage.model.errors import InvalidRequest
 from ullage.model.settings import Settings
 from ullage.model.updates import ToolCall
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import MemoryFiles
 
 PREFIX = "_ullage/"
 
 
 class AgentHooks(Struct, frozen=True, kw_only=True):
-    """What the composition root gives the agent.
+    """Functions and settings that the composition root gives the agent.
 
-    `open` makes the workspace; it is called once, at the first use, after `initialize` was answered. `warm_up` is
-    called in a thread after `initialize`. `memory(folder)` returns a folder's memory. `check_model` raises
-    `NoModelConfigured` if no model would answer. `settings` are used unless the client sends its own.
+    - `open`: makes the workspace. Called once, at the first use, after `initialize` is answered.
+    - `warm_up`: called in a thread during `initialize`, to load what the first request would otherwise wait for.
+    - `check_model`: raises `NoModelConfigured` if no model can be used.
+    - `settings`: the settings, unless the client sends its own in `initialize`.
     """
 
     open: Callable[[Announcer], Workspace]
     warm_up: Callable[[], object]
-    memory: Callable[[str], MemoryFiles]
     check_model: Callable[[Workspace], object]
     settings: Settings = Settings()
 
 
 class Agent:
-    """The agent of one client. Input and output go through `connection`."""
+    """The ACP agent of one client. Its input and output pass through `connection`. `max_line` is the length of the
+    longest message that is accepted, in bytes."""
 
     def __init__(self, hooks: AgentHooks, methods: Sequence[AnyMethod], version: str, max_line: int = MAX_LINE) -> None:
         self._hooks = hooks
@@ -58,7 +58,8 @@ class Agent:
         self._install()
 
     def workspace(self) -> Workspace:
-        """Returns the workspace, which is opened at the first call."""
+        """Returns the workspace. The first call opens it, with the client's settings if the client sent any. Raises
+        `StoreError` if the store cannot be opened."""
         if self._opened is None:
             self._opened = self._hooks.open(self._announcer)
             self._opened.permissions = ClientPermissions(self.connection.ask, "", self._shown)
@@ -74,7 +75,7 @@ class Agent:
         return self.workspace().open(session_id).transcript.cwd
 
     def _install(self) -> None:
-        prompts = PromptHandlers(self.workspace, self._announcer, self._hooks.memory)
+        prompts = PromptHandlers(self.workspace, self._announcer)
         for method in self._methods:
             self.connection.add_route(PREFIX + method.name, method.params, self._serve(method))
         for name, params, handler in (

@@ -42,7 +42,8 @@ class SessionNotification(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Announcer:
-    """Listens to the workspace for one client. `folder(session_id)` returns a session's folder."""
+    """Listens to a workspace and sends its session updates to one client. `folder` takes a session's id and returns its
+    working folder."""
 
     def __init__(self, connection: AcpConnection, folder: Callable[[str], str]) -> None:
         self._connection = connection
@@ -51,7 +52,11 @@ class Announcer:
         self.client = Client()
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Sends one update in a form that the client can show."""
+        """Sends one update in a form that the client can show.
+
+        A user's message is not sent, because the client that sent the prompt shows it already. Nothing is sent inside a
+        `silenced` block.
+        """
         if self._silenced:
             return
         match update:
@@ -60,7 +65,6 @@ class Announcer:
             case Notice() if not self.client.shows_notices:
                 self._send_notice(session_id, update)
             case UserMessageChunk():
-                # The client that sent the prompt shows it already.
                 pass
             case ToolCall():
                 self.send(session_id, with_whole_paths(update, self._folder(session_id)))
@@ -68,15 +72,19 @@ class Announcer:
                 self.send(session_id, update)
 
     def send(self, session_id: str, update: Update | OwnUpdate) -> None:
-        """Sends an update unchanged."""
+        """Sends an update to the client unchanged."""
         self._connection.notify(UPDATE_METHOD, SessionNotification(session_id=session_id, update=update))
 
     async def room(self) -> None:
-        """Returns once the client has read most of our output."""
+        """Waits until the client has read most of what was sent to it, so that the output doesn't fill the memory."""
         await self._connection.room()
 
     def replay(self, session_id: str, update: Update | OwnUpdate) -> None:
-        """Sends an update of a stored transcript. Such updates are no notices, and their compactions have ended."""
+        """Sends one update of a stored transcript, in a form that the client can show.
+
+        A stored transcript has no notices, and each of its compactions is one update. A client that can't show
+        compactions gets it as a tool call and the update that ends the call.
+        """
         match update:
             case CompactionUpdate() if not self.client.shows_compactions:
                 begun = replace(update, status=CompactionStatus.IN_PROGRESS)
@@ -88,13 +96,13 @@ class Announcer:
                 self.send(session_id, update)
 
     def send_text(self, session_id: str, text: str) -> None:
-        """Sends text by the agent that is not part of the transcript."""
+        """Sends text that the client shows as the agent's answer. The text is not added to the transcript."""
         self.send(session_id, AgentContentChunk(content=TextContent(text=text)))
 
     @contextmanager
     def silenced(self) -> Generator[None]:
-        """Drops updates while a session is being created, because the client does not know the session's id yet. The
-        block must not await anything."""
+        """Drops all updates inside the block, in which a session is created, because the client doesn't know the
+        session's id yet. The block must not await anything, or updates of other sessions would be lost, too."""
         self._silenced = True
         try:
             yield
@@ -113,13 +121,18 @@ class Announcer:
 
 
 def with_whole_paths(call: ToolCall, folder: str) -> ToolCall:
-    """Returns the call with absolute locations, as ACP requires."""
+    """Returns the tool call with its locations made absolute, as ACP requires: a relative path is joined to
+    `folder`."""
     return replace(call, locations=tuple(replace(at, path=str(PurePath(folder, at.path))) for at in call.locations))
 
 
 def compaction_as_tool_call(update: CompactionUpdate) -> ToolCall | ToolCallUpdate:
-    """Returns a compaction as a tool call that has begun, or as the update that ends it with the summary or the
-    error."""
+    """Returns a compaction as a tool call, for a client that can't show compactions.
+
+    For a compaction that has begun, the result is a `ToolCall` of kind `think`. For one that has ended, it is the
+    `ToolCallUpdate` that ends the call, with the summary if the compaction succeeded, otherwise with the error as its
+    title.
+    """
     match update.status:
         case CompactionStatus.IN_PROGRESS:
             return ToolCall(

@@ -1,4 +1,4 @@
-"""The client's capabilities, read once from `initialize`, and the files that the client can read for us."""
+"""The client's capabilities, and the requests by which the client reads files as its editor holds them."""
 
 import logging
 from typing import Any
@@ -14,9 +14,13 @@ READ_TEXT_FILE = "fs/read_text_file"
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """What the client can do. `shows_compactions`, `shows_notices`: it takes updates of that kind. `takes_booleans`:
-    a config option may be a switch. `reads_files`: it returns the text of a file as its editor holds it. `settings`
-    are Ullage's settings if the client sent any, else None."""
+    """What the client can do, read from its `initialize`.
+
+    - `shows_compactions`, `shows_notices`: it accepts updates of that kind.
+    - `takes_booleans`: it accepts config options that are on or off, not only lists of values.
+    - `reads_files`: it returns the text of a file as its editor holds it.
+    - `settings`: the Ullage settings that it sent, not checked yet, or None.
+    """
 
     shows_compactions: bool = False
     shows_notices: bool = False
@@ -26,7 +30,8 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 def read_client(capabilities: Any, meta: Any) -> Client:
-    """Reads the client's capabilities. A capability that is missing or has the wrong shape counts as absent."""
+    """Returns what the client can do, from `clientCapabilities` and `_meta` of its `initialize`. A capability that is
+    missing or has the wrong shape counts as absent."""
     said = as_object(capabilities)
     session = as_object(said.get("session"))
     return Client(
@@ -39,32 +44,33 @@ def read_client(capabilities: Any, meta: Any) -> Client:
 
 
 def _is_object(said: JsonObject, name: str) -> bool:
-    """Returns whether a capability is an object, even an empty one. Null and any other value mean that the client
-    lacks it."""
+    """Returns whether the capability `name` is an object, even an empty one. Null and any other value mean that the
+    client lacks it."""
     return isinstance(said.get(name), dict)
 
 
 class ReadTextFileParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `ReadTextFileRequest`. `path` is absolute."""
+    """ACP's `ReadTextFileRequest`: the client returns the text of the file at `path`, which is absolute."""
 
     session_id: str
     path: str
 
 
 class ReadTextFileResult(Struct, frozen=True, kw_only=True):
-    """ACP's `ReadTextFileResponse`."""
+    """ACP's `ReadTextFileResponse`: the file's text."""
 
     content: str
 
 
 class ClientFiles:
-    """Files as the client's editor holds them. If the client cannot return a file, the caller reads it from disk."""
+    """Reads files through the client, as its editor holds them, unsaved changes included."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     async def read_text(self, session_id: str, path: str) -> str | None:
-        """Returns the file's text, or None if the client cannot return it."""
+        """Returns the text of the file at the absolute `path`, or None if the client answers with an error. The caller
+        then reads the file from disk."""
         params = ReadTextFileParams(session_id=session_id, path=path)
         try:
             return (await self._ask(READ_TEXT_FILE, params, ReadTextFileResult)).content

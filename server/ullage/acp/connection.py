@@ -1,14 +1,12 @@
 """An ACP client's connection: the request engine over lines of JSON."""
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
 from ullage.api.codes import error_object
 from ullage.api.engine import RequestEngine
-from ullage.jsonrpc.line_framing import MAX_LINE, LineSplitter, LineTooLong
+from ullage.jsonrpc.line_framing import MAX_LINE, LineFraming
 from ullage.jsonrpc.peer import Dialect
-from ullage.jsonrpc.rpc_errors import BadFrame, ErrorObject
+from ullage.jsonrpc.rpc_errors import ErrorObject
 from ullage.model.errors import AuthenticationFailed, NoModelConfigured, UllageError
 
 # ACP's code for a missing key. The client then shows the agent's ways to authenticate.
@@ -19,35 +17,14 @@ DIALECT = Dialect(cancel="$/cancel_request", cancel_key="requestId", opening=INI
 
 
 class AcpConnection(RequestEngine):
-    """The connection of one client."""
+    """The connection of one ACP client. `max_line` is the length of the longest message that is accepted, in bytes."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
-        super().__init__(_Lines(max_line), DIALECT, describe=wire_error)
-
-
-class _Lines:
-    """One message per line. Empty lines are skipped, and the last line may lack its line break."""
-
-    def __init__(self, max_line: int) -> None:
-        self._splitter = LineSplitter(max_line)
-
-    def feed(self, data: bytes) -> Iterable[bytes | BadFrame]:
-        for item in self._splitter.feed(data):
-            if isinstance(item, LineTooLong):
-                yield BadFrame(reason=f"A message is longer than {item.limit} bytes.")
-            elif body := item.strip(b" \t\r\n"):
-                yield body
-
-    def end(self) -> Iterable[bytes | BadFrame]:
-        body = self._splitter.end().strip(b" \t\r\n")
-        return (body,) if body else ()
-
-    def frame(self, body: bytes) -> bytes:
-        return body + b"\n"
+        super().__init__(LineFraming(max_line), DIALECT, describe=wire_error)
 
 
 def wire_error(error: UllageError) -> ErrorObject:
-    """Returns the wire form of an error, the same at the Language Server's and ACP's door, with one exception: an
-    authentication error gets the error code that ACP defines for it."""
+    """Returns an error as a JSON-RPC error object. It is the one that the Language Server sends, too, except that
+    `NoModelConfigured` and `AuthenticationFailed` get the code -32000, which ACP defines for them."""
     sent = error_object(error)
     return replace(sent, code=AUTHENTICATION_REQUIRED) if isinstance(error, _NEEDS_KEY) else sent

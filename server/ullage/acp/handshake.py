@@ -19,12 +19,12 @@ class InitializeParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def client(self) -> Client:
-        """The client's capabilities."""
+        """What the client can do, read from its capabilities and its `_meta`."""
         return read_client(self.client_capabilities, self.meta)
 
 
 class Implementation(Struct, frozen=True, kw_only=True):
-    """The agent's name and version, ACP's `Implementation`."""
+    """ACP's `Implementation`: the agent's name, the title that users see, and the version."""
 
     name: str
     title: str
@@ -32,19 +32,19 @@ class Implementation(Struct, frozen=True, kw_only=True):
 
 
 class PromptCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The content that a prompt may hold in addition to text and links."""
+    """The kinds of content that a prompt to the agent may contain in addition to text and links."""
 
     image: bool = True
     embedded_context: bool = True
 
 
 class Yes(Struct, frozen=True):
-    """An empty object: ACP's way to say that a capability exists."""
+    """An empty object, by which ACP says that a capability exists."""
 
 
 class SessionCapabilities(Struct, frozen=True, kw_only=True):
-    """The optional methods that the agent serves. `fork` is not in ACP's stable schema; clients that know it look
-    for this name."""
+    """The optional session methods that the agent serves. `fork` is not in ACP's stable schema; clients that can fork
+    look for this name."""
 
     list: Yes = Yes()
     resume: Yes = Yes()
@@ -54,20 +54,20 @@ class SessionCapabilities(Struct, frozen=True, kw_only=True):
 
 
 class ExtensionMeta(Struct, frozen=True, kw_only=True):
-    """Ullage's own methods, for a client that knows Ullage."""
+    """Ullage's version and the names of its own methods (`_ullage/…`), for a client that can call them."""
 
     version: str
     methods: tuple[str, ...]
 
 
 class ExtensionMetas(Struct, frozen=True, kw_only=True):
-    """The `_meta` object."""
+    """The `_meta` object of the agent's capabilities."""
 
     ullage: ExtensionMeta
 
 
 class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `AgentCapabilities`."""
+    """ACP's `AgentCapabilities`: what the agent can do."""
 
     load_session: bool = True
     prompt_capabilities: PromptCapabilities = PromptCapabilities()
@@ -76,7 +76,7 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuthMethod(Struct, frozen=True, kw_only=True):
-    """A way to authenticate."""
+    """ACP's `AuthMethod`: one way to authenticate, with the text that the client shows for it."""
 
     id: str
     name: str
@@ -93,7 +93,7 @@ class InitializeResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuthenticateParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `AuthenticateRequest`."""
+    """ACP's `AuthenticateRequest`. `method_id` is the id of an `AuthMethod` that the agent offered."""
 
     method_id: str
 
@@ -107,7 +107,8 @@ KEY_METHOD = AuthMethod(
 
 
 def introduce(version: str, methods: tuple[str, ...]) -> InitializeResult:
-    """Returns the answer to `initialize`. It is the same for every version that a client asks for."""
+    """Returns the answer to `initialize`. It has ACP's version 1, whichever version the client requested. `methods` are
+    the names of Ullage's own methods."""
     return InitializeResult(
         agent_info=Implementation(name="ullage", title="Ullage", version=version),
         agent_capabilities=AgentCapabilities(

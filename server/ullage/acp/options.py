@@ -1,4 +1,4 @@
-"""A session's config options: its model, its thresholds and automatic compaction. Each value is stored in the
+"""A session's config options: its model, its thresholds and automatic compaction. Changed values are stored in the
 session's log."""
 
 from collections.abc import Iterator
@@ -7,6 +7,8 @@ from typing import Any
 from ullage.acp.client import Client
 from ullage.acp.updates import BooleanOption, ConfigChoice, ConfigOption, SelectOption
 from ullage.model.errors import InvalidRequest
+from ullage.model.words import percent, short
+from ullage.policy.budget import ContextBudget
 from ullage.service.conversation.conversation import Conversation
 from ullage.service.conversation.environment import Environment
 from ullage.service.sessions import change_model, configure_session
@@ -14,25 +16,29 @@ from ullage.service.sessions import change_model, configure_session
 MODEL, WARN_AT, COMPACT_AT, AUTO_COMPACT = "model", "warn_at", "compact_at", "auto_compact"
 # ACP's categories: the model itself, and options that depend on it.
 _MODEL, _MODEL_CONFIG = "model", "model_config"
-# The offered thresholds, as percent of usable. A lower threshold would be reached every other turn.
+# The offered thresholds, as percent of usable, like the settings. A lower threshold would be reached every other turn.
+# Their names are places on the scale of the window, as everywhere else.
 _SHARES = range(50, 100, 5)
 _ON, _OFF = "on", "off"
 _FIELDS = {WARN_AT: "warnAt", COMPACT_AT: "compactAt", AUTO_COMPACT: "enabled"}
 
 
 def config_options(conversation: Conversation, client: Client) -> tuple[ConfigOption, ...]:
-    """Returns every option with its present value."""
-    settings = conversation.settings
+    """Returns the session's config options, each with its current value and the values that the user can choose. There
+    is no model option if no model is known."""
+    settings, budget = conversation.settings, conversation.budget
+    warned, compacted = "before you are warned", "before it is compacted"
     return (
         *_model_option(conversation),
         _switch(settings.enabled, client),
-        _share(WARN_AT, "Warn at", "How full the context may be before you are warned.", settings.warn_at),
-        _share(COMPACT_AT, "Compact at", "How full the context may be before it is compacted.", settings.compact_at),
+        _share(WARN_AT, "Warn at", f"How full the context may be {warned}.", settings.warn_at, budget),
+        _share(COMPACT_AT, "Compact at", f"How full the context may be {compacted}.", settings.compact_at, budget),
     )
 
 
 def set_option(conversation: Conversation, config_id: str, value: str | bool, client: Client) -> None:
-    """Changes one option. Raises `InvalidRequest` if the option or the value was not offered."""
+    """Changes one config option of the session to `value`, which is stored in the session's log. Raises
+    `InvalidRequest` if the option or the value was not offered."""
     known = {option.id: option for option in config_options(conversation, client)}
     if config_id not in known:
         raise InvalidRequest(f"there is no config option {config_id!r}; there are {', '.join(known)}")
@@ -65,7 +71,8 @@ def _model_option(conversation: Conversation) -> Iterator[ConfigOption]:
 
 
 def _known_models(workspace: Environment) -> Iterator[str]:
-    """Yields the models that the settings name. A provider's patterns (with `*`) name no model."""
+    """Yields the names of the models in the settings, of which the first may be "". A provider's pattern (with `*`) is
+    not the name of a model and is left out."""
     settings = workspace.settings
     yield settings.model
     yield from settings.models
@@ -88,17 +95,26 @@ def _switch(enabled: bool, client: Client) -> ConfigOption:
     )
 
 
-def _share(option_id: str, name: str, description: str, current: float) -> SelectOption:
-    percent = f"{100 * current:g}"
-    values = sorted({*map(str, _SHARES), percent}, key=float)
+def _share(option_id: str, name: str, description: str, current: float, budget: ContextBudget | None) -> SelectOption:
+    chosen = f"{100 * current:g}"
+    values = sorted({*map(str, _SHARES), chosen}, key=float)
     return SelectOption(
         id=option_id,
         name=name,
         description=description,
         category=_MODEL_CONFIG,
-        current_value=percent,
-        options=tuple(ConfigChoice(value=value, name=f"{value}%") for value in values),
+        current_value=chosen,
+        options=tuple(ConfigChoice(value=value, name=_place(float(value) / 100, budget)) for value in values),
     )
+
+
+def _place(share: float, budget: ContextBudget | None) -> str:
+    """Returns the label of a threshold, which is a share of usable: its percentage of the window and its tokens, or,
+    while no window is known, the percentage of usable."""
+    if budget is None:
+        return f"{100 * share:g}% of usable"
+    tokens = int(budget.usable * share)
+    return f"{percent(tokens, budget.window)}% ({short(tokens)})"
 
 
 def _fits(option: ConfigOption, value: str | bool) -> bool:
@@ -114,7 +130,8 @@ def _values(option: ConfigOption) -> str:
 
 
 def _setting(value: str | bool) -> Any:
-    """Converts an option's value into the value of the setting."""
+    """Converts a config option's value into the value of the setting: "on" and "off" into booleans, a percentage into a
+    share from 0 to 1."""
     if isinstance(value, bool):
         return value
     return value == _ON if value in (_ON, _OFF) else float(value) / 100

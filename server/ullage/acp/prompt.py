@@ -5,28 +5,26 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ullage.acp.announce import Announcer
-from ullage.acp.commands import CommandScene, Invocation, find_command
 from ullage.api import session_methods as api
+from ullage.api.prompt_commands import Invocation, find_command, run_command
 from ullage.model.errors import UllageError
 from ullage.service.conversation.workspace import Workspace
-from ullage.service.ports.store import MemoryFiles
 
 _END_TURN, _CANCELLED = {"stopReason": "end_turn"}, {"stopReason": "cancelled"}
 
 
 class PromptHandlers:
-    """The prompt handlers of one connection. Slash commands run here, all other prompts go to the model."""
+    """The handlers of `session/prompt` and `session/cancel` for one connection. Slash commands of Ullage are run here,
+    all other prompts are sent to the model."""
 
-    def __init__(
-        self, workspace: Callable[[], Workspace], announcer: Announcer, memory: Callable[[str], MemoryFiles]
-    ) -> None:
+    def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer) -> None:
         self._workspace = workspace
         self._announcer = announcer
-        self._memory = memory
         self._running: dict[str, set[asyncio.Task[Any]]] = {}
 
     async def prompt(self, params: api.PromptParams) -> Any:
-        """Runs a prompt and returns how its turn ended."""
+        """Serves `session/prompt`: runs the prompt and returns the stop reason of its turn once the turn has ended. The
+        answer of a slash command is sent as an update. Raises `SessionNotFound`, and the errors of the model."""
         workspace, session_id = self._workspace(), params.session_id
         workspace.open(session_id)
         invocation = find_command(params.prompt)
@@ -35,8 +33,8 @@ class PromptHandlers:
         return await self._run(session_id, self._command(session_id, invocation))
 
     async def cancel(self, params: api.SessionParams) -> None:
-        """Cancels the work in the session. The prompts that are running are answered with the stop reason
-        `cancelled`."""
+        """Serves `session/cancel`: cancels the running prompts and compaction of the session. The prompts are answered
+        with the stop reason `cancelled`."""
         workspace, session_id = self._workspace(), params.session_id
         workspace.cancel(session_id)
         # A running turn ends in order by itself. A turn that has not begun and a command have only their task to
@@ -46,13 +44,12 @@ class PromptHandlers:
                 task.cancel()
 
     async def _command(self, session_id: str, invocation: Invocation) -> Any:
-        scene = CommandScene(workspace=self._workspace(), session_id=session_id, memory=self._memory)
-        self._announcer.send_text(session_id, await _answer(scene, invocation))
+        self._announcer.send_text(session_id, await _answer(self._workspace(), session_id, invocation))
         return _END_TURN
 
     async def _run(self, session_id: str, work: Coroutine[Any, Any, Any]) -> Any:
-        """Returns the result of the work, or the stop reason `cancelled` if `session/cancel` stopped it. Cancelling
-        the request cancels the work, too."""
+        """Waits for the work and returns its result, or the stop reason `cancelled` if `session/cancel` stopped it. If
+        the request itself is cancelled, the work is cancelled, too."""
         task = asyncio.get_running_loop().create_task(work)
         running = self._running.setdefault(session_id, set())
         running.add(task)
@@ -69,9 +66,10 @@ class PromptHandlers:
         return _CANCELLED if task.cancelled() else task.result()
 
 
-async def _answer(scene: CommandScene, invocation: Invocation) -> str:
-    """Returns the command's answer or the text of its error: the user reads an error in the place of the answer."""
+async def _answer(workspace: Workspace, session_id: str, invocation: Invocation) -> str:
+    """Returns the slash command's answer, or the text of its error, because the user reads an error where the answer
+    would be."""
     try:
-        return await invocation.command.run(scene, invocation.argument)
+        return await run_command(workspace, session_id, invocation)
     except UllageError as error:
         return str(error)

@@ -1,4 +1,4 @@
-"""Replays a stored transcript as updates: every message, with a compaction at the place of its cut."""
+"""Replays a stored transcript as updates: every message in order, with each compaction where it cut the transcript."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -54,7 +54,8 @@ Describe = Callable[[ToolUseBlock], ToolAbout]
 
 
 async def replay(workspace: Workspace, announcer: Announcer, session_id: str) -> None:
-    """Sends the whole transcript to the client. Raises `SessionNotFound`."""
+    """Sends the session's whole transcript to the client as updates, archived messages included. Raises
+    `SessionNotFound`."""
     conversation, describe = workspace.open(session_id), workspace.ports.toolbox.describe
     sent, total = 0, 1
     while sent < total:
@@ -69,7 +70,9 @@ async def replay(workspace: Workspace, announcer: Announcer, session_id: str) ->
 
 
 def message_updates(message: Message, describe: Describe) -> Iterator[Update | OwnUpdate]:
-    """Yields the updates that show a message. A system prompt has none, because users are never shown it."""
+    """Yields the updates that show one message to the user, one per block. Yields nothing for a system prompt, which
+    users are never shown, and for a block of empty thinking. `describe` returns the title, kind and locations of a tool
+    use."""
     if message.role is Role.SYSTEM:
         return
     for block in message.content:
@@ -127,8 +130,8 @@ def _name(uri: str) -> str:
 
 
 def _compaction(marker: Message, block: CompactionBlock) -> CompactionUpdate:
-    """Returns a replayed compaction: one final update with the whole summary, as ACP requires. The trigger is left
-    empty."""
+    """Returns a stored compaction as one update: completed, with the whole summary, as ACP requires. Its trigger is "",
+    because the marker doesn't contain it."""
     meta = CompactionMeta(
         trigger="",
         compaction_number=block.compaction_number,

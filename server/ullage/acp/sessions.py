@@ -5,15 +5,15 @@ from collections.abc import Callable
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from ullage.acp.announce import Announcer
-from ullage.acp.commands import available_commands
 from ullage.acp.options import config_options, set_option
 from ullage.acp.replay import replay
-from ullage.acp.updates import ConfigOption
+from ullage.acp.updates import AvailableCommand, AvailableCommandsUpdate, CommandInput, ConfigOption
 from ullage.api import session_methods as api
 from ullage.api.engine import Reply
+from ullage.api.prompt_commands import COMMANDS
 from ullage.model.errors import InvalidRequest
 from ullage.model.events import SessionCreated
 from ullage.service import sessions
@@ -25,37 +25,41 @@ log = logging.getLogger(__name__)
 
 
 class _Place(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The folder of a session, and MCP servers that the client offers. The agent starts none of them."""
+    """Where a session works: its folder, and the MCP servers that the client offers. The agent starts none of these
+    servers."""
 
     cwd: str
     mcp_servers: tuple[dict[str, Any], ...] | None = None
 
 
 class NewSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `NewSessionRequest`."""
+    """ACP's `NewSessionRequest`: an absolute folder, and MCP servers, which are ignored."""
 
 
 class OpenSessionParams(_Place, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `LoadSessionRequest`, `ResumeSessionRequest` and `ForkSessionRequest`."""
+    """ACP's `LoadSessionRequest`, `ResumeSessionRequest` and `ForkSessionRequest`: an existing session, with its
+    folder."""
 
     session_id: str
 
 
 class NewSessionResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `NewSessionResponse` and `ForkSessionResponse`."""
+    """ACP's `NewSessionResponse` and `ForkSessionResponse`: the new session's id and config options."""
 
     session_id: str
     config_options: tuple[ConfigOption, ...]
 
 
 class ConfigOptionsResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `LoadSessionResponse`, `ResumeSessionResponse` and `SetSessionConfigOptionResponse`."""
+    """ACP's `LoadSessionResponse`, `ResumeSessionResponse` and `SetSessionConfigOptionResponse`: all config options
+    with their current values."""
 
     config_options: tuple[ConfigOption, ...]
 
 
 class SetConfigOptionParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """ACP's `SetSessionConfigOptionRequest`."""
+    """ACP's `SetSessionConfigOptionRequest`. `value` is a boolean for an option that is on or off, otherwise the
+    `value` of the chosen `ConfigChoice`."""
 
     session_id: str
     config_id: str
@@ -63,14 +67,14 @@ class SetConfigOptionParams(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionHandlers:
-    """The session handlers of one connection."""
+    """The handlers of ACP's `session/*` methods, except prompts, for one connection."""
 
     def __init__(self, workspace: Callable[[], Workspace], announcer: Announcer) -> None:
         self._workspace = workspace
         self._announcer = announcer
 
     async def new(self, params: NewSessionParams) -> Reply:
-        """Starts a session."""
+        """Serves `session/new`: creates a session. Raises `InvalidRequest` if the folder is not an absolute path."""
         _check(params)
         workspace = self._workspace()
         # The model is recorded, so that another door that opens the session knows its window.
@@ -82,18 +86,21 @@ class SessionHandlers:
         )
 
     async def load(self, params: OpenSessionParams) -> Reply:
-        """Opens a session and sends its whole transcript."""
+        """Serves `session/load`: opens a stored session and sends its whole transcript before the result. Raises
+        `SessionNotFound` or `InvalidRequest`."""
         conversation = self._open(params)
         await replay(self._workspace(), self._announcer, conversation.id)
         return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
 
     async def resume(self, params: OpenSessionParams) -> Reply:
-        """Opens a session that the client shows already."""
+        """Serves `session/resume`: opens a stored session without sending its transcript, which the client shows
+        already. Raises `SessionNotFound` or `InvalidRequest`."""
         conversation = self._open(params)
         return self._opened(conversation, ConfigOptionsResult(config_options=self._options(conversation)))
 
     async def fork(self, params: OpenSessionParams) -> Reply:
-        """Starts a session that shares another session's log."""
+        """Serves `session/fork`: creates a session that begins with the whole log of the named one. Raises
+        `SessionNotFound` or `InvalidRequest`."""
         _check(params)
         with self._announcer.silenced():
             workspace = self._workspace()
@@ -103,19 +110,22 @@ class SessionHandlers:
         )
 
     async def list(self, params: api.ListSessionsParams) -> api.ListSessionsResult:
-        """Lists the stored sessions of all doors."""
+        """Serves `session/list`: returns a page of the stored sessions, whichever door they were made by, newest
+        first."""
         return await api.list_sessions(self._workspace(), params)
 
     async def close(self, params: api.SessionParams) -> api.Nothing:
-        """Ends the work of a session and removes the session from memory."""
+        """Serves `session/close`: cancels the session's work and removes the session from memory. It is kept in the
+        store. Raises `SessionNotFound`."""
         return await api.close_session(self._workspace(), params)
 
     async def delete(self, params: api.SessionParams) -> api.Nothing:
-        """Removes a session from the list."""
+        """Serves `session/delete`: removes the session from the list of sessions. Raises `SessionNotFound`."""
         return await api.delete_session(self._workspace(), params)
 
     async def set_config_option(self, params: SetConfigOptionParams) -> ConfigOptionsResult:
-        """Changes one config option and returns all of them."""
+        """Serves `session/set_config_option`: changes one config option and returns all of them. Raises
+        `SessionNotFound`, or `InvalidRequest` if the option or the value was not offered."""
         conversation = self._workspace().open(params.session_id)
         set_option(conversation, params.config_id, params.value, self._announcer.client)
         return ConfigOptionsResult(config_options=self._options(conversation))
@@ -128,11 +138,11 @@ class SessionHandlers:
         return config_options(conversation, self._announcer.client)
 
     def _opened(self, conversation: Conversation, result: Any) -> Reply:
-        """Returns the result with a function that sends the commands and the usage once the client has the result,
-        and so the session's id."""
+        """Returns a reply with `result`. Once it is sent, so that the client knows the session's id, the slash commands
+        and the usage are sent, too."""
 
         def then() -> None:
-            self._announcer.send(conversation.id, available_commands())
+            self._announcer.send(conversation.id, _available_commands())
             publish_usage(conversation)
 
         return Reply(result, then)
@@ -144,3 +154,17 @@ def _check(place: _Place) -> None:
         raise InvalidRequest(f"cwd must be an absolute path, not {place.cwd!r}")
     if place.mcp_servers:
         log.warning("Ullage's agent uses no MCP servers; %d were offered.", len(place.mcp_servers))
+
+
+def _available_commands() -> AvailableCommandsUpdate:
+    """Returns the update that lists all slash commands of Ullage."""
+    return AvailableCommandsUpdate(
+        available_commands=tuple(
+            AvailableCommand(
+                name=command.name,
+                description=command.description,
+                input=CommandInput(hint=command.hint) if command.hint else UNSET,
+            )
+            for command in COMMANDS
+        )
+    )

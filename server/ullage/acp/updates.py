@@ -1,5 +1,5 @@
-"""Session updates that only this door sends (replayed content and the list of commands), and the shapes of config
-options."""
+"""Session updates that only the ACP door sends (replayed content and the list of slash commands), and the shapes of
+config options."""
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -7,14 +7,14 @@ from ullage.model.updates import TextContent
 
 
 class ImageContent(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="image"):
-    """An image in base64."""
+    """ACP's content block of an image: `data` in base64, and its media type."""
 
     data: str
     mime_type: str
 
 
 class ResourceLink(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="resource_link"):
-    """A link to a file or other resource."""
+    """ACP's content block of a link to a file or other resource. The text is not included."""
 
     uri: str
     name: str
@@ -22,7 +22,7 @@ class ResourceLink(Struct, frozen=True, kw_only=True, rename="camel", tag_field=
 
 
 class TextResource(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A resource's text."""
+    """The text of a resource, and its address."""
 
     uri: str
     text: str
@@ -30,7 +30,7 @@ class TextResource(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ResourceContent(Struct, frozen=True, kw_only=True, tag_field="type", tag="resource"):
-    """A resource with its text."""
+    """ACP's content block of a resource with its text."""
 
     resource: TextResource
 
@@ -39,31 +39,32 @@ Content = TextContent | ImageContent | ResourceLink | ResourceContent
 
 
 class _Update(Struct, frozen=True, kw_only=True, tag_field="sessionUpdate", rename="camel"):
-    """An update. Its tag is ACP's field `sessionUpdate`."""
+    """The base of session updates. The field `sessionUpdate` contains the kind of update."""
 
 
 class UserContentChunk(_Update, frozen=True, kw_only=True, tag="user_message_chunk"):
-    """A content block of a user's message."""
+    """One content block of a user's message, sent when a transcript is replayed."""
 
     content: Content
     message_id: str
 
 
 class AgentContentChunk(_Update, frozen=True, kw_only=True, tag="agent_message_chunk"):
-    """A content block of the agent's answer. Without a message id it is not part of the transcript."""
+    """One content block of the agent's answer. A block without `message_id` is text that is only shown, for example a
+    notice, and is not part of the transcript."""
 
     content: Content
     message_id: str | UnsetType = UNSET
 
 
 class CommandInput(Struct, frozen=True, kw_only=True):
-    """A hint at the argument of a command."""
+    """The text that the client shows as a hint where the user types a slash command's argument."""
 
     hint: str
 
 
 class AvailableCommand(Struct, frozen=True, kw_only=True):
-    """A command. `name` has no slash."""
+    """A slash command. `name` has no slash. `input` is left out if the command takes no argument."""
 
     name: str
     description: str
@@ -71,20 +72,20 @@ class AvailableCommand(Struct, frozen=True, kw_only=True):
 
 
 class AvailableCommandsUpdate(_Update, frozen=True, kw_only=True, tag="available_commands_update"):
-    """The list of all commands."""
+    """The update that lists all slash commands of a session."""
 
     available_commands: tuple[AvailableCommand, ...]
 
 
 class ConfigChoice(Struct, frozen=True, kw_only=True):
-    """One value of a select option."""
+    """One value of a `SelectOption`: `value` is sent to the agent, `name` is shown to the user."""
 
     value: str
     name: str
 
 
 class SelectOption(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="select"):
-    """A config option with a list of values."""
+    """A config option whose value is chosen from a list. `current_value` is the `value` of one of the choices."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""The checks of `ullage doctor`: one function each, with what to do if the check fails."""
+"""The checks of `ullage doctor`, one function each. A failed check says what to do."""
 
 import asyncio
 import base64
@@ -14,8 +14,11 @@ import msgspec
 
 from ullage import __version__
 from ullage.catalog.limits import MODELS
+from ullage.cli.draw.text import plural
 from ullage.cli.lsp_client import start_server
 from ullage.cli.provider_health import Check, GivenProvider, extras_check, provider_checks
+from ullage.cli.retention_health import retention_checks
+from ullage.cli.wiring_health import wiring_checks
 from ullage.model.errors import UllageError
 from ullage.store.database import connect, default_path
 from ullage.store.migrations import VERSION
@@ -29,9 +32,16 @@ _REINSTALL = "install Ullage again: a file of the package is damaged"
 
 
 def checks(store: Path | None, provider: GivenProvider | None) -> Iterator[Check]:
-    """Yields the result of every check. Each check runs when its result is asked for."""
+    """Yields the results of all checks: Python, the store, the package's data, the server, the extras and the
+    providers. Each check runs when its result is requested.
+
+    `store` is the store's file, or None for the one in the user's data folder. `provider` is the only provider to
+    check, or None for all known ones.
+    """
     yield _python()
     yield from (_guarded(what, check) for what, check in _guardable(store))
+    yield from retention_checks(store)
+    yield from wiring_checks(store)
     yield extras_check()
     yield from provider_checks(provider)
 
@@ -60,13 +70,14 @@ def _python() -> Check:
 
 def _store(path: Path) -> Check:
     if not path.exists():
-        return Check(what="store", found=f"{path}: not there yet, made when it is first needed")
+        return Check(what="store", found=f"{path}: not there yet, made when it is first needed", absent=True)
     with closing(connect(path)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (sessions,) = connection.execute("SELECT count(*) FROM sessions WHERE NOT deleted").fetchone()
     size = path.stat().st_size / 1_000_000
     return Check(
-        what="store", found=f"{path}: {sessions:,} sessions, {size:.1f} MB, schema version {version} of {VERSION}"
+        what="store",
+        found=f"{path}: {plural(sessions, 'session')}, {size:.1f} MB, schema version {version} of {VERSION}",
     )
 
 
@@ -78,7 +89,7 @@ def _vocabularies() -> Check:
 
 
 def _published_hash(name: str) -> str:
-    """Returns the hash of the file that OpenAI published, rebuilt from the packed tokens."""
+    """Returns the SHA-256 hash of a vocabulary's file as OpenAI published it, computed from the packed tokens."""
     published = hashlib.sha256()
     for rank, token in enumerate(read_tokens(name)):
         published.update(b"%b %d\n" % (base64.b64encode(token), rank))

@@ -1,6 +1,6 @@
-"""A small Language Server client: starts the real server as an editor would, and talks to it over stdio.
+"""A small Language Server client: starts the real server as an editor would, and exchanges messages with it by stdio.
 
-It is made of the server's own parts. pygls' client (2.1.1) isn't used for three reasons. Importing it takes 0.36 s,
+It is made of the server's own modules. pygls' client (2.1.1) isn't used for three reasons. Importing it takes 0.36 s,
 this one 0.07 s. It gives the server a pipe for standard error and never reads it, so a server that logs more than the
 pipe holds stops. It waits for answers without a limit.
 """
@@ -29,7 +29,7 @@ _PATIENCE = 60.0
 
 
 class ServerTrouble(UllageError):
-    """Raised if the server stopped, answered with an error, or did not answer in time."""
+    """Raised if the server has ended, answered with an error, or did not answer within 60 seconds."""
 
 
 # Shows the server that this client understands `ullage/session/update`.
@@ -42,9 +42,10 @@ _DIALECT = Dialect(cancel="$/cancelRequest", cancel_key="id")
 
 
 class LanguageClient:
-    """One connection to a server.
+    """The connection to one server process.
 
-    Each notification is passed to `told(method, params)`, in order. The server's requests are answered with null.
+    Each notification from the server is passed to `told(method, params)`, in order. Requests from the server are
+    answered with null.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, told: Told) -> None:
@@ -59,11 +60,12 @@ class LanguageClient:
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: Struct, result: type[R]) -> R:
-        """Calls one of Ullage's methods, by its name without prefix. Returns its result. Raises `ServerTrouble`."""
+        """Calls one of Ullage's methods, by its name without the prefix `ullage/`. Returns its result as the type
+        `result`. Raises `ServerTrouble`."""
         return msgspec.json.decode(await self.request(LSP_PREFIX + method, params), type=result)
 
     async def request(self, method: str, params: Any) -> Raw:
-        """Sends any request. Returns its result as raw JSON. Raises `ServerTrouble`."""
+        """Sends a request with any method. Returns its result as undecoded JSON. Raises `ServerTrouble`."""
         if self._reading.done():
             raise ServerTrouble(f"the server has ended (asked for {method})")
         asked = self._peer.ask(method, params)
@@ -71,7 +73,8 @@ class LanguageClient:
         self._waiting[asked.id] = waiting
         try:
             await self._send(asked)
-            answer = await asyncio.wait_for(waiting, _PATIENCE)
+            async with asyncio.timeout(_PATIENCE):
+                answer = await waiting
         except TimeoutError as error:
             raise ServerTrouble(f"the server did not answer {method} within {_PATIENCE:.0f} s") from error
         except ConnectionError as error:
@@ -83,17 +86,19 @@ class LanguageClient:
         return answer.result
 
     async def notify(self, method: str, params: Any) -> None:
-        """Sends a notification."""
+        """Sends the server a notification."""
         await self._send(Notification(method=method, params=params))
 
     async def close(self) -> None:
-        """Ends the server by `shutdown` and `exit`, unless it has ended, and waits for its end."""
+        """Ends the server by `shutdown` and `exit`, and waits until it has ended. Does nothing if the server has ended
+        already."""
         if self._reading.done():
             return
         await self.request("shutdown", None)
         await self.notify("exit", None)
         self._input.close()
-        await asyncio.wait_for(self._process.wait(), _PATIENCE)
+        async with asyncio.timeout(_PATIENCE):
+            await self._process.wait()
         await self._reading
 
     async def _send(self, message: Struct) -> None:
@@ -125,9 +130,10 @@ class LanguageClient:
 
 @asynccontextmanager
 async def start_server(store: Path, settings: Any, told: Told) -> AsyncGenerator[LanguageClient]:
-    """Starts a server on the store `store` and initialises it with `settings`. Yields a client for it.
+    """Starts a server with the store file `store`, and initialises it with `settings`. Yields a client for it. Raises
+    `ServerTrouble`.
 
-    The server is ended at the end, and killed if it doesn't end by itself.
+    The server is ended after the block, and killed if it doesn't end.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -1,25 +1,56 @@
-"""The entry point: finds the command, runs it, and turns an error into one line and an exit status."""
+"""The entry point: finds the command, runs it, and reports an error as one line and an exit status."""
 
+import gc
 import os
-import shlex
 import sys
-from argparse import Namespace
-from collections.abc import Sequence
-from importlib import import_module
-from io import TextIOWrapper
 
-from ullage.cli.arguments import build_parser
-from ullage.model.errors import UllageError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
 
 # The exit statuses by which shells report a signal: 128 + SIGINT, 128 + SIGPIPE.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
-_BAD_INPUT = 2
+_UNUSABLE = 2
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command. Returns 0 on success, 1 if the command found something wrong, 2 for unusable input."""
-    args = build_parser().parse_args(_with_environment(sys.argv[1:] if argv is None else argv))
-    _write_utf8()
+def main(argv: "Sequence[str] | None" = None) -> int:
+    """Runs one command and returns the exit status of the program.
+
+    It is 0 on success, 1 if the command found nothing or something wrong, 2 if an input or output can't be used, 130
+    after Ctrl-C, and 141 if the reader of the output is gone. Exits by itself for an invalid command line.
+    """
+    if argv is None:
+        # What the modules define is needed to the end of the program. A search for garbage in it, the one at the exit
+        # included, finds none and takes a fifth of a short command's time. `_run` ends this.
+        gc.disable()
+    words = sys.argv[1:] if argv is None else argv
+    light = {"statusline": _statusline, "hook": _hook}.get(words[0]) if words else None
+    status = light(words[1:]) if light else None
+    return _command(words) if status is None else status
+
+
+def _statusline(words: "Sequence[str]") -> int | None:
+    """Prints the status line. Returns None if the arguments are wrong. Runs after each message of an agent, so nothing
+    is imported for it but its own modules."""
+    from ullage.cli.statusline.print_line import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _hook(words: "Sequence[str]") -> int | None:
+    """Answers a hook of an agent, which waits for it. Returns None if the arguments are wrong."""
+    from ullage.cli.hooks.run_hook import run  # noqa: PLC0415
+
+    return run(words)
+
+
+def _command(words: "Sequence[str]") -> int:
+    from ullage.cli.command_line import parse  # noqa: PLC0415
+    from ullage.model.errors import UllageError  # noqa: PLC0415
+
+    args = parse(_with_environment(words))
+    _never_fail_to_encode()
     try:
         status = _run(args)
         sys.stdout.flush()
@@ -28,40 +59,67 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader is gone. Python flushes stdout once more at exit, and a failure of that would print a traceback.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return _BROKEN_PIPE
+    except OSError as error:
+        _drop_output()
+        where = f" {error.filename}" if error.filename else " the output"
+        return _fail(f"cannot read or write{where}: {error.strerror or error}")
     return status
 
 
-def _write_utf8() -> None:
-    """Makes redirected output UTF-8 with plain line ends on Windows, where it would be in the system's code page."""
-    if sys.platform == "win32":
-        out = sys.stdout
-        if isinstance(out, TextIOWrapper) and not out.isatty():
-            out.reconfigure(encoding="utf-8", newline="\n")
+def _never_fail_to_encode() -> None:
+    """Makes standard output accept every text: characters that its encoding lacks become `?`.
+
+    On Windows, redirected output is UTF-8 with plain line ends instead of the system's code page. JSON is written as
+    bytes and is not affected.
+    """
+    from io import TextIOWrapper  # noqa: PLC0415
+
+    out = sys.stdout
+    if not isinstance(out, TextIOWrapper):
+        return
+    if sys.platform == "win32" and not out.isatty():
+        out.reconfigure(encoding="utf-8", newline="\n", errors="replace")
+    else:
+        out.reconfigure(errors="replace")
 
 
-def _with_environment(argv: Sequence[str]) -> Sequence[str]:
-    """Returns the arguments, for `lsp` with those in ULLAGE_LSP_OPTIONS added.
+def _drop_output() -> None:
+    """Discards what is not printed yet. Python flushes standard output again at exit, and if that failed, it would
+    print a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _with_environment(argv: "Sequence[str]") -> "Sequence[str]":
+    """Returns the arguments; for the command `lsp`, those in the environment variable ULLAGE_LSP_OPTIONS are added.
 
     Editors start the server with arguments of their own, which users can't always change.
     """
     if argv[:1] != ["lsp"]:
         return argv
+    # Imported on use: no other command needs it.
+    import shlex  # noqa: PLC0415
+
     return [*argv, *shlex.split(os.environ.get("ULLAGE_LSP_OPTIONS", ""))]
 
 
-def _run(args: Namespace) -> int:
-    """Runs the command's module, which is imported on use.
+def _run(args: "Namespace") -> int:
+    """Imports the command's module, runs the command and returns its exit status.
 
-    `ullage lsp` must start without importing the code that draws, and `ullage --help` without importing the code that
-    draws or the server.
+    Modules are imported only here, so that `ullage lsp` starts without the code that draws, and `ullage --help` also
+    without the server.
     """
-    return import_module(f"ullage.cli.commands.{args.module}").run(args)
+    from importlib import import_module  # noqa: PLC0415
+
+    command = import_module(f"ullage.cli.commands.{args.module}")
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+    return command.run(args)
 
 
 def _fail(reason: str) -> int:
     line = " ".join(reason.split())
     sys.stderr.write(f"ullage: {line}\n".encode(errors="replace").decode())
-    return _BAD_INPUT
+    return _UNUSABLE

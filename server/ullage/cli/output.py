@@ -1,56 +1,153 @@
-"""Prints results to standard output, writes them to files, and shows progress on standard error."""
+"""Prints results to standard output, writes them to files, and shows progress on standard error.
+
+Text for users is printed by a `Screen`, which knows the width, the colours and the pager. Text for programs is UTF-8 in
+every locale.
+"""
 
 import os
+import re
 import sys
-from collections.abc import Generator, Iterable
+from argparse import Namespace
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from shutil import get_terminal_size
+from typing import Any, Self
 
 import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from ullage.cli.color import wants_color
 from ullage.cli.draw.glyphs import Glyphs, choose_glyphs
+from ullage.cli.draw.text import clean, wrap
+from ullage.cli.pager import show_in_pager
 from ullage.model.errors import InputError
 
+# Columns of a drawing. Fewer hold no figure with its label; more are wider than the eye follows.
+NARROWEST, WIDEST = 40, 200
+# The name of standard output where a file is expected.
+STDOUT = Path("-")
+# The room of a table that is not cut: more columns than any table has.
+UNCUT = 10_000
+# The beginning of a line under which its continuation lines begin: blanks and a list mark.
+_INDENT = re.compile(r"\s*(?:[-*] )?")
 
-def terminal_glyphs(*, ascii_only: bool = False) -> Glyphs:
-    """Returns the characters that standard output can show."""
-    return choose_glyphs(sys.stdout.encoding, os.environ, ascii_only=ascii_only)
 
+class Screen:
+    """Standard output for text that users read.
 
-def print_lines(lines: Iterable[Text | str]) -> None:
-    """Prints lines without wrapping them, in colour on a terminal unless NO_COLOR is set."""
-    console = Console(highlight=False, markup=False, emoji=False)
-    for line in lines:
-        console.print(line, soft_wrap=True)
+    `width` is the width of boxes in columns. `room` is the width of tables: in a pipe it is 200 unless COLUMNS is set,
+    because a program may read the table.
+    """
+
+    def __init__(self, glyphs: Glyphs, width: int, room: int, *, color: bool, pager: bool) -> None:
+        self.glyphs = glyphs
+        self.width = width
+        self.room = room
+        self._color = color
+        self._pager = pager
+
+    @classmethod
+    def of(cls, args: Namespace) -> Self:
+        """Returns the screen according to the arguments (`--ascii`, `--color`, `--no-pager`) and the environment."""
+        on_terminal = sys.stdout.isatty()
+        glyphs = choose_glyphs(sys.stdout.encoding, os.environ, ascii_only=getattr(args, "ascii", False))
+        width = max(NARROWEST, min(WIDEST, get_terminal_size().columns))
+        return cls(
+            glyphs,
+            width,
+            width if on_terminal or "COLUMNS" in os.environ else UNCUT,
+            color=wants_color(args.color, os.environ, on_terminal=on_terminal),
+            pager=on_terminal and sys.stdin.isatty() and not args.no_pager,
+        )
+
+    def print(self, lines: Iterable[Text | str]) -> None:
+        """Prints lines without wrapping them. Uses the pager if they don't fit on the terminal."""
+        text = self._rendered(lines)
+        if self._pager and text.count("\n") >= get_terminal_size().lines and show_in_pager(text, os.environ):
+            return
+        sys.stdout.write(text)
+
+    def prose(self, text: str) -> Iterator[str]:
+        """Yields the lines of a text. On a terminal, long lines are broken between words, and their continuation is
+        indented as the line is."""
+        for line in text.splitlines():
+            if self.room == UNCUT:
+                yield clean(line, self.glyphs)
+                continue
+            indent = _INDENT.match(line)
+            start = len(indent[0]) if indent else 0
+            broken = wrap(line[start:], max(NARROWEST // 2, self.room - start), self.glyphs)
+            yield clean(line[:start], self.glyphs) + broken[0]
+            yield from (" " * start + more for more in broken[1:])
+
+    def console(self) -> Console:
+        """Returns a Rich console for a drawing that changes in place."""
+        return Console(highlight=False, markup=False, emoji=False, no_color=not self._color)
+
+    def _rendered(self, lines: Iterable[Text | str]) -> str:
+        text = StringIO()
+        console = Console(
+            file=text,
+            force_terminal=self._color,
+            color_system="standard" if self._color else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+        for line in lines:
+            console.print(line, soft_wrap=True)
+        return text.getvalue()
 
 
 def print_json(value: Any) -> None:
-    """Prints one JSON object."""
-    sys.stdout.write(to_json(value))
+    """Prints a value as one indented JSON object in UTF-8."""
+    print_bytes(to_json(value))
 
 
-def to_json(value: Any) -> str:
-    """Returns a value as indented JSON with a newline at the end."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+def print_json_line(value: Any) -> None:
+    """Prints one JSON object on one line."""
+    print_bytes(msgspec.json.encode(value) + b"\n")
+
+
+def print_bytes(data: bytes) -> None:
+    """Writes bytes to standard output, after everything that was printed as text."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def to_json(value: Any) -> bytes:
+    """Returns a value as indented JSON in UTF-8, with a newline at the end."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 @contextmanager
-def working(what: str) -> Generator[None]:
-    """Shows on standard error that work is running, if standard error is a terminal."""
+def working(what: str) -> Generator[Callable[[str], None]]:
+    """Shows the text `what` on standard error while the block runs, if standard error is a terminal. Gives the block a
+    function that shows another text in its place."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda _: None
         return
-    with console.status(what):
-        yield
+    with console.status(what) as status:
+        yield status.update
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a file. Raises `InputError` if that fails."""
+def write_output(path: Path, data: bytes) -> None:
+    """Writes to a file, or to standard output if the path is `-`. Raises `InputError` if a file can't be written."""
+    if path == STDOUT:
+        print_bytes(data)
+    else:
+        write_file(path, data)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes the data to a file, in place of its contents. Raises `InputError` if that fails."""
     try:
-        path.write_text(text, encoding="utf-8", newline="")
+        path.write_bytes(data)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,7 +1,7 @@
 """The checks of `ullage doctor` for providers.
 
-They find out which packages are installed, where the key comes from, whether the provider answers, and what to do if
-not.
+They find out which extras are installed, where a provider's key comes from, whether the provider answers, and what to
+do if it doesn't.
 """
 
 import asyncio
@@ -14,21 +14,26 @@ from ullage.model.errors import AuthenticationFailed, InputError, ProviderUnavai
 from ullage.model.settings import ProviderSettings, Settings
 from ullage.providers.prerequisites import EXTRAS, find_key, is_installed, key_remedy, key_source
 from ullage.providers.registry import KNOWN, ProviderRegistry
+from ullage.watch.unpacking import reads_zstd
 
 # Seconds to wait for a provider. Longer than a slow network takes to connect, short enough for a waiting user.
 _PATIENCE = 10.0
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """The result of one check. `remedy` says what to do; it is empty if nothing is wrong."""
+    """The result of one check. `what` is the name of the check and `found` is its result in words. `remedy` is what the
+    user must do, or "" if nothing is wrong. `absent` means that the thing checked is not set up, which is no failure.
+    """
 
     what: str
     found: str
     remedy: str = ""
+    absent: bool = False
 
 
 class GivenProvider(Struct, frozen=True, kw_only=True):
-    """A provider described on the command line. If `model` is given, the check asks for that model."""
+    """A provider that the user describes on the command line. If `model` is given, the check also asks whether the
+    provider has that model."""
 
     name: str
     settings: ProviderSettings
@@ -36,24 +41,26 @@ class GivenProvider(Struct, frozen=True, kw_only=True):
 
 
 def provider_checks(given: GivenProvider | None) -> Iterator[Check]:
-    """Yields a check of the given provider, or else of each known one.
+    """Yields the check of the given provider, or, if `given` is None, of each known one.
 
-    A known provider without a key is not a failure: counting and offline compaction need no key.
+    A known provider without a key is not a failure, because counting and offline compaction need no key.
     """
     if given is not None:
         yield _check(given)
         return
     for name, settings in KNOWN.items():
         if find_key(settings) is None:
-            yield Check(what=name, found=f"not set up: {key_source(settings)}")
+            yield Check(what=name, found=f"not set up: {key_source(settings)}", absent=True)
         else:
             yield _check(GivenProvider(name=name, settings=settings))
 
 
 def extras_check() -> Check:
-    """Returns which extras are installed. A missing extra is not a failure: only a provider or the keyring needs it."""
-    installed = [extra for extra in EXTRAS if is_installed(extra)]
-    missing = [f"{extra} ({words.how_to_install(extra)})" for extra in EXTRAS if extra not in installed]
+    """Returns a check that lists which optional packages (extras) are installed. A missing one is not a failure,
+    because only a provider or the keyring needs it."""
+    found = {extra: is_installed(extra) for extra in EXTRAS} | {"zstd": reads_zstd()}
+    installed = [extra for extra, is_there in found.items() if is_there]
+    missing = [f"{extra} ({words.how_to_install(extra)})" for extra, is_there in found.items() if not is_there]
     parts = [", ".join(installed), f"not installed: {', '.join(missing)}" if missing else ""]
     return Check(what="extras", found="; ".join(filter(None, parts)))
 
@@ -78,7 +85,8 @@ async def _ask(given: GivenProvider) -> str:
     settings = Settings(provider=given.name, providers={given.name: given.settings})
     providers = ProviderRegistry()
     try:
-        return await asyncio.wait_for(providers(given.model, settings).check(given.model), _PATIENCE)
+        async with asyncio.timeout(_PATIENCE):
+            return await providers(given.model, settings).check(given.model)
     finally:
         await providers.close()
 

@@ -10,15 +10,23 @@ from msgspec import Struct
 T = TypeVar("T")
 
 
-class ReadingOptions(Struct, frozen=True, kw_only=True):
-    """Which transcript to read, and how.
+class StoreOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of every command on stored sessions. `store` is the store's file, or None for the one in the user's
+    data folder; `json` prints for programs."""
 
-    `target` is a file or a stored session. `format` and `run` choose the file's format and the conversation in it,
-    `model` and `window` (tokens) replace the transcript's own, `at` limits the number of messages.
+    store: Path | None = None
+    json: bool = False
+
+
+class ReadingOptions(StoreOptions, frozen=True, kw_only=True):
+    """Which transcript a command reads, and how.
+
+    `target` is a file, `-` for standard input, or a stored session; None means the newest session of this folder.
+    `format` is the file's format and `run` the number of the conversation in it. `model` and `window` (tokens) replace
+    those of the transcript. `at` is the number of messages to read, from the first on.
     """
 
-    target: str
-    store: Path | None = None
+    target: str | None = None
     format: str | None = None
     run: int | None = None
     model: str | None = None
@@ -27,26 +35,41 @@ class ReadingOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def as_stored(self) -> bool:
-        """Whether a stored session is read unchanged."""
+        """Whether a stored session is read as it is: with its own model and window, and with all of its messages."""
         return self.model is None and self.window is None and self.at is None
 
 
-class HistoryOptions(ReadingOptions, frozen=True, kw_only=True):
-    """The arguments of `ullage history`."""
-
-    json: bool
-    ascii: bool
-
-
-class ContextOptions(HistoryOptions, frozen=True, kw_only=True):
+class ContextOptions(ReadingOptions, frozen=True, kw_only=True):
     """The arguments of `ullage context`."""
 
     provider: str
+    messages: bool
 
 
-class CompactOptions(ContextOptions, frozen=True, kw_only=True):
+class MessagesOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage messages`."""
+
+    context: bool
+    biggest: bool
+    limit: int | None
+
+
+class LostOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage lost`."""
+
+    limit: int | None
+
+
+class BriefOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage brief`."""
+
+    chars: int
+
+
+class CompactOptions(ReadingOptions, frozen=True, kw_only=True):
     """The arguments of `ullage compact`."""
 
+    provider: str
     budget: int | None
     first: str | None
     last: str | None
@@ -54,6 +77,113 @@ class CompactOptions(ContextOptions, frozen=True, kw_only=True):
     output: Path | None
 
 
+class ContinueOptions(ReadingOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage continue`. `from_message` is a message's number, counted from 1."""
+
+    compacted: bool
+    before_compaction: bool
+    from_message: int | None
+    budget: int | None
+    focus: str
+    preview: bool
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the context is compacted: that is asked for, or no other context is."""
+        asked_for = self.compacted or self.budget is not None or bool(self.focus)
+        return asked_for or not (self.before_compaction or self.from_message)
+
+
+class ImportOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage import`. `file` may be `-` for standard input."""
+
+    file: str
+    format: str | None
+    run: int | None
+
+
+class UndoOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage undo`."""
+
+    session: str
+    edit: str | None
+    dry_run: bool
+
+
+class DeleteOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage delete`."""
+
+    sessions: tuple[str, ...]
+    yes: bool
+
+
+class ListOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage here` and `ullage sessions`."""
+
+    limit: int
+    cwd: str | None = None
+    ids: bool = False
+
+
+class WatchOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage watch`. `since` is in seconds."""
+
+    since: int
+
+
+class SearchOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage search`."""
+
+    query: str | None
+    session: str | None
+    limit: int
+    show: str | None
+
+
+class ExportOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage export`. `version` counts from 1."""
+
+    session: str
+    shape: str
+    original: bool
+    version: int | None
+    output: Path | None
+
+
+class SurviveOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage survive`. `size` is in tokens."""
+
+    files: tuple[str, ...]
+    format: str | None
+    run: int | None
+    size: int
+    recorded: bool
+    limit: int
+
+
+class ArchiveOptions(StoreOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage archive`. `older_than` is in days, `to` in bytes."""
+
+    action: str | None
+    older_than: int | None
+    to: int | None
+    yes: bool
+
+
+class UnwireOptions(Struct, frozen=True, kw_only=True):
+    """The arguments of `ullage unwire`. `agents` are the words by which agents are named."""
+
+    store: Path | None = None
+    agents: tuple[str, ...]
+    yes: bool
+
+
+class WireOptions(UnwireOptions, frozen=True, kw_only=True):
+    """The arguments of `ullage wire`."""
+
+    statusline: bool
+
+
 def read_options(args: Namespace, kind: type[T]) -> T:
-    """Converts the arguments to a struct of the type `kind`."""
+    """Returns the parsed arguments as a struct of the type `kind`."""
     return msgspec.convert(vars(args), kind)

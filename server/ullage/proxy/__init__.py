@@ -1,1 +1,2 @@
-"""The third door, between an ACP client and any ACP agent: it forwards, records, warns and compacts."""
+"""The proxy, a door between an ACP client and any ACP agent: it forwards the messages of both, records them, warns and
+compacts."""

@@ -1,4 +1,5 @@
-"""The proxy's own requests about the agent's sessions: open a fresh one, a copy or a former one, and prompt in one."""
+"""The proxy's own requests to the agent about its sessions: open a fresh one, copy one, open a former one again, and
+send a prompt."""
 
 import asyncio
 import logging
@@ -12,9 +13,10 @@ _log = logging.getLogger(__name__)
 
 
 async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
-    """Asks the agent for a new session with the mode and the options of this one.
+    """Requests a new session from the agent, and sets in it the mode and the config options of this one.
 
-    Returns the new session's id and the agent's answer. The new session is an aside. Raises `AgentError`.
+    Returns the agent's id of the new session and the agent's result of `session/new`. The new session is an aside, so
+    the client is sent none of its updates. Raises `AgentError`.
     """
     connection = session.connection
     params = {"cwd": session.cwd, "mcpServers": session.mcp_servers}
@@ -27,9 +29,10 @@ async def open_fresh(session: ProxiedSession) -> tuple[str, dict[str, Any]]:
 
 
 async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
-    """Asks the agent to open its session `agent_id` again. Returns the agent's answer.
+    """Requests that the agent open its session `agent_id` again, by `session/resume` if the agent can do that,
+    otherwise by `session/load`. Returns the agent's result.
 
-    Raises `AgentError` if the agent refuses or can't open former sessions.
+    Raises `AgentError` if the agent refuses or can do neither.
     """
     connection = session.connection
     params = {"sessionId": agent_id, "cwd": session.cwd, "mcpServers": session.mcp_servers}
@@ -40,7 +43,8 @@ async def reopen(session: ProxiedSession, agent_id: str) -> dict[str, Any]:
 
 
 async def open_aside(session: ProxiedSession, agent_id: str) -> None:
-    """Asks the agent to open a former session that the conversation may move to, unless it is open as an aside.
+    """Requests that the agent open its former session `agent_id` as an aside, so that the conversation can move to it.
+    Does nothing if that session is an aside already.
 
     Raises `AgentError`.
     """
@@ -57,9 +61,9 @@ async def open_aside(session: ProxiedSession, agent_id: str) -> None:
 
 
 async def copy_session(session: ProxiedSession) -> str:
-    """Asks the agent for a copy of the session in its present state.
+    """Requests from the agent a copy (`session/fork`) of the session as it is now.
 
-    Returns the copy's id, or "" if the agent makes no copy. The copy is an aside.
+    Returns the agent's id of the copy, or "" if the agent can't copy sessions or refuses. The copy is an aside.
     """
     connection = session.connection
     if not connection.agent_can("fork"):
@@ -76,19 +80,19 @@ async def copy_session(session: ProxiedSession) -> str:
 
 
 async def close_copy(session: ProxiedSession, copy: str) -> None:
-    """Asks the agent to close a copy, if the agent can.
+    """Requests that the agent close its session `copy`, if the agent can close sessions. An error is only logged.
 
-    The copy stays an aside, because the agent may still send its updates.
+    The copy is still an aside afterwards, because the agent may still send updates of it.
     """
     if session.connection.agent_can("close"):
         await _try(session, "session/close", {"sessionId": copy})
 
 
 async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> None:
-    """Sends the agent a prompt of the proxy's own, and waits for the end of the turn.
+    """Sends a prompt of the proxy's own to the agent's session `agent_id`, and waits for the end of the turn.
 
-    If this coroutine is cancelled, it cancels the turn and still waits for the turn's end, because nothing else may run
-    in that session before. Raises `AgentError`.
+    If this coroutine is cancelled, it sends the agent `session/cancel` and still waits for the turn's end, because
+    nothing else may run in that session before. Raises `AgentError`.
     """
     agent = session.connection.agent
     params = {"sessionId": agent_id, "prompt": [{"type": "text", "text": text}]}
@@ -109,9 +113,9 @@ async def prompt_agent(session: ProxiedSession, agent_id: str, text: str) -> Non
 
 
 async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -> None:
-    """Sets the mode and the options that the user has chosen in a fresh session.
+    """Sets, in the agent's session `fresh`, the mode and the config options that the conversation's session has.
 
-    If the agent refuses one, its default is kept.
+    `opened` is the agent's result of `session/new`. If the agent refuses a value, its default is kept.
     """
     facts = session.facts
     mode = as_object(opened.get("modes")).get("currentModeId")
@@ -128,7 +132,7 @@ async def _set_up(session: ProxiedSession, fresh: str, opened: dict[str, Any]) -
 
 
 async def _try(session: ProxiedSession, method: str, params: dict[str, Any]) -> None:
-    """Sends a request whose failure does no harm. An error is logged."""
+    """Sends the agent a request whose failure does no harm. An error is only logged."""
     try:
         await session.connection.agent.request(method, params)
     except AgentError as error:

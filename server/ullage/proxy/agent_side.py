@@ -1,6 +1,6 @@
-"""Handles lines from the agent: forwards them unchanged and reads what they report.
+"""Handles lines from the agent: forwards them to the client unchanged and records what they report.
 
-Only lines of the proxy's own turns and of asides are kept from the client.
+Lines that belong to the proxy's own turns, to asides and to its own requests are not forwarded.
 """
 
 from typing import Any
@@ -32,7 +32,8 @@ _sent = msgspec.json.Decoder(_Sent)
 
 
 async def from_agent(sessions: Sessions, piece: Piece) -> None:
-    """Handles a line, or a piece of a long one. Returns when the client has room for more."""
+    """Handles one piece of the agent's output: a line, or a piece of a long line. Returns when the client has room for
+    more."""
     client = sessions.connection.client
     frame = peek(piece.data) if piece.whole else None
     if frame is None:
@@ -45,7 +46,7 @@ async def from_agent(sessions: Sessions, piece: Piece) -> None:
 
 
 async def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Handles an answer to a request of the proxy or of the client."""
+    """Handles the agent's answer to a request of the proxy or of the client."""
     connection = sessions.connection
     if connection.agent.takes(frame):
         return
@@ -57,7 +58,7 @@ async def _take_answer(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Handles a notification or a request. Most of them name a session."""
+    """Handles a notification or a request from the agent. Most of them contain the id of a session."""
     connection, sent = sessions.connection, _read(frame.params)
     session = sessions.by_agent_id(sent.session_id)
     aside = connection.asides.get(sent.session_id) or (session.own_turn if session and session.muted else None)
@@ -84,7 +85,8 @@ async def _take_message(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
-    """Collects the text of a turn that the client doesn't see, and declines every request of the agent in it."""
+    """Handles a message of a session that the client doesn't see: collects the text of the agent's answer, and declines
+    every request."""
     if frame.method == UPDATE:
         aside.take(fields(sent.update))
     elif frame.method == "session/request_permission" and frame.id is not UNSET:
@@ -94,9 +96,10 @@ def _keep_aside(agent: Agent, aside: Aside, frame: Frame, sent: _Sent) -> None:
 
 
 def _is_title(update: dict[str, Any]) -> bool:
-    """Returns whether an update sets the title.
+    """Returns whether an update sets the session's title.
 
-    The title of a fresh session or a copy describes the handover, not the conversation.
+    Such an update of a session after a handover is not forwarded, because its title describes the handover, not the
+    conversation.
     """
     return update.get("sessionUpdate") == "session_info_update" and "title" in update
 

@@ -30,7 +30,8 @@ _named = msgspec.json.Decoder(_Named)
 
 
 async def from_client(sessions: Sessions, piece: Piece) -> None:
-    """Handles a line, or a piece of a long one. Returns when the agent has room for more."""
+    """Handles one piece of the client's output: a line, or a piece of a long line. Returns when the agent has room for
+    more."""
     agent = sessions.connection.agent
     frame = peek(piece.data) if piece.whole else None
     if frame is None or frame.method is UNSET:
@@ -62,14 +63,15 @@ async def _prompt(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _cancel(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Cancels the prompts that the proxy holds; the agent cancels those that it has."""
+    """Cancels the prompts that the proxy holds, and forwards the cancellation if the agent has prompts to cancel."""
     session = _session_of(sessions, frame)
     if session is None or not session.cancel_acts() or session.busy:
         _pass(sessions, session, piece, frame)
 
 
 async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Forwards a request as soon as its session is open. A notification to a session that is not open is dropped."""
+    """Forwards a request or notification. If the agent or the session isn't open, a request is forwarded after it has
+    been opened again, and a notification is dropped."""
     session = _session_of(sessions, frame)
     if sessions.connection.agent.alive and (session is None or session.is_open):
         _pass(sessions, session, piece, frame)
@@ -78,7 +80,8 @@ async def _other(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 
 
 async def _late(sessions: Sessions, session: ProxiedSession | None, piece: Piece, frame: Frame) -> None:
-    """Forwards a request after the agent and the session have been opened again."""
+    """Opens the agent and the session again, then forwards the request. If that fails, answers the request with the
+    error."""
     connection = sessions.connection
     try:
         await revive(connection)
@@ -98,7 +101,7 @@ def _pass(sessions: Sessions, session: ProxiedSession | None, piece: Piece, fram
 
 
 def _pending(sessions: Sessions, session: ProxiedSession | None, frame: Frame) -> Pending:
-    """Returns what to do with the answer to a request that is forwarded."""
+    """Returns the `Pending` for a request that is forwarded: what to do when the agent answers it."""
     method = "" if frame.method is UNSET else frame.method
     match method:
         case "session/new" | "session/fork":
@@ -134,12 +137,12 @@ async def _closed(sessions: Sessions, session: ProxiedSession, piece: Piece, fra
 
 
 def _session_of(sessions: Sessions, frame: Frame) -> ProxiedSession | None:
-    """Returns the session that the params name, or None if the client has no such session open."""
+    """Returns the session whose id is in the params, or None if the client has no such session open."""
     return sessions.get(session_named(frame.params))
 
 
 def session_named(params: Raw) -> str:
-    """Returns the session id in params, or "" if there is none."""
+    """Returns the session id in the params of a message, or "" if they contain none."""
     try:
         return _named.decode(params).session_id
     except (ValueError, RecursionError):

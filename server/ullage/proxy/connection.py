@@ -1,6 +1,6 @@
 """What all sessions of a running proxy share.
 
-These are the client and the agent with their abilities, the record, and the requests that wait for an answer.
+This is the client and the agent with their capabilities, the recorder, and the requests that wait for an answer.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from ullage.proxy.record.recorder import Recorder
 
 
 class ProxyOptions(Struct, frozen=True, kw_only=True):
-    """The command line's options.
+    """The options of the proxy's command line.
 
     `window` is the window in tokens for an agent that reports none. If `hand_over` is true, the proxy compacts by a
     handover even if the agent has a compacting command.
@@ -32,9 +32,9 @@ class ProxyOptions(Struct, frozen=True, kw_only=True):
 
 
 class Pending(Struct, frozen=True, kw_only=True):
-    """A request of the client that the agent has not answered.
+    """A request of the client that the agent has not answered yet.
 
-    `answered` gets the answer and forwards it. If `answered` is None, the answer is forwarded unchanged.
+    `answered` is called with the answer and forwards it. If `answered` is None, the answer is forwarded unchanged.
     """
 
     method: str
@@ -43,22 +43,30 @@ class Pending(Struct, frozen=True, kw_only=True):
 
 
 class Aside(Struct):
-    """A session of the agent's process that the client does not see.
+    """A session of the agent that the client does not see.
 
     It is a copy, a fresh session before its handover is complete, or a session that the conversation has left. `text`
-    is the text of the agent's answers in it.
+    collects the text of the agent's answers in it.
     """
 
     text: str = ""
 
     def take(self, update: dict[str, Any]) -> None:
-        """Adds the text of an update if it is a piece of an answer."""
+        """Adds the text of a session update to `text` if the update is an `agent_message_chunk`. Ignores other
+        updates."""
         if update.get("sessionUpdate") == "agent_message_chunk":
             self.text += as_text(as_object(update.get("content")).get("text"))
 
 
 class Connection:
-    """One client and one agent. The keys of `asides` are the agent's session ids."""
+    """What the sessions of one client and one agent share.
+
+    - `pending`: the client's requests without an answer, by request id.
+    - `asides`: the agent's sessions that the client does not see, by the agent's session id.
+    - `reviving`: held while the agent is started again.
+    - `greeting`, `credentials`: the params of the client's `initialize` and `authenticate`, sent again after a
+      restart of the agent.
+    """
 
     def __init__(self, client: Outlet, agent: Agent, recorder: Recorder, options: ProxyOptions) -> None:
         self.client = client
@@ -77,33 +85,37 @@ class Connection:
 
     @property
     def shown(self) -> Client:
-        """What the client can show, from its `initialize`."""
+        """What the client can show, read from its capabilities."""
         return read_client(self.greeting.get("clientCapabilities"), None)
 
     @property
     def agent_name(self) -> str:
-        """The name that the agent gave itself, or else its program."""
+        """The name that the agent sent in its answer to `initialize`, or without one the program in the agent's
+        command."""
         return self._name or self.agent.command[0]
 
     def agent_can(self, ability: str) -> bool:
-        """Returns whether the agent declared a session capability (`resume`, `fork`, …), or `load`."""
+        """Returns whether the agent declared a capability: `load`, or the name of one of its session capabilities
+        (`resume`, `fork`, `close`, …)."""
         if ability == "load":
             return self._abilities.get("loadSession") is True
         return isinstance(as_object(self._abilities.get("sessionCapabilities")).get(ability), dict)
 
     def learn_agent(self, result: dict[str, Any]) -> None:
-        """Reads the agent's name and abilities from its answer to `initialize`."""
+        """Stores the agent's name and capabilities from its result of `initialize`."""
         self._abilities = as_object(result.get("agentCapabilities"))
         self._name = as_text(as_object(result.get("agentInfo")).get("name"))
 
     def set_aside(self, agent_id: str) -> Aside:
-        """Makes a session of the agent an aside: from here on the client is sent none of its updates."""
+        """Makes the agent's session `agent_id` an aside and returns it. From then on, updates of that session are not
+        sent to the client."""
         aside = self.asides[agent_id] = Aside()
         return aside
 
     @contextmanager
     def making(self) -> Generator[None]:
-        """Notes that the agent makes a session for the proxy, whose id is unknown until the agent answers."""
+        """Marks, for the duration of the block, that the proxy waits for a session that it requested from the agent.
+        The session's id is unknown until the agent answers."""
         self._making += 1
         try:
             yield
@@ -112,20 +124,23 @@ class Connection:
 
     @property
     def hides_unknown(self) -> bool:
-        """Whether an update of an unknown session belongs to a session that the agent makes for the proxy."""
+        """Whether an update of a session with an unknown id is withheld from the client: the proxy has requested a
+        session, and the client has not."""
         awaited = any(pending.method in ("session/new", "session/fork") for pending in self.pending.values())
         return self._making > 0 and not awaited
 
     def agent_ended(self) -> dict[RequestId | None, Pending]:
-        """Forgets asides and requests of the process that has ended. Returns the requests that it will not answer."""
+        """Drops the asides and the pending requests after the agent's process has ended. Returns those requests by id,
+        because the agent will not answer them."""
         self.asides.clear()
         waiting, self.pending = self.pending, {}
         return waiting
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Runs a coroutine in a task.
+        """Runs a coroutine in a task and returns the task.
 
-        The pumps must not wait for it, because it may wait for an answer that a pump has to read.
+        The loops that read from the client and the agent must not wait for the task, because it may wait for an answer
+        that one of them has to read.
         """
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)

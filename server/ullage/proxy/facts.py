@@ -1,4 +1,5 @@
-"""What an agent has reported about one session: model, window, mode, options, commands and the context's size."""
+"""What an agent has reported about one session: model, window, mode, config options, slash commands and the context's
+size."""
 
 from typing import Any
 
@@ -8,12 +9,13 @@ from ullage.model.json_values import as_list, as_object, as_objects, as_text
 
 
 class AgentFacts:
-    """The newest facts about a session.
+    """The newest facts that the agent has reported about a session.
 
     - `window`, `occupancy`: in tokens; None until the agent reports them.
+    - `config`: the values of the config options, by option id.
     - `reports_usage`: the agent sends `usage_update` itself.
-    - `reports_model`: the agent names the model together with its token figures.
-    - `has_commands`: the agent has sent a list of commands, which may be empty.
+    - `reports_model`: the agent has named the model together with a token figure.
+    - `has_commands`: the agent has sent a list of slash commands, which may be empty.
     """
 
     def __init__(self) -> None:
@@ -29,11 +31,12 @@ class AgentFacts:
 
     @property
     def command_names(self) -> set[str]:
-        """The names of the agent's slash commands."""
+        """The names of the agent's slash commands, without the slash."""
         return {as_text(command.get("name")) for command in as_objects(self.commands)}
 
     def take_opened(self, result: dict[str, Any]) -> None:
-        """Reads the answer to `session/new`, `load`, `resume` or `fork`."""
+        """Stores the mode, the config options, the model and the window from the agent's result of `session/new`,
+        `load`, `resume` or `fork`. A model or window that is known already is kept."""
         self.take_mode(as_object(result.get("modes")).get("currentModeId"))
         self.take_config(result)
         models = as_object(result.get("models"))
@@ -45,7 +48,7 @@ class AgentFacts:
                 self.window = window_of_model(model)
 
     def take_update(self, update: dict[str, Any]) -> None:
-        """Reads commands, options or the mode from a session update. Other updates change nothing."""
+        """Stores the slash commands, the config options or the mode from a session update. Ignores other updates."""
         match update.get("sessionUpdate"):
             case "available_commands_update":
                 self.commands, self.has_commands = as_list(update.get("availableCommands")), True
@@ -57,21 +60,22 @@ class AgentFacts:
                 pass
 
     def take_mode(self, mode: Any) -> None:
-        """Sets the mode. A value that is not a name changes nothing."""
+        """Stores the mode's id. Ignores a value that is not a string, or ""."""
         self.mode = as_text(mode) or self.mode
 
     def take_config(self, result: dict[str, Any]) -> None:
-        """Sets the config options, and the model if one of the options is the model."""
+        """Stores the values of the config options in an agent's result or update. If one of them is the model, stores
+        it as the model, unless the agent reports the model with its figures."""
         for option in as_objects(result.get("configOptions")):
             self.config[as_text(option.get("id"))] = option.get("currentValue")
             if option.get("category") == "model" and not self.reports_model:
                 self.model = as_text(option.get("currentValue"))
 
     def take_occupancy(self, occupancy: Occupancy, update: dict[str, Any] | None = None) -> None:
-        """Sets the agent's newest figure.
+        """Stores the agent's newest figure of the tokens in its context, and the window and model that came with it.
 
-        `update` is the update that contained the figure, or None if an answer did. A model reported with a figure is
-        preferred to the model option, which may be an alias.
+        `update` is the session update that contained the figure, or None if an answer contained it. A model reported
+        with a figure is preferred to the model option, which may be an alias.
         """
         self.occupancy = occupancy
         if update is not None and update.get("sessionUpdate") == "usage_update":
@@ -81,5 +85,6 @@ class AgentFacts:
             self.model, self.reports_model = occupancy.model, True
 
     def forget_occupancy(self) -> None:
-        """Drops the figure, because it belongs to another session of the agent."""
+        """Sets `occupancy` to None, because the figure belongs to the agent's session that the conversation has
+        left."""
         self.occupancy = None

@@ -1,7 +1,7 @@
 """Compacts by a handover: the conversation continues in a fresh session of the agent, which begins with a summary.
 
-The agent writes the summary, and our ledger is added. The client keeps using the session id that it knows. The agent's
-former session stays as it was, so the handover can be undone.
+The agent writes the summary, and Ullage's ledger is added. The client keeps using the session id that it knows. The
+agent's former session is left as it was, so the handover can be undone.
 """
 
 import asyncio
@@ -14,19 +14,18 @@ from msgspec.structs import replace
 
 from ullage.edits.compaction import Summary
 from ullage.model import words
-from ullage.model.artifacts import ArtifactLedger
 from ullage.model.blocks import CompactionBlock, TextBlock, ToolUseBlock
 from ullage.model.edits import CompactionEdit, EditTrigger, compaction_block
-from ullage.model.errors import AgentError, NothingToCompact, UllageError
+from ullage.model.errors import AgentError, AnswerBroken, NothingToCompact, UllageError
 from ullage.model.marker import render_marker
 from ullage.model.message import Message
 from ullage.model.updates import CompactionMeta, CompactionStatus, CompactionUpdate, Meta, TextContent
 from ullage.proxy.agent_sessions import close_copy, copy_session, open_aside, open_fresh, prompt_agent
+from ullage.proxy.record.agent_summary import accept
 from ullage.proxy.record.compactions import (
     Archiving,
     archive,
     has_messages,
-    ledger_of,
     offline_summary,
     take_back,
     undoable,
@@ -42,7 +41,8 @@ _SINCE = 40_000
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """A conversation that continues in a fresh session: the edit, and the agent's answer to `session/new`."""
+    """A conversation that now continues in a fresh session of the agent: the recorded edit, and the agent's result of
+    `session/new`."""
 
     edit: CompactionEdit
     opened: dict[str, Any]
@@ -51,8 +51,8 @@ class Moved(Struct, frozen=True, kw_only=True):
 async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -> str:
     """Compacts a held session by a handover. Returns a sentence for the user about the result.
 
-    `focus` says what the summary must keep. Raises `AgentError`, `NothingToCompact` or `StoreUnavailable`; the context
-    is then unchanged.
+    `focus` is what the user wants the summary to keep above all, or "". Raises `AgentError`, `NothingToCompact` or
+    `StoreUnavailable`; the context is then unchanged.
     """
     record = await session.record()
     if not has_messages(record):
@@ -78,7 +78,8 @@ async def hand_over(session: ProxiedSession, focus: str, trigger: EditTrigger) -
 
 
 async def move(session: ProxiedSession, record: SessionRecord, summary: Summary, trigger: EditTrigger) -> Moved:
-    """Moves the conversation to a fresh session of the agent, which will begin with the summary.
+    """Moves the conversation to a fresh session of the agent, and records the compaction. The summary will be sent
+    before the next prompt.
 
     Raises `AgentError`.
     """
@@ -90,7 +91,8 @@ async def move(session: ProxiedSession, record: SessionRecord, summary: Summary,
 
 
 async def undo(session: ProxiedSession) -> str:
-    """Undoes the last compaction of a held session. Returns a sentence for the user about the result.
+    """Undoes the last compaction of a held session: the conversation returns to the agent's session from before it.
+    Returns a sentence for the user about the result.
 
     Raises `NothingToUndo`, `AgentError` or `StoreUnavailable`.
     """
@@ -105,27 +107,25 @@ async def undo(session: ProxiedSession) -> str:
 
 
 async def _summary(session: ProxiedSession, record: SessionRecord, focus: str) -> Summary:
-    """Returns the agent's summary with our ledger, or an offline summary if the agent writes none.
+    """Returns the agent's summary with the user's messages and Ullage's ledger. If the agent refuses, or if its text
+    can't be a summary of the conversation, returns an offline summary.
 
     Raises `AgentError` if the agent has ended.
     """
     try:
-        text = await _ask(session, focus)
-    except AgentError as error:
+        return accept(record, (await _ask(session, focus)).strip(), session.connection.agent_name)
+    except (AgentError, AnswerBroken) as error:
         if session.state is State.LOST:
             raise
         _log.warning("The agent gave no summary: %s", error)
-        text = ""
-    if not text.strip():
-        return await offline_summary(record, focus)
-    summary = Summary(text=text.strip(), ledger=ArtifactLedger(), summarizer=session.connection.agent_name)
-    return replace(summary, ledger=ledger_of(record))
+    return await offline_summary(record, focus)
 
 
 async def _ask(session: ProxiedSession, focus: str) -> str:
-    """Asks the agent for a summary, if possible in a copy of the session.
+    """Requests a summary from the agent and returns its text. The request is made in a copy of the session if the agent
+    can copy sessions.
 
-    With a copy, the session itself doesn't contain the proxy's request, to which an undo would return.
+    With a copy, the session itself doesn't contain the proxy's request when an undo returns to it.
     """
     copy = await copy_session(session)
     if not copy:
@@ -166,7 +166,8 @@ def _summary_prompt(focus: str) -> str:
 
 
 def seed_of(block: CompactionBlock) -> str:
-    """Returns the beginning of the first prompt in a fresh session: the summary of the conversation so far."""
+    """Returns the text that is sent before the first prompt in a fresh session: the summary and ledger of the
+    compaction, with an introduction for the agent."""
     return (
         "What follows is a record of this conversation so far, kept when its context was compacted. Go on from it; "
         f"the person's next message comes after it.\n\n{render_marker(block)}"
@@ -174,9 +175,10 @@ def seed_of(block: CompactionBlock) -> str:
 
 
 def since_of(messages: Sequence[Message]) -> str:
-    """Returns the beginning of the next prompt in a session to which the conversation returns.
+    """Returns the text that is sent before the next prompt when an undo returns to a former session of the agent.
 
-    It is the end of the messages that were written in another session since. Returns "" if there are none.
+    The text contains the end, at most 40,000 characters, of the `messages`, which were written in another session
+    meanwhile. Returns "" if there are none.
     """
     said = "\n\n".join(text for message in messages if (text := _as_text(message)))
     if not said:

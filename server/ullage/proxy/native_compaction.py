@@ -1,4 +1,4 @@
-"""Follows a compaction that the agent makes itself, by its own command or unasked."""
+"""Follows a compaction that the agent makes itself, by its own slash command or by its own decision."""
 
 from typing import Any
 
@@ -13,11 +13,12 @@ _KINDS = ("compaction_update", "compaction_summary_chunk")
 
 
 class NativeCompaction(Struct, frozen=True, kw_only=True):
-    """A compaction of the agent's own.
+    """A compaction that the agent makes itself, as far as its updates have reported it.
 
     - `used_before`: tokens in the context before it.
-    - `asked`: the agent's command was sent.
-    - `copy`: the id of a copy of the session before the compaction, empty if the agent makes no copies.
+    - `asked`: the proxy or the client has sent the agent's compacting command.
+    - `copy`: the agent's id of a copy of the session from before the compaction, or "" if the agent makes no copies.
+    - `summary`: the text of the summary so far.
     - `completed`: the agent has reported that the compaction is done.
     """
 
@@ -30,10 +31,10 @@ class NativeCompaction(Struct, frozen=True, kw_only=True):
 
 
 def watched(compaction: NativeCompaction | None, update: dict[str, Any], used: int) -> NativeCompaction | None:
-    """Returns the compaction after a session update, or None if none is running.
+    """Returns `compaction` with what a session update reports about it, or None if there is no compaction.
 
-    An update that reports a compaction begins one if none is running, with `used` tokens before it. Any other update
-    changes nothing.
+    If `compaction` is None and the update reports one, returns a new one with `used` tokens before it. An update about
+    something else changes nothing.
     """
     kind = update.get("sessionUpdate")
     done = compaction_done(update)

@@ -1,7 +1,7 @@
 """Opens sessions for the client: new ones and forks, and former ones by `session/load` and `session/resume`.
 
-If the agent has a former session under the client's id, the agent opens it. After a handover the proxy asks the agent
-to open it under the agent's id, and answers the client with the recorded history.
+If the agent has a former session under the client's id, the request is forwarded and the agent opens it. After a
+handover the agent's id differs: the proxy then requests that session, and answers the client with the recorded history.
 """
 
 import asyncio
@@ -30,19 +30,18 @@ _COMMANDS_PATIENCE = 1.0
 
 
 def pending_new(sessions: Sessions, parent: ProxiedSession | None, frame: Frame) -> Pending:
-    """Returns what to do with the answer to `session/new`, or to `session/fork` of `parent`.
-
-    The answer has the session's id.
-    """
+    """Returns the `Pending` for a request `session/new`, or for `session/fork` of `parent`. When the agent answers it,
+    the answer is forwarded and the new session's record begins."""
     params = fields(frame.params)
     answered = partial(_made, sessions, parent, params)
     return Pending(method=as_text(frame.method), params=params, answered=answered)
 
 
 def early_session(sessions: Sessions, session_id: str) -> ProxiedSession | None:
-    """Returns a session whose updates the agent sends before it has answered `session/new`.
+    """Adds and returns a new session, whose updates the agent sends before it has answered the client's `session/new`.
 
-    Returns None if the client doesn't wait for a new session, or knows a session of this id already.
+    Returns None if the client doesn't wait for a new session, if `session_id` is "", or if a session of this id is
+    known already.
     """
     waiting = [pending for pending in sessions.connection.pending.values() if pending.method == "session/new"]
     if not waiting or not session_id or sessions.get(session_id) is not None:
@@ -53,7 +52,12 @@ def early_session(sessions: Sessions, session_id: str) -> ProxiedSession | None:
 
 
 async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
-    """Handles `session/load` and `session/resume`."""
+    """Handles the client's `session/load` and `session/resume`: has the agent open the former session.
+
+    If the recorded session has another id in the agent, because of a handover, the proxy itself requests that session
+    and answers the client. Otherwise the client's request is forwarded. Raises `AgentError` or `InvalidRequest` if the
+    agent can't be started.
+    """
     connection, params, method = sessions.connection, fields(frame.params), as_text(frame.method)
     request_id = None if frame.id is UNSET else frame.id
     session_id = as_text(params.get("sessionId"))
@@ -77,10 +81,8 @@ async def load(sessions: Sessions, piece: Piece, frame: Frame) -> None:
 async def _made(
     sessions: Sessions, parent: ProxiedSession | None, params: dict[str, Any], piece: Piece, frame: Frame
 ) -> None:
-    """Handles the agent's answer to `session/new` or `session/fork`.
-
-    Begins the session's record unless the agent refused.
-    """
+    """Handles the agent's answer to `session/new` or `session/fork`: forwards it, and begins the session's record
+    unless the answer is an error."""
     sessions.connection.client.pass_on(piece)
     result = fields(frame.result)
     session_id = as_text(result.get("sessionId"))
@@ -95,7 +97,8 @@ async def _made(
 
 
 class _Load(Struct, frozen=True):
-    """A request to open a former session. `replays` is true if the client wants the session's history."""
+    """A request of the client to open a former session. `replays` is true if the client wants the session's history
+    (`session/load`)."""
 
     session: ProxiedSession
     request_id: RequestId | None
@@ -103,7 +106,10 @@ class _Load(Struct, frozen=True):
 
 
 async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) -> None:
-    """Handles the agent's answer to a request to open a former session."""
+    """Handles the agent's answer to a forwarded `session/load` or `session/resume`.
+
+    If the agent refuses but the session is recorded, it is opened from the record.
+    """
     connection, session = sessions.connection, asked.session
     if session.state is not State.OPENING:
         # The client has closed the session meanwhile, or has asked for it again.
@@ -125,7 +131,7 @@ async def _loaded(sessions: Sessions, asked: _Load, piece: Piece, frame: Frame) 
 
 
 async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str) -> None:
-    """Begins the record of a session that the agent has opened, or continues it."""
+    """Begins the record of a session that the agent has opened, or continues the record if there is one."""
     facts = session.facts
     facts.take_opened(result)
     if session.state is State.OPENING:
@@ -154,7 +160,8 @@ async def _begin(session: ProxiedSession, result: dict[str, Any], parent_id: str
 
 
 async def _offer(session: ProxiedSession) -> None:
-    """Offers our commands after a while, if the agent has offered none."""
+    """Sends the client the proxy's slash commands after 1 second, unless the agent has sent its list, to which they are
+    added."""
     await asyncio.sleep(_COMMANDS_PATIENCE)
     if not session.facts.has_commands:
         offer_commands(session)
@@ -168,8 +175,8 @@ def _session(
 
 
 async def _replace(sessions: Sessions, session: ProxiedSession) -> None:
-    """Adds a session.
+    """Adds a session to those of the connection.
 
-    If the client had a session of the same id open, that one is closed and its last messages are recorded.
+    If the client had a session of the same id open, that one is closed and its remaining messages are recorded.
     """
     await record_messages(session, sessions.put(session))

@@ -1,6 +1,6 @@
 """Handles the client's prompts: forwards them at once, or holds them.
 
-A prompt is held while the proxy makes room, carries out a command or has the session opened again.
+A prompt is held while the proxy makes room, runs a slash command or has the session opened again.
 """
 
 from functools import partial
@@ -31,7 +31,7 @@ from ullage.proxy.to_client import send_held_notices, send_text, send_usage
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt of the client: the request's id, the line, and its ACP content blocks."""
+    """A prompt of the client: the id of the request, its line, and its content blocks in ACP's form."""
 
     id: RequestId | None
     line: bytes
@@ -45,7 +45,8 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> None:
-    """Handles `session/prompt` of a known session. The prompt gets exactly one answer in every case."""
+    """Handles a `session/prompt` of a known session: forwards it at once if possible, otherwise starts a task that
+    holds it. The prompt gets exactly one answer in every case."""
     prompt = Prompt(
         id=None if frame.id is UNSET else frame.id, line=piece.data, content=as_list(fields(frame.params).get("prompt"))
     )
@@ -57,7 +58,7 @@ async def take_prompt(session: ProxiedSession, piece: Piece, frame: Frame) -> No
 
 
 async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
-    """Handles a held prompt after the ones before it."""
+    """Handles a held prompt once the held prompts before it are handled. An error becomes the answer to the prompt."""
     async with session.order:
         try:
             if session.busy:
@@ -74,7 +75,7 @@ async def _handle_held(session: ProxiedSession, prompt: Prompt) -> None:
 async def _handle_during_turn(session: ProxiedSession, prompt: Prompt) -> None:
     """Handles a prompt while the agent works for the client.
 
-    The agent's own commands and prompts are forwarded; the agent queues or refuses them. Raises `SessionBusy` for a
+    A prompt, or a command of the agent's own, is forwarded; the agent queues or refuses it. Raises `SessionBusy` for a
     command of the proxy that needs the agent.
     """
     match _own_command(session, prompt):
@@ -89,7 +90,8 @@ async def _handle_during_turn(session: ProxiedSession, prompt: Prompt) -> None:
 
 
 async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
-    """Handles a prompt of a held session: carries it out if it is a command of the proxy, and forwards it otherwise."""
+    """Handles the prompt of a held session: runs it if it is a slash command of the proxy, otherwise makes room if
+    necessary and forwards it."""
     match _own_command(session, prompt):
         case None:
             if session.is_full:
@@ -107,9 +109,10 @@ async def _handle_in_hold(session: ProxiedSession, prompt: Prompt) -> None:
 
 
 async def _make_room(session: ProxiedSession) -> None:
-    """Compacts before a prompt, by the agent's own command if it has one.
+    """Compacts before a prompt: by the agent's own compacting command if it has one, otherwise by a handover.
 
-    If that fails, the prompt is forwarded with the context as it is. Raises `AgentError` if the agent has ended.
+    If that fails, the client is sent the reason as text, and the context is unchanged. Raises `AgentError` if the agent
+    has ended.
     """
     record = await session.record()
     session.compaction_tried(record.used)
@@ -129,17 +132,15 @@ async def _make_room(session: ProxiedSession) -> None:
 
 
 async def _begin_native(session: ProxiedSession, trigger: EditTrigger) -> None:
-    """Prepares for the agent's own compacting command.
-
-    Notes the context's size, and makes a copy of the session for an undo if the agent makes copies.
-    """
+    """Prepares for the agent's own compacting command: stores the context's size, and has the agent copy the session
+    for an undo if it can."""
     record, occupancy = await session.record(), session.facts.occupancy
     used = occupancy.used if occupancy else record.used
     session.begin_compaction(used, trigger, await copy_session(session))
 
 
 async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> None:
-    """Forwards a prompt to the agent, and records it."""
+    """Forwards a prompt to the agent and records it as a message. `piece` is the line to send."""
     connection = session.connection
     session.prompted(prompt.id)
     session.leave_act()
@@ -155,8 +156,8 @@ async def _forward(session: ProxiedSession, prompt: Prompt, piece: Piece) -> Non
 async def _end_turn(session: ProxiedSession, prompt_id: RequestId | None, piece: Piece, frame: Frame) -> None:
     """Handles the agent's answer to a prompt, which ends the turn.
 
-    Before the answer is forwarded, the rest of the turn is recorded, and the client is sent the figures that the agent
-    has not sent. A session that is not open is not recorded.
+    Before the answer is forwarded, the remaining messages of the turn are recorded, and the client is sent the
+    context's size if the agent doesn't report it. Nothing is recorded for a session that is not open.
     """
     try:
         session.answered(prompt_id)
@@ -187,7 +188,7 @@ async def _show_context(session: ProxiedSession, prompt: Prompt) -> None:
 
 
 def _reply(session: ProxiedSession, prompt: Prompt, text: str) -> None:
-    """Answers a prompt in the agent's place."""
+    """Answers a prompt without the agent: sends the text as an answer, then ends the turn."""
     send_text(session, text)
     _answer(session, prompt, "end_turn")
 
@@ -197,13 +198,14 @@ def _answer(session: ProxiedSession, prompt: Prompt, stop_reason: str) -> None:
 
 
 def _own_command(session: ProxiedSession, prompt: Prompt) -> SlashCommand | None:
-    """Returns the command in the prompt if the proxy carries it out, otherwise None."""
+    """Returns the slash command in the prompt if the proxy handles it, otherwise None."""
     command = prompt.command
     return command if command is not None and is_ours(session, command) else None
 
 
 def _seeded(session: ProxiedSession, prompt: Prompt) -> Piece:
-    """Returns the prompt with the agent's id of the session, and with the seed before it if there is one."""
+    """Returns the prompt's line with the agent's session id, and with the session's `seed` as its first text if there
+    is one."""
     changes: dict[str, Any] = {}
     if session.agent_id != session.id:
         changes["sessionId"] = session.agent_id
@@ -213,7 +215,8 @@ def _seeded(session: ProxiedSession, prompt: Prompt) -> Piece:
 
 
 def _renamed(session: ProxiedSession, prompt: Prompt, own: str, rest: str) -> Piece:
-    """Returns the prompt with the agent's name for the compacting command, and with the agent's id of the session."""
+    """Returns the prompt's line with the agent's name `own` of the compacting command in place of `/compact`, and with
+    the agent's session id."""
     if own == "compact":
         return _seeded(session, prompt)
     text = [{"type": "text", "text": f"/{own} {rest}".strip()}]

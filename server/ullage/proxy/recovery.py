@@ -1,6 +1,6 @@
-"""Continues after an end of the agent or of a session.
+"""Recovers from the end of the agent's process or the loss of a session.
 
-An agent that has ended is started again. A lost session is opened again, or a fresh one is begun.
+An agent that has ended is started again. A lost session is opened again, or the conversation continues in a fresh one.
 """
 
 from typing import Any
@@ -24,9 +24,10 @@ from ullage.proxy.to_client import send_history, send_usage
 
 
 async def revive(connection: Connection) -> None:
-    """Starts the agent if it doesn't run, and repeats the client's `initialize` and `authenticate`.
+    """Starts the agent if it doesn't run, and sends it the client's `initialize` and `authenticate` again.
 
-    Raises `AgentError` or `InvalidRequest`.
+    Raises `InvalidRequest` if the program can't be started, and `AgentError` if the agent refuses a request, does not
+    answer it in time or ends.
     """
     async with connection.reviving:
         if connection.agent.alive:
@@ -38,7 +39,8 @@ async def revive(connection: Connection) -> None:
 
 
 async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
-    """Opens a held session in a running agent. Returns the agent's answer, which is empty if the session was open.
+    """Has the agent open a held session that was lost. Starts the agent if it doesn't run. Returns the agent's result,
+    or an empty dict if the session was open.
 
     If the agent can't open the session, the conversation moves to a fresh session with a summary. Raises `AgentError`,
     `InvalidRequest` or `StoreUnavailable`.
@@ -64,7 +66,8 @@ async def reopen_held(session: ProxiedSession) -> dict[str, Any]:
 
 
 async def reopen_lost(session: ProxiedSession) -> None:
-    """Opens a lost session again, for a request other than a prompt. Raises the errors of `reopen_held`."""
+    """Has the agent open a lost session again, before a request other than a prompt. Does nothing if the session is not
+    lost. Raises the errors of `reopen_held`."""
     async with session.order:
         if session.state is State.LOST:
             with session.held():
@@ -74,9 +77,10 @@ async def reopen_lost(session: ProxiedSession) -> None:
 async def reopen_recorded(
     session: ProxiedSession, record: SessionRecord, request_id: RequestId | None, *, replays: bool
 ) -> None:
-    """Answers a request to open a lost session that is recorded, whether or not the agent still has it.
+    """Opens a lost session from its record and answers the client's `session/load` or `session/resume`, whether or not
+    the agent still has the session.
 
-    If `replays` is true, the client is sent the session's history.
+    If `replays` is true, the client is sent the session's history before the answer. An error becomes the answer.
     """
     client = session.connection.client
     async with session.order:
@@ -95,10 +99,10 @@ async def reopen_recorded(
 
 
 def agent_ended(sessions: Sessions) -> FailPending:
-    """Marks all sessions as lost when the agent's output ends.
+    """Marks all sessions as lost, after the agent's output has ended.
 
-    Returns a function that answers the requests pending at this moment with an error. It is called with the exit
-    reason.
+    Returns a function that takes the exit reason and answers, with an error, the client's requests that were pending
+    when the output ended.
     """
     connection = sessions.connection
     waiting = connection.agent_ended()

@@ -1,4 +1,4 @@
-"""Puts the proxy together: the client's two streams, the agent, and the record."""
+"""Puts the proxy together: the client's two streams, the agent and the recorder."""
 
 import logging
 from collections.abc import Awaitable, Sequence
@@ -23,9 +23,10 @@ log = logging.getLogger(__name__)
 
 
 async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOptions, stdin: int, stdout: int) -> int:
-    """Serves a client on two descriptors, in front of the agent that `command` starts, until the client closes its end.
+    """Starts the agent by `command`, and serves the client on two file descriptors until the client closes its end.
+    Returns the exit status, 0.
 
-    Returns the exit status. Raises `InvalidRequest` if the agent can't be started.
+    Raises `InvalidRequest` if the agent can't be started.
     """
     proxy = Proxy(command, store, options, Outlet(DescriptorWriter(stdout)))
     await proxy.connection.agent.start()
@@ -34,7 +35,10 @@ async def serve_proxy(command: Sequence[str], store: Store, options: ProxyOption
 
 
 class Proxy:
-    """Builds the parts and runs the two pumps."""
+    """Connects one client with one agent: forwards the lines of both and records the sessions.
+
+    The caller starts the agent. An error in handling one line is logged, and later lines are still forwarded.
+    """
 
     def __init__(self, command: Sequence[str], store: Store, options: ProxyOptions, client: Outlet) -> None:
         agent = Agent(command, self._from_agent, self._agent_ended)
@@ -44,7 +48,8 @@ class Proxy:
         self.sessions = Sessions(self.connection)
 
     async def run(self, source: Source) -> None:
-        """Forwards the client's lines until its stream ends, then ends the agent."""
+        """Forwards the client's lines until its stream ends. Then ends the agent, records the remaining messages and
+        closes the output."""
         cutter = LineCutter()
         while data := await source.read():
             for piece in cutter.feed(data):

@@ -1,4 +1,4 @@
-"""Proxied sessions: the state of each, which is only changed here, and the sessions of a connection."""
+"""Proxied sessions: the state of each, which is changed only here, and the collection of a connection's sessions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
@@ -25,13 +25,14 @@ _TRY_AGAIN = 1.05
 
 
 class ProxiedSession:
-    """A proxied session. `id` is the client's.
+    """A proxied session. `id` is the client's session id.
 
-    - `agent_id`: the agent's id of it, which differs after a handover.
-    - `seed`: text before the next prompt, with the messages of another session of the agent.
-    - `rounds`: the answers of the present turn so far; each was a request to the model.
-    - `acts`: the tasks of held prompts.
-    - `order`: held by the task that handles a held prompt, one at a time.
+    - `agent_id`: the agent's session id, which differs from `id` after a handover.
+    - `seed`: text to send before the next prompt, with the summary or messages of another session of the agent.
+    - `rounds`: the number of answers in the current turn so far; each was a request to the model.
+    - `acts`: the tasks that handle held prompts.
+    - `order`: the lock of the task that handles a held prompt, so that one runs at a time.
+    - `own_turn`: collects the answer when the agent writes a summary in this session.
     """
 
     def __init__(
@@ -61,45 +62,48 @@ class ProxiedSession:
 
     @property
     def state(self) -> State:
-        """The state of the session."""
+        """The session's state: what the agent does in it now, and for which side. `state.py` defines the states."""
         return self._state
 
     @property
     def busy(self) -> bool:
-        """Whether the agent works for the client."""
+        """Whether the agent works in the session for the client."""
         return self._state in BUSY
 
     @property
     def muted(self) -> bool:
-        """Whether the client must not see the agent's updates of this session."""
+        """Whether the agent's updates of this session must not be sent to the client now."""
         return self._state in MUTED
 
     @property
     def is_open(self) -> bool:
-        """Whether the agent's process has the session, or is opening it for the client."""
+        """Whether the agent's process has the session open, or is opening it for the client."""
         return self._state in OPEN
 
     @property
     def passes(self) -> bool:
-        """Whether a prompt may go to the agent at once: the state allows it, and no other prompt is held."""
+        """Whether a prompt may be forwarded at once: the state allows it, and no other prompt is held."""
         return self._state in PASSING and not self.order.locked() and not self.acts
 
     def opened(self) -> None:
-        """Marks the session as opened by the agent."""
+        """Changes the state, because the agent has opened the session: to `PROMPTING` if the client has sent a prompt
+        already, otherwise to `IDLE`."""
         self._on(Event.OPENED)
         if self._prompts and self._state is State.IDLE:
             # The client has sent a prompt before the session was open.
             self._on(Event.PROMPTED)
 
     def refused(self) -> None:
-        """Marks the session as lost, because the agent refused to open it. Prompts sent meanwhile were refused too."""
+        """Marks the session as lost, because the agent refused to open it. It refused the prompts sent meanwhile, too,
+        so they are no longer pending."""
         self._prompts.clear()
         self._on(Event.REFUSED)
 
     def prompted(self, prompt_id: RequestId | None) -> None:
-        """Notes that a prompt goes to the agent, with the seed if there is one.
+        """Changes the state, because the client's prompt `prompt_id` is about to be forwarded. Resets `rounds` and
+        `seed`.
 
-        Raises `AgentError` if the session is not open.
+        Raises `AgentError` or `SessionBusy` if the state doesn't allow a prompt.
         """
         self._on(Event.PROMPTED)
         self._prompts.add(prompt_id)
@@ -107,14 +111,16 @@ class ProxiedSession:
         self.seed = ""
 
     def answered(self, prompt_id: RequestId | None) -> None:
-        """Notes that the agent has answered a prompt."""
+        """Removes a prompt that the agent has answered from those that are pending. If it was the last one, the turn
+        has ended and the state changes."""
         self._prompts.discard(prompt_id)
         if not self._prompts and self.busy:
             self._on(Event.ANSWERED)
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Holds the session for the proxy. The caller must hold `order`. Raises `SessionBusy` or `AgentError`."""
+        """Holds the session for the proxy during the block. The caller must hold the lock `order`. Raises `SessionBusy`
+        or `AgentError` if the state doesn't allow it."""
         self._on(Event.HELD)
         try:
             yield
@@ -123,9 +129,10 @@ class ProxiedSession:
 
     @contextmanager
     def compacting(self) -> Generator[None]:
-        """Holds the state `COMPACTING` while the agent carries out its own compacting command for the proxy.
+        """Sets the state `COMPACTING` during the block, in which the agent runs its own compacting command for the
+        proxy.
 
-        The client sees the agent's updates.
+        The agent's updates are still sent to the client. Raises `AgentError` if the session is not held.
         """
         self._on(Event.COMPACT)
         try:
@@ -135,9 +142,10 @@ class ProxiedSession:
 
     @contextmanager
     def summarizing(self) -> Generator[Aside]:
-        """Holds the state `SUMMARIZING` while the agent writes a summary in this session.
+        """Sets the state `SUMMARIZING` during the block, in which the agent writes a summary in this session.
 
-        Yields the aside that collects the summary. The client doesn't see the agent's updates.
+        Yields the aside that collects the summary's text. The agent's updates are not sent to the client. Raises
+        `AgentError` if the session is not held.
         """
         self._on(Event.SUMMARIZE)
         self.own_turn = Aside()
@@ -147,9 +155,9 @@ class ProxiedSession:
             self._on(Event.DONE)
 
     def moved(self, agent_id: str, seed: str) -> None:
-        """Notes that the conversation continues in the agent's session `agent_id`.
+        """Moves the conversation to the agent's session `agent_id`. `seed` is sent before the next prompt there.
 
-        The session it leaves becomes an aside if it is open.
+        The session that the conversation leaves becomes an aside if it is open.
         """
         left_open = self._state is State.HOLDING
         self._on(Event.MOVED)
@@ -160,7 +168,8 @@ class ProxiedSession:
         self.facts.forget_occupancy()
 
     def agent_ended(self) -> tuple[Message, ...]:
-        """Notes that the agent's process has ended. Returns the remaining messages of the last turn."""
+        """Marks the session as lost, because the agent's process has ended. Returns the remaining messages of the last
+        turn, to be recorded."""
         self._prompts.clear()
         self._compaction = None
         return self._last(Event.AGENT_ENDED)
@@ -168,7 +177,7 @@ class ProxiedSession:
     def close(self) -> tuple[Message, ...]:
         """Closes the session, because the client has closed it or opens it again.
 
-        Returns the remaining messages of the last turn.
+        Returns the remaining messages of the last turn, to be recorded.
         """
         return self._last(Event.CLOSE)
 
@@ -186,9 +195,10 @@ class ProxiedSession:
     # The agent's messages.
 
     def take(self, update: dict[str, Any]) -> tuple[Message, ...]:
-        """Folds an update. Returns the messages that it completes.
+        """Takes a session update of the agent. Returns the messages that it completes.
 
-        While the session is being opened the messages are history, which `take_replayed` returns later.
+        While the session is being opened, returns nothing: its messages are history, which `take_replayed` returns
+        later.
         """
         messages = tuple(self._turn.take(update))
         if self._state is State.OPENING:
@@ -197,67 +207,68 @@ class ProxiedSession:
         return messages
 
     def take_replayed(self) -> tuple[Message, ...]:
-        """Returns the history that the agent sent while it opened the session, and forgets it."""
+        """Returns, once, the messages of the history that the agent sent while it opened the session."""
         replayed, self._replayed = (*self._replayed, *self.rest()), ()
         return replayed
 
     def hold_early(self, message: Message) -> None:
-        """Keeps a prompt that was sent before the session was open, because its record has not begun."""
+        """Stores a prompt that was sent before the session was open, because the session's record has not begun."""
         self._early += (message,)
 
     def take_early(self) -> tuple[Message, ...]:
-        """Returns the prompts that were sent before the session was open, and forgets them."""
+        """Returns, once, the prompts that were sent before the session was open."""
         early, self._early = self._early, ()
         return early
 
     def rest(self) -> tuple[Message, ...]:
-        """Ends the turn. Returns its remaining messages."""
+        """Ends the turn and returns its remaining messages."""
         return tuple(self._turn.end())
 
     def count_rounds(self, messages: Sequence[Message]) -> None:
-        """Adds the answers among `messages` to `rounds`."""
+        """Adds the number of assistant messages among `messages` to `rounds`."""
         self.rounds += sum(message.role is Role.ASSISTANT for message in messages)
 
     def hold_notice(self, text: str) -> None:
-        """Keeps a notice back while the agent answers. `send_held_notices` sends the notices after the answer."""
+        """Stores a notice while the agent answers. `send_held_notices` sends it after the answer."""
         self._notices.append(text)
 
     def take_notices(self) -> Iterator[str]:
-        """Yields the kept notices and forgets them."""
+        """Yields, once, the stored notices."""
         notices, self._notices = self._notices, []
         yield from notices
 
     # The agent's own compactions.
 
     def begin_compaction(self, used: int, trigger: EditTrigger, copy: str) -> None:
-        """Notes that the agent's compacting command is about to be sent, with `used` tokens in the context.
+        """Stores that the agent's own compacting command is about to be sent, with `used` tokens in the context.
 
-        `copy` is described at `NativeCompaction`.
+        `copy` is the agent's id of a copy of the session, or "".
         """
         self._compaction = NativeCompaction(used_before=used, trigger=trigger, asked=True, copy=copy)
 
     def watch_compaction(self, update: dict[str, Any]) -> None:
-        """Reads what an update reports about a compaction."""
+        """Stores what a session update reports about a compaction of the agent's own. Ignores other updates."""
         used = self.facts.occupancy.used if self.facts.occupancy else 0
         self._compaction = watched(self._compaction, update, used)
 
     def take_compaction(self) -> NativeCompaction | None:
-        """Returns the compaction of the turn that ends, or None, and forgets it."""
+        """Returns, once, the agent's own compaction in the turn that ends, or None."""
         compaction, self._compaction = self._compaction, None
         return compaction
 
     def take_unasked_compaction(self) -> NativeCompaction | None:
-        """Returns the compaction that the agent has just completed unasked, and forgets it.
+        """Returns, once, the compaction that the agent has just completed by its own decision. Called in the middle of
+        a turn.
 
-        Returns None if there is none. Called in the middle of a turn.
+        Returns None if there is none, or if it is not complete.
         """
         compaction = self._compaction
         return self.take_compaction() if compaction and compaction.completed and not compaction.asked else None
 
     def mapped(self, piece: Piece) -> Piece:
-        """Returns a line of the client with the agent's id of the session.
+        """Returns a line of the client with the agent's session id in its params.
 
-        The line is unchanged if both ids are the same.
+        The line is unchanged if both sides use the same id.
         """
         return piece if self.agent_id == self.id else Piece(with_params(piece.data, {"sessionId": self.agent_id}))
 
@@ -265,15 +276,16 @@ class ProxiedSession:
 
     @property
     def written(self) -> SessionRecord | None:
-        """The record as far as it is written, or None if the session is not in the store yet."""
+        """The session's record as far as it is written, without waiting for jobs. None if the session is not in the
+        store yet."""
         workspace = self.connection.recorder.workspace
         record = SessionRecord(workspace, self.id) if workspace else None
         return record if record and record.exists else None
 
     async def record(self) -> SessionRecord:
-        """Waits until everything so far is recorded and returns the record.
+        """Waits until everything so far is recorded, and returns the session's record.
 
-        Raises `StoreUnavailable` if nothing is recorded.
+        Raises `StoreUnavailable` if the store failed or nothing was recorded yet.
         """
         workspace = await self.connection.recorder.settled()
         if workspace is None:
@@ -281,32 +293,35 @@ class ProxiedSession:
         return SessionRecord(workspace, self.id)
 
     async def put(self, job: Callable[[SessionRecord], Awaitable[None]]) -> None:
-        """Adds a job on the record, which runs after those before it. Waits only if too many jobs wait."""
+        """Adds a recording job, which runs after the jobs before it and gets the session's record. Returns at once,
+        unless 256 jobs wait already."""
         await self.connection.recorder.put(lambda workspace: job(SessionRecord(workspace, self.id)))
 
     def attachment(self, agent_id: str) -> AgentAttached:
-        """Returns the event that says which agent keeps the session, with the agent's id of it and its window."""
+        """Returns the event that records the agent's name, its session id `agent_id`, and the window in tokens, if
+        known."""
         window = self.facts.window or self.connection.options.window
         return AgentAttached(agent=self.connection.agent_name, session_id=agent_id, window=window)
 
     def adopt(self, attached: AgentAttached) -> None:
-        """Sets the agent's id and the window to those in the record."""
+        """Sets `agent_id` and the window to those of a recorded event."""
         self.agent_id, self.facts.window = attached.session_id, attached.window
 
     @property
     def is_full(self) -> bool:
-        """Whether the context has reached the threshold and has grown since a compaction was last tried."""
+        """Whether to compact before the next prompt: the context has reached the compaction threshold, and has grown by
+        5 per cent since a compaction was last tried. False while the agent works for the client."""
         record = None if self.busy else self.written
         return record is not None and record.is_full(at_least=self._tried_at * _TRY_AGAIN)
 
     def compaction_tried(self, used: int) -> None:
-        """Notes that a compaction is tried at `used` tokens."""
+        """Stores that a compaction is tried at `used` tokens, for `is_full`."""
         self._tried_at = used
 
     # Held prompts.
 
     def act(self, coroutine: Coroutine[Any, Any, None], cancelled: Callable[[], object]) -> None:
-        """Handles a held prompt in a task.
+        """Runs the coroutine, which handles a held prompt, in a task.
 
         `cancelled` is called if the task is cancelled before the prompt is forwarded.
         """
@@ -322,21 +337,21 @@ class ProxiedSession:
         task.add_done_callback(ended)
 
     def leave_act(self) -> None:
-        """Notes that the prompt of the running task is forwarded.
+        """Removes the running task from `acts`, because its prompt is about to be forwarded.
 
-        From here on, a cancellation of the prompt is forwarded to the agent.
+        From then on, a cancellation of the prompt is forwarded to the agent.
         """
         self.acts -= {asyncio.current_task()}
 
     def cancel_acts(self) -> bool:
-        """Cancels the held prompts. Returns whether there were any."""
+        """Cancels the tasks of all held prompts. Returns whether there were any."""
         for task in self.acts:
             task.cancel()
         return bool(self.acts)
 
 
 class Sessions:
-    """The sessions of a connection. The keys are the client's ids."""
+    """The proxied sessions of a connection, by the client's session id. Iterates over the sessions."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -346,24 +361,25 @@ class Sessions:
         return iter(tuple(self._by_id.values()))
 
     def get(self, session_id: str) -> ProxiedSession | None:
-        """Returns the session that the client knows by this id, or None."""
+        """Returns the session with this id on the client's side, or None."""
         return self._by_id.get(session_id)
 
     def by_agent_id(self, agent_id: str) -> ProxiedSession | None:
-        """Returns the session that the agent knows by this id, or None."""
+        """Returns the session with this id on the agent's side, or None."""
         session = self._by_id.get(agent_id)
         if session is not None and session.agent_id == agent_id:
             return session
         return next((other for other in self._by_id.values() if other.agent_id == agent_id), None)
 
     def put(self, session: ProxiedSession) -> tuple[Message, ...]:
-        """Adds a session. Closes a session of the same id, and returns the remaining messages of its last turn."""
+        """Adds a session. If there is one with the same client's id, closes that one and returns the remaining messages
+        of its last turn, to be recorded."""
         before = self._by_id.get(session.id)
         self._by_id[session.id] = session
         return before.close() if before else ()
 
     def drop(self, session: ProxiedSession) -> tuple[Message, ...]:
-        """Closes a session. Returns the remaining messages of its last turn."""
+        """Closes and removes a session. Returns the remaining messages of its last turn, to be recorded."""
         if self._by_id.get(session.id) is session:
             del self._by_id[session.id]
         return session.close()

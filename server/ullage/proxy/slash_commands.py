@@ -1,4 +1,4 @@
-"""The slash commands that the client is offered, and those that the proxy carries out itself."""
+"""The slash commands that the client is offered, and those that the proxy handles itself."""
 
 from msgspec import Struct
 
@@ -14,14 +14,14 @@ _OWN = (
 
 
 class SlashCommand(Struct, frozen=True):
-    """A prompt of the form `/name rest`."""
+    """A slash command in a prompt, `/name rest`. `name` has no slash."""
 
     name: str
     rest: str = ""
 
 
 def read_command(text: str) -> SlashCommand | None:
-    """Returns the slash command in a prompt's first text, or None if the text doesn't begin with a slash."""
+    """Returns the slash command in the first text of a prompt, or None if the text doesn't begin with a slash."""
     if not text.startswith("/"):
         return None
     name, _, rest = text[1:].partition(" ")
@@ -29,9 +29,9 @@ def read_command(text: str) -> SlashCommand | None:
 
 
 def compacting_command(session: ProxiedSession) -> str | None:
-    """Returns the name of the agent's own compacting command.
+    """Returns the name, without the slash, of the agent's own compacting command.
 
-    Returns None if it has none, or if the user chose to compact by handovers.
+    Returns None if the agent has none, or if the proxy's options demand handovers.
     """
     connection = session.connection
     if connection.options.hand_over:
@@ -42,16 +42,17 @@ def compacting_command(session: ProxiedSession) -> str | None:
 
 
 def is_ours(session: ProxiedSession, command: SlashCommand) -> bool:
-    """Returns whether the proxy carries out a command: `/compact`, and those of ours that the agent lacks."""
+    """Returns whether the proxy handles a slash command: `/compact`, and `/context` and `/undo` unless the agent has a
+    command of that name."""
     if command.name == "compact":
         return True
     return any(own["name"] == command.name for own in _OWN) and command.name not in session.facts.command_names
 
 
 def offer_commands(session: ProxiedSession) -> None:
-    """Sends the client the agent's commands together with those of ours that the agent lacks.
+    """Sends the client the agent's slash commands together with those of the proxy that the agent lacks.
 
-    Sends nothing if it lacks none.
+    Sends nothing if the agent lacks none of them.
     """
     offered = session.facts.command_names
     added = [own for own in _OWN if own["name"] not in offered]

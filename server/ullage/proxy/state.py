@@ -34,7 +34,7 @@ from ullage.model.errors import AgentError, SessionBusy, UllageError
 
 
 class State(Enum):
-    """The state of a session. The value is used in error messages."""
+    """The state of a proxied session. The value is used in error messages."""
 
     OPENING = "being opened"
     IDLE = "idle"
@@ -48,7 +48,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """What happens to a session. The value describes the event."""
+    """What happens to a proxied session. The value describes the event."""
 
     OPENED = "the agent has opened the session"
     REFUSED = "the agent has refused to open the session"
@@ -143,9 +143,10 @@ OPEN = frozenset(State) - {State.REOPENING, State.LOST, State.CLOSED}
 
 
 def after(state: State, event: Event) -> State:
-    """Returns the state after an event.
+    """Returns the state that follows after an event.
 
-    If the table has no entry, raises `SessionBusy` if the agent works for the client, and `AgentError` otherwise.
+    If the table has no such transition, raises `SessionBusy` if the agent works for the client, and `AgentError`
+    otherwise.
     """
     found = TRANSITIONS[state].get(event)
     if found is None:
@@ -154,7 +155,8 @@ def after(state: State, event: Event) -> State:
 
 
 def refusal(state: State) -> UllageError:
-    """Returns the error for a decision that is not possible in a state."""
+    """Returns the error for a decision that the state doesn't allow: `SessionBusy` if the agent works for the client,
+    otherwise `AgentError`."""
     if state in BUSY:
         return SessionBusy("the agent is at work in this session; wait for its turn to end, or cancel it")
     return AgentError(f"the session is {state.value}; the next prompt tries again")

@@ -1,4 +1,4 @@
-"""Sends the proxy's own messages to the client. Every update that the proxy makes is marked by `_meta.ullage`."""
+"""Sends the proxy's own messages to the client. Updates that the proxy makes contain `_meta.ullage`."""
 
 from typing import Any
 
@@ -13,43 +13,45 @@ _MARK: dict[str, Any] = {"ullage": {}}
 
 
 class NoticeListener:
-    """Listens to recorded sessions and sends their notices to the client.
+    """Listens to the workspace and sends the notices of proxied sessions to the client.
 
-    Figures are not sent: the agent sends its own.
+    Updates of the context's size are not sent, because the agent sends its own.
     """
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
     def session_updated(self, session_id: str, update: Update) -> None:
-        """Sends the update to the client if it is a notice."""
+        """Sends the update to the client if it is a notice of a session that the client has open. Ignores other
+        updates."""
         session = self._sessions.get(session_id)
         if session is not None and isinstance(update, Notice):
             send_notice(session, update)
 
 
 def send_update(session: ProxiedSession, update: Any) -> None:
-    """Sends an update of the session, under the client's id."""
+    """Sends the client a session update, with the client's session id."""
     params = {"sessionId": session.id, "update": update}
     session.connection.client.insert(line(Notification(method=UPDATE, params=params)))
 
 
 def send_text(session: ProxiedSession, text: str) -> None:
-    """Sends text as if it were the agent's answer."""
+    """Sends the client text that it shows as the agent's answer."""
     content = {"type": "text", "text": text}
     send_update(session, {"sessionUpdate": "agent_message_chunk", "content": content, "_meta": _MARK})
 
 
 def send_commands(session: ProxiedSession, commands: list[Any]) -> None:
-    """Sends the list of slash commands that the user may use."""
+    """Sends the client the list of slash commands that the user can use, in ACP's form."""
     update = {"sessionUpdate": "available_commands_update", "availableCommands": commands, "_meta": _MARK}
     send_update(session, update)
 
 
 def send_notice(session: ProxiedSession, notice: Notice) -> None:
-    """Sends a notice for the user.
+    """Sends the client a notice for the user.
 
-    A client that shows no notices gets it as text. During an answer the text waits until `send_held_notices`.
+    A client that can't show notices gets the title as text. While the agent answers, that text waits until
+    `send_held_notices`.
     """
     if session.connection.shown.shows_notices:
         send_update(session, notice)
@@ -60,27 +62,27 @@ def send_notice(session: ProxiedSession, notice: Notice) -> None:
 
 
 def send_held_notices(session: ProxiedSession) -> None:
-    """Sends the notices that have waited for the end of the answer."""
+    """Sends the client, as text, the notices that waited for the end of the agent's answer."""
     for text in session.take_notices():
         send_text(session, f"\n\n{text}\n")
 
 
 def send_usage(session: ProxiedSession, record: SessionRecord) -> None:
-    """Sends the context's size, and whether the figure is reported, stale or estimated."""
+    """Sends the client the context's size in tokens, and whether the figure is reported, stale or estimated."""
     send_update(session, record.usage_update())
 
 
 def send_compaction(session: ProxiedSession, update: CompactionUpdate) -> None:
-    """Sends the beginning or the end of a compaction.
+    """Sends the client the beginning or the end of a compaction.
 
-    A client that shows no compactions is sent nothing here; it gets the outcome as text.
+    A client that can't show compactions is sent nothing, because the callers send it the outcome as text.
     """
     if session.connection.shown.shows_compactions:
         send_update(session, update)
 
 
 def send_unrecorded(sessions: Sessions, reason: str) -> None:
-    """Sends a notice that nothing is recorded from here on."""
+    """Sends the client, in each session, a notice that nothing is recorded from now on. `reason` is why."""
     title = f"Ullage no longer records this conversation: {reason}"
     meta = Meta(ullage=NoticeMeta(kind="unrecorded"))
     for session in sessions:
@@ -88,7 +90,8 @@ def send_unrecorded(sessions: Sessions, reason: str) -> None:
 
 
 async def send_history(session: ProxiedSession, record: SessionRecord) -> None:
-    """Sends the whole transcript of a session, with compactions at their places. Waits for room between pages."""
+    """Sends the client the session's whole transcript, with compactions at their places. Waits until the client has
+    room after each page."""
     for updates in record.history():
         for update in updates:
             if isinstance(update, CompactionUpdate):

@@ -1,1 +1,1 @@
-"""One command per file: `run(args)` carries it out and returns the exit status."""
+"""One module per command: `run(args)` runs the command and returns the exit status."""

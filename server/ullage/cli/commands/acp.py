@@ -1,4 +1,4 @@
-"""`ullage acp`: serves the agent on standard input and output, or the proxy if an agent's command line is given."""
+"""`ullage acp`: serves the ACP agent on standard input and output, or the proxy if an agent's command line is given."""
 
 import gc
 import json
@@ -7,12 +7,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ullage.model.errors import InputError
+from ullage.model.errors import InputError, InvalidRequest
 from ullage.model.settings import Settings
 
 
 def run(args: Namespace) -> int:
-    """Serves until the client is done. Returns the exit status."""
+    """Serves one client until it is done. Returns the exit status. Raises `InputError` or `InvalidRequest` if the
+    settings can't be read or are invalid."""
     # As for the Language Server: collecting garbage during the start takes time and finds none, because the imported
     # objects live as long as the process.
     gc.disable()
@@ -42,10 +43,14 @@ def _go() -> None:
 
 
 def _read_settings(argument: str | None, model: str | None) -> Settings:
-    """Returns the settings of `--settings` (JSON, or a file with it) and `--model`. Raises `InputError`."""
+    """Returns the settings in `--settings` (JSON, or a file with JSON), with the model of `--model`. Raises
+    `InputError` or `InvalidRequest`."""
     from ullage.api.client_input import read_settings  # noqa: PLC0415
 
-    settings = read_settings(_parse(argument)) if argument else Settings()
+    try:
+        settings = read_settings(_parse(argument)) if argument else Settings()
+    except InvalidRequest as error:
+        raise InvalidRequest(f"--settings: {error}") from None
     return replace(settings, model=model) if model else settings
 
 

@@ -2,77 +2,118 @@
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from rich.text import Text
 
 from ullage.api.values import UsageResult, usage_result
-from ullage.cli.draw.boxes import compaction_box, context_box
-from ullage.cli.output import print_json, print_lines, terminal_glyphs, to_json, working, write_text
-from ullage.cli.session_source import open_source, result_object
+from ullage.cli.draw.boxes import Shrunk, compaction_box, context_box
+from ullage.cli.figures import edit_rows, facts_beside, with_hidden
+from ullage.cli.output import STDOUT, Screen, print_json, to_json, working, write_output
+from ullage.cli.reports import CompactReport
+from ullage.cli.session_source import STDIN, Source, open_source
 from ullage.cli.typed_arguments import CompactOptions, read_options
+from ullage.cli.unread import unread_words
+from ullage.formats.transcripts.imported import SkippedLine
 from ullage.model.blocks import CompactionBlock
 from ullage.model.edits import compaction_block
 from ullage.model.errors import InputError, NothingToCompact
 from ullage.model.words import nothing_to_compact
+from ullage.service.archive.naming import find_message
 from ullage.service.compact.by_hand import ManualRequest, compact_by_hand
 from ullage.service.compact.to_budget import fit_budget
 from ullage.service.conversation.conversation import Conversation
 
 
 class _Outcome(Struct, frozen=True, kw_only=True):
-    result: dict[str, object]
+    """The result of the command. `usage` and `sizes` are of the whole context, with the hidden tokens that the agent
+    adds. `note` is a sentence for the user, or ""."""
+
+    report: CompactReport
     compaction: CompactionBlock | None
     other_edits: tuple[str, ...]
     usage: UsageResult
+    sizes: Shrunk
+    unread: tuple[SkippedLine, ...]
+    undo: str
     now: int
     note: str
 
 
 def run(args: Namespace) -> int:
-    """Prints what was removed and saved and the summary, or with `--json` the result object."""
+    """Compacts a transcript or a stored session. Prints what was removed and saved and the summary, or with `--json` a
+    `CompactReport`. Returns 0."""
     options = read_options(args, CompactOptions)
+    screen = Screen.of(args)
     _check(options)
     with working(f"Compacting {options.target}"):
         outcome = asyncio.run(_compact(options))
     if options.output is not None:
-        write_text(options.output, to_json(outcome.result))
+        write_output(options.output, to_json(outcome.report))
     elif options.json:
-        print_json(outcome.result)
-    if not options.json:
-        _print(outcome, ascii_only=options.ascii)
+        print_json(outcome.report)
+    if not options.json and options.output != STDOUT:
+        screen.print(_lines(outcome, screen))
     return 0
 
 
 def _check(options: CompactOptions) -> None:
     if options.budget is not None and (options.first or options.last):
-        raise InputError("--budget chooses what goes by itself; leave it out, or --from and --up-to")
-    source = Path(options.target)
+        raise InputError("--budget chooses the messages by itself; leave it out, or --from and --up-to")
+    source = Path(options.target or STDIN)
     if options.output is not None and options.output.exists() and source.exists() and options.output.samefile(source):
         raise InputError(f"{options.output} is the transcript itself, which is never written to; name another file")
 
 
 async def _compact(options: CompactOptions) -> _Outcome:
-    async with open_source(options, reports=False) as source:
+    async with open_source(options, reports=False, writing=True) as source:
         conversation = source.conversation
-        before = conversation.transcript.edits_in_force
+        edits_before, used_before = conversation.transcript.edits_in_force, conversation.used
         block, note = await _block(conversation, options)
-        made = [edit.kind for edit in conversation.transcript.edits_in_force if edit not in before]
+        made = [edit for edit in conversation.transcript.edits_in_force if edit not in edits_before]
+        usage = usage_result(conversation)
+        whole = with_hidden(usage, source.hidden)
         return _Outcome(
-            result=await result_object(conversation, options.provider, block),
+            report=await _report(source, options, usage, used_before, block),
             compaction=block,
-            other_edits=tuple(kind for kind in made if kind != "compaction"),
-            usage=usage_result(conversation),
+            other_edits=tuple(edit.kind for edit in made if edit.kind != "compaction"),
+            usage=whole,
+            sizes=Shrunk(
+                before=used_before + source.hidden,
+                after=whole.used,
+                hidden=whole.meta.ullage.breakdown.overhead,
+                hidden_name=whole.meta.ullage.hidden.name,
+                budget=options.budget,
+                counted=usage.used,
+            ),
+            unread=source.unread,
+            undo="" if source.is_copy or not made else f"ullage undo {source.name}",
             now=conversation.workspace.ports.clock.now(),
             note=note,
         )
+
+
+async def _report(
+    source: Source, options: CompactOptions, usage: UsageResult, before: int, block: CompactionBlock | None
+) -> CompactReport:
+    return CompactReport.of(
+        usage,
+        **await facts_beside(source, options.provider),
+        before=before,
+        hidden_kept=source.hidden,
+        size=usage.size,
+        edits=tuple(edit for edit in edit_rows(source.conversation) if edit.in_force),
+        compaction=to_builtins(block),
+    )
 
 
 async def _block(conversation: Conversation, options: CompactOptions) -> tuple[CompactionBlock | None, str]:
     if options.budget is not None:
         edit = await fit_budget(conversation, options.budget, options.focus)
         return compaction_block(edit) if edit else None, ""
-    first, last = (_message_id(conversation, name) for name in (options.first, options.last))
+    first, last = (find_message(conversation, name) if name else None for name in (options.first, options.last))
     request = ManualRequest(focus=options.focus, first_id=first, last_id=last)
     try:
         done = await compact_by_hand(conversation, request)
@@ -81,20 +122,18 @@ async def _block(conversation: Conversation, options: CompactOptions) -> tuple[C
     return compaction_block(done.edit), done.note
 
 
-def _message_id(conversation: Conversation, name: str | None) -> str | None:
-    """Returns the id of a message that is given by its number in the transcript, counted from 1, or by its id."""
-    items = conversation.transcript.items
-    numbered = (item.message.id for item in items if not item.inserted and str(item.index + 1) == name)
-    return next(numbered, name)
-
-
-def _print(outcome: _Outcome, *, ascii_only: bool) -> None:
-    glyphs = terminal_glyphs(ascii_only=ascii_only)
+def _lines(outcome: _Outcome, screen: Screen) -> Iterator[Text | str]:
+    glyphs, width = screen.glyphs, screen.width
     if outcome.compaction is not None:
-        print_lines([*compaction_box(outcome.compaction, glyphs), "", outcome.compaction.summary.strip(), ""])
-        print_lines([outcome.note, ""] if outcome.note else [])
+        yield from compaction_box(outcome.compaction, outcome.sizes, outcome.undo, glyphs, width)
+        yield ""
+        yield from screen.prose(outcome.compaction.summary.strip())
+        yield ""
+        if outcome.note:
+            yield from (*screen.prose(outcome.note), "")
     elif not outcome.other_edits:
-        print_lines([outcome.note or nothing_to_compact(outcome.usage.meta.ullage.messages_active, outcome.usage.used)])
+        yield outcome.note or nothing_to_compact(outcome.usage.meta.ullage.messages_active, outcome.usage.used)
     if outcome.other_edits:
-        print_lines([f"To fit, messages or blocks were also cut or left out: {', '.join(outcome.other_edits)}."])
-    print_lines(context_box(outcome.usage, outcome.now, glyphs))
+        yield f"To fit, messages or blocks were also cut or left out: {', '.join(outcome.other_edits)}."
+    yield from context_box(outcome.usage, outcome.now, glyphs, width)
+    yield from unread_words(outcome.unread, screen)

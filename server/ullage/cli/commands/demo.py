@@ -14,7 +14,7 @@ from ullage.cli.demo.played_transcript import ConversationOptions, load_conversa
 from ullage.cli.demo.scene import Scene
 from ullage.cli.demo.stage import HEIGHT, WIDTH, draw_screen, open_stage
 from ullage.cli.draw.glyphs import UNICODE
-from ullage.cli.output import terminal_glyphs, write_text
+from ullage.cli.output import Screen, write_file
 from ullage.cli.typed_arguments import read_options
 
 # Rich refers to fonts on a web host. A picture in a README must not load them; the reader's monospace font is enough.
@@ -41,18 +41,19 @@ class DemoOptions(ConversationOptions, frozen=True, kw_only=True):
 
 
 def run(args: Namespace) -> int:
-    """Plays the demo. With `--svg`, writes the last screen as a picture."""
+    """Plays the demo on the terminal. With `--svg`, writes the last screen as a picture to that file. Returns 0."""
     options = read_options(args, DemoOptions)
     conversation = load_conversation(options)
-    console = Console(highlight=False, markup=False, emoji=False)
-    scene = Scene(conversation.title, conversation.model, terminal_glyphs(ascii_only=options.ascii))
+    screen = Screen.of(args)
+    console = screen.console()
+    scene = Scene(conversation.title, conversation.model, screen.glyphs)
     with (
         tempfile.TemporaryDirectory(prefix="ullage-") as folder,
         open_stage(scene, console, fast=options.fast) as stage,
     ):
         asyncio.run(Player(conversation, scene, stage).play(Path(folder) / "sessions.db"))
     if options.svg is not None:
-        write_text(options.svg, _picture(scene))
+        write_file(options.svg, _picture(scene).encode())
     console.print(_WHAT_NEXT, soft_wrap=True)
     return 0
 

@@ -1,4 +1,4 @@
-"""`ullage history`: lists the edits of a context, what each saved, and whether it is in force."""
+"""`ullage history`: lists the edits of a context, how much each saved, and whether it is in force."""
 
 import asyncio
 from argparse import Namespace
@@ -6,70 +6,77 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from ullage.cli.commands.context import chosen_words
+from ullage.cli.draw.boxes import sizes_of
 from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.draw.text import ago, fit, plain
-from ullage.cli.output import print_json, print_lines, terminal_glyphs
+from ullage.cli.draw.tables import Column, table
+from ullage.cli.draw.text import ago, plain
+from ullage.cli.figures import edit_rows
+from ullage.cli.output import Screen, print_json
+from ullage.cli.reports import EditRow, HistoryReport
 from ullage.cli.session_source import open_source
-from ullage.cli.typed_arguments import HistoryOptions, read_options
-from ullage.model.words import short, shrinking
-from ullage.service.archive.undo import HistoryEntry, history
+from ullage.cli.short_ids import shown_length
+from ullage.cli.typed_arguments import ReadingOptions, read_options
+from ullage.model.words import short
 
-# Cells of each column but the last, whose length isn't limited.
-_ID, _WHEN, _WORDS, _SIZES = 14, 14, 32, 13
+_COLUMNS = (
+    Column(name="Edit", rank=2, style="dim"),
+    Column(name="When", rank=3, style="dim"),
+    Column(name="What", flexible=True),
+    Column(name="Context"),
+    Column(name="By", rank=4, style="dim"),
+    Column(name="", rank=1),
+)
 
 
 def run(args: Namespace) -> int:
-    """Prints a table, or with `--json` the edits as `context/history` returns them."""
-    asyncio.run(_run(read_options(args, HistoryOptions)))
+    """Prints a table of the edits, or with `--json` a `HistoryReport`. Returns 0."""
+    asyncio.run(_run(read_options(args, ReadingOptions), Screen.of(args)))
     return 0
 
 
-async def _run(options: HistoryOptions) -> None:
+async def _run(options: ReadingOptions, screen: Screen) -> None:
     async with open_source(options) as source:
-        entries = history(source.conversation)
+        edits = edit_rows(source.conversation)
         now = source.workspace.ports.clock.now()
-    if options.json:
-        print_json({"edits": entries})
-    elif entries:
-        print_lines(_table(entries, now, terminal_glyphs(ascii_only=options.ascii)))
+        if options.json:
+            print_json(HistoryReport(name=source.name, edits=edits))
+            return
+        lines = [*chosen_words(source, screen)]
+    if edits:
+        lines += _table(edits, now, screen)
     else:
-        print_lines(["No edits: the context is the whole conversation."])
+        lines += map(Text, screen.prose("No edits: the context is the whole conversation."))
+    screen.print(lines)
 
 
-def _table(entries: Sequence[HistoryEntry], now: int, glyphs: Glyphs) -> list[Text]:
-    """Returns a heading and one line per edit. `now` is Unix milliseconds.
+def _table(edits: Sequence[EditRow], now: int, screen: Screen) -> list[Text]:
+    """Returns the lines of a table: a heading and one line per edit. `now` is Unix milliseconds.
 
-    Edits that are parts of one action are indented, before the line of the action.
+    Edits that belong to a larger action are indented, and are listed before the line of that action.
     """
-    width = max([_ID, *(len(entry.id) for entry in entries)])
-    heading = [("Edit", width), ("When", _WHEN), ("What", _WORDS), ("Context", _SIZES), ("By", 0)]
-    lines = [Text("  ".join(fit(word, max(cells, len(word)), glyphs) for word, cells in heading), style="bold")]
-    return lines + [_line(entry, width, now, glyphs) for entry in entries]
+    length = shown_length(sorted(edit.id for edit in edits), screen)
+    cells = [
+        (
+            edit.id[:length],
+            ago(edit.at, now),
+            (f"  {edit.words}" if edit.part_of else edit.words, "" if edit.in_force else "strike dim"),
+            _sizes(edit, screen.glyphs),
+            edit.trigger,
+            _fate(edit, now),
+        )
+        for edit in edits
+    ]
+    return table(_COLUMNS, cells, screen.room, screen.glyphs)
 
 
-def _line(entry: HistoryEntry, width: int, now: int, glyphs: Glyphs) -> Text:
-    what = f"  {entry.words}" if entry.part_of else entry.words
-    return Text.assemble(
-        (fit(entry.id, width, glyphs), "dim"),
-        "  ",
-        (fit(ago(entry.timestamp, now), _WHEN, glyphs), "dim"),
-        "  ",
-        (fit(what, _WORDS, glyphs), "strike dim" if entry.reverted else ""),
-        "  ",
-        fit(_sizes(entry, glyphs), _SIZES, glyphs),
-        "  ",
-        (entry.trigger.value, "dim"),
-        _fate(entry, now),
-    )
+def _sizes(edit: EditRow, glyphs: Glyphs) -> str:
+    if edit.before:
+        return plain(sizes_of(edit.before, edit.after), glyphs)
+    return f"-{short(edit.tokens_saved)}" if edit.tokens_saved else "?"
 
 
-def _sizes(entry: HistoryEntry, glyphs: Glyphs) -> str:
-    if entry.context_size_before:
-        return plain(shrinking(entry.context_size_before, entry.context_size_after), glyphs)
-    return f"-{short(entry.tokens_saved)}"
-
-
-def _fate(entry: HistoryEntry, now: int) -> str:
-    if not entry.reverted:
+def _fate(edit: EditRow, now: int) -> str:
+    if edit.in_force:
         return ""
-    return f", undone {ago(entry.reverted_at, now)}" if entry.reverted_at else ", undone"
+    return f"undone {ago(edit.undone_at, now)}" if edit.undone_at else "undone"

@@ -1,6 +1,5 @@
 """`ullage inspect`: prints the events of a session's log as text, for debugging."""
 
-import sys
 from argparse import Namespace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,24 +10,27 @@ from rich.text import Text
 from ullage.app.compose import open_workspace
 from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.text import fit
-from ullage.cli.output import print_lines, terminal_glyphs
+from ullage.cli.output import Screen, print_bytes
 from ullage.model.blocks import TextBlock
 from ullage.model.events import Event, MessageAppended, Record, ToolsDeclared
 from ullage.model.json_values import encode_json
 from ullage.model.message import Message
+from ullage.service.archive.naming import find_session
 
 _POSITION, _NAME, _DETAILS = 6, 18, 120
 
 
 def run(args: Namespace) -> int:
-    """Prints one line per event: position, time (UTC), name, details. Raises `SessionNotFound`."""
-    with open_workspace(args.store) as workspace:
-        records = workspace.ports.store.read(args.session)
+    """Prints one line per event of a session's log: its position, time (UTC), name and details, or with `--json` one
+    object per event. Returns 0. Raises `SessionNotFound`."""
+    with open_workspace(args.store, to_read=True) as workspace:
+        store = workspace.ports.store
+        records = store.read(find_session(store, args.session))
     if args.json:
-        sys.stdout.writelines(encode_json(record).decode() + "\n" for record in records)
+        print_bytes(b"".join(encode_json(record) + b"\n" for record in records))
     else:
-        glyphs = terminal_glyphs()
-        print_lines(_line(record, glyphs) for record in records)
+        screen = Screen.of(args)
+        screen.print(_line(record, screen.glyphs) for record in records)
     return 0
 
 
@@ -58,7 +60,7 @@ def _details(event: Event) -> str:
 
 
 def _opening(message: Message) -> str:
-    """Returns a message's first text, or the kinds of its blocks if it has no text."""
+    """Returns the first text of a message, or the kinds of its blocks if it has no text."""
     texts = [block.text for block in message.content if isinstance(block, TextBlock)]
     kinds = (str(block.__struct_config__.tag) for block in message.content)
     return texts[0] if texts else ", ".join(kinds)

@@ -5,7 +5,8 @@ from argparse import Namespace
 
 
 def run(args: Namespace) -> int:
-    """Serves until the client is done. Returns the exit status. Raises `InvalidRequest` if an option can't be met."""
+    """Serves one client until it is done. Returns the exit status. Raises `InvalidRequest` if the log or trace can't be
+    written, or if no debugger can be used."""
     if args.debug or args.log_file or args.wait_for_debugger:
         _prepare_debugging(args)
     # The protocol's types are some 100,000 objects that live as long as the process. Collecting garbage while they are

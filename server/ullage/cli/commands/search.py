@@ -2,57 +2,124 @@
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 
+from msgspec import to_builtins
 from rich.text import Text
 
 from ullage.app.compose import open_workspace
-from ullage.cli.output import print_json, print_lines, working
+from ullage.cli.draw.text import clean, fit_most
+from ullage.cli.output import Screen, print_json, working
+from ullage.cli.reports import HitRow, MessageReport, SearchReport
+from ullage.cli.short_ids import ShortIds
+from ullage.cli.typed_arguments import SearchOptions, read_options
 from ullage.model.errors import InvalidRequest
+from ullage.model.message import number_of
+from ullage.service.archive.naming import find_message, find_session
 from ullage.service.archive.recall import message_lines
 from ullage.service.archive.search import find_entry, search
 from ullage.service.conversation.pages import Entry
 from ullage.service.conversation.workspace import Workspace
 from ullage.service.ports.store import SearchHit
 
+_INDENT = "    "
+# Cells that a snippet has at least.
+_LEAST = 20
+
 
 def run(args: Namespace) -> int:
-    """Prints one hit per line, or with `--show` one whole message. Returns 1 if nothing is found, otherwise 0."""
-    with open_workspace(args.store) as workspace:
-        return _show(workspace, args) if args.show else _search(workspace, args)
+    """Prints the messages that match, or with `--show` one whole message. Returns 1 if nothing is found, otherwise
+    0."""
+    options, screen = read_options(args, SearchOptions), Screen.of(args)
+    with open_workspace(options.store, to_read=True) as workspace:
+        return _show(workspace, options, screen) if options.show else _search(workspace, options, screen)
 
 
-def _search(workspace: Workspace, args: Namespace) -> int:
+def _search(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
+    session = find_session(workspace.ports.store, options.session) if options.session else None
     with working("Searching"):
-        hits = asyncio.run(search(workspace, args.session, args.query or "", args.limit))
-    if args.json:
-        print_json({"hits": hits})
+        hits = asyncio.run(search(workspace, session, options.query or "", options.limit))
+    if options.json:
+        print_json(SearchReport(hits=tuple(map(_row, hits))))
     elif hits:
-        print_lines(map(_line, hits))
-        print_lines([Text(f"Whole messages: ullage search --session {hits[0].session_id} --show ID", "dim")])
+        screen.print([*_doubt(hits, options, screen), *hit_lines(hits, workspace, screen)])
     else:
-        print_lines([f"Nothing found for {args.query!r}."])
+        screen.print([f"Nothing found for {options.query!r}."])
     return 0 if hits else 1
 
 
-def _show(workspace: Workspace, args: Namespace) -> int:
-    if args.session is None:
-        raise InvalidRequest("--show needs --session SESSION: message ids are unique only within one")
-    entry = find_entry(workspace.open(args.session), args.show)
-    if args.json:
-        print_json(entry)
+def _show(workspace: Workspace, options: SearchOptions, screen: Screen) -> int:
+    if options.session is None:
+        raise InvalidRequest("--show needs --session SESSION: messages are numbered within one")
+    conversation = workspace.open(find_session(workspace.ports.store, options.session))
+    entry = find_entry(conversation, find_message(conversation, options.show or ""))
+    if options.json:
+        print_json(_message(entry, conversation.id))
     else:
-        print_lines([_head(entry), *message_lines(entry.message)])
+        lines = (line for text in message_lines(entry.message) for line in screen.prose(text))
+        screen.print([_head(entry), *lines])
     return 0
+
+
+def _row(hit: SearchHit) -> HitRow:
+    return HitRow(
+        session_id=hit.session_id,
+        number=number_of(hit.index),
+        message_id=hit.message_id,
+        role=hit.role,
+        score=hit.score,
+        snippet=hit.snippet,
+        fits=hit.fits,
+    )
+
+
+def _message(entry: Entry, session_id: str) -> MessageReport:
+    return MessageReport(
+        session_id=session_id,
+        number=number_of(entry.index),
+        id=entry.message.id,
+        role=entry.message.role.value,
+        archived=entry.archived,
+        content=to_builtins(entry.message.content),
+    )
 
 
 def _head(entry: Entry) -> Text:
     state = ", archived" if entry.archived else ""
-    return Text(f"#{entry.index + 1} {entry.message.role} {entry.message.id}{state}", "dim")
+    return Text(f"#{number_of(entry.index)} {entry.message.role} {entry.message.id}{state}", "dim")
 
 
-def _line(hit: SearchHit) -> Text:
-    """Returns the message's place (counted from 1) and then the snippet, with the matches in bold."""
-    line = Text.assemble((f"{hit.session_id} #{hit.index + 1} {hit.role} {hit.message_id}", "dim"), "  ")
+def hit_lines(hits: Sequence[SearchHit], workspace: Workspace, screen: Screen) -> Iterator[Text]:
+    """Yields the lines for all hits. The hits of one session are listed together under its title, and the session with
+    the best hit is first."""
+    names = ShortIds(workspace.ports.store, screen)
+    for session_id in dict.fromkeys(hit.session_id for hit in hits):
+        name, title = names(session_id), workspace.ports.store.info(session_id).title
+        room = max(_LEAST, screen.room - len(name) - 2)
+        yield Text.assemble((name, "bold"), "  ", fit_most(title, room, screen.glyphs))
+        for hit in hits:
+            if hit.session_id == session_id:
+                yield from _hit(hit, screen)
+    first = hits[0]
+    show = f"A whole message: ullage search --session {names(first.session_id)} --show {number_of(first.index)}"
+    yield from (Text(line, "dim") for line in screen.prose(show))
+
+
+def _doubt(hits: Sequence[SearchHit], options: SearchOptions, screen: Screen) -> Sequence[Text]:
+    """Returns the line that says that none of the hits fits the query; none if one does."""
+    if any(hit.fits for hit in hits):
+        return []
+    words = f"Nothing fits {options.query!r} well: no message has most of these words. The nearest:"
+    return [Text(line) for line in screen.prose(words)]
+
+
+def _hit(hit: SearchHit, screen: Screen) -> Iterator[Text]:
+    """Yields the lines for one hit: its number and role, then its snippet with the matches in bold."""
+    head = f"  #{number_of(hit.index)} {hit.role}"
+    yield Text(head, "dim")
+    snippet = Text()
     for place, piece in enumerate(" ".join(hit.snippet.split()).split("**")):
-        line.append(piece, "bold" if place % 2 else "")
-    return line
+        snippet.append(clean(piece, screen.glyphs), "bold" if place % 2 else "")
+    for line in snippet.wrap(screen.console(), max(_LEAST, screen.room - len(_INDENT))):
+        line.rstrip()
+        yield Text.assemble(_INDENT, line)

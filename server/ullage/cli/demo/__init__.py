@@ -1,1 +1,1 @@
-"""The demo: a real server, a real client, and a picture of what an editor would show."""
+"""The demo: a real server, a real client, and a drawing of what an editor would show."""

@@ -1,4 +1,4 @@
-"""Plays a conversation into a server, as a client would that runs its own model."""
+"""Plays a conversation into a server, as a client would that calls its model itself."""
 
 import asyncio
 from pathlib import Path
@@ -15,8 +15,9 @@ from ullage.api.context_methods import (
     RevertResult,
     UndoParams,
 )
+from ullage.api.message_input import MessageInput
 from ullage.api.session_methods import AppendParams, AppendResult, NewSessionParams
-from ullage.api.values import MessageInput, SessionResult
+from ullage.api.values import SessionResult
 from ullage.api.wire import UPDATE, SessionNotification
 from ullage.cli.demo.played_transcript import Conversation, Step
 from ullage.cli.demo.scene import Scene
@@ -35,7 +36,8 @@ _LOOK = 2.0
 
 
 class Player:
-    """Plays one conversation into one server."""
+    """Plays one conversation: starts a server, appends the messages to a session in it, and shows the server's updates
+    in a scene."""
 
     def __init__(self, conversation: Conversation, scene: Scene, stage: Stage) -> None:
         self._conversation = conversation
@@ -45,7 +47,8 @@ class Player:
         self._compacted = False
 
     async def play(self, store: Path) -> None:
-        """Plays the messages, then an undo, then the compaction once more. Raises `ServerTrouble`."""
+        """Starts a server with the store file `store` and plays the messages, then an undo of the last compaction, then
+        the compaction again. Raises `ServerTrouble`."""
         async with start_server(store, self._settings(), self._told) as client:
             session_id = await self._begin(client)
             pause = min(_LONGEST_PAUSE, _MESSAGES_TAKE / max(1, len(self._conversation.steps)))
@@ -73,7 +76,8 @@ class Player:
             await client.call("context/messages", MessagesParams(session_id=session_id, limit=1), MessagesResult)
             await self._show_updates()
         message = step.message
-        given = MessageInput(role=message.role, content=message.content, id=message.id, timestamp=message.timestamp)
+        content = tuple(msgspec.to_builtins(block) for block in message.content)
+        given = MessageInput(role=message.role.value, content=content, id=message.id, timestamp=message.timestamp)
         # After a compaction, the usage in the transcript is that of another context.
         usage = msgspec.to_builtins(step.usage) if step.usage and not self._compacted else None
         params = AppendParams(session_id=session_id, messages=(given,), usage=usage)

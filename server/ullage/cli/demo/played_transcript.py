@@ -1,4 +1,4 @@
-"""Loads a transcript as a client would experience it: message by message, in a window that the messages will fill."""
+"""Loads a transcript for the demo: its messages in order, and a window small enough for them to fill."""
 
 from collections.abc import Iterator
 from importlib.resources import files
@@ -26,14 +26,14 @@ _UNKNOWN_MODEL = "unknown model"
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One message, and the provider's usage that came with it."""
+    """One message of the demo's conversation, and the usage that the provider reported with it, or None."""
 
     message: Message
     usage: Usage | None = None
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """What is played: the messages, the tools, and the window in tokens."""
+    """The conversation that the demo plays: its messages in order, its tools, and its window in tokens."""
 
     title: str
     model: str
@@ -43,7 +43,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 
 class ConversationOptions(Struct, frozen=True, kw_only=True):
-    """The file with the conversation to play (None: the sample), and the window in tokens to play it in."""
+    """Which conversation the demo plays: a transcript's file, or None for the sample; its format and the number of the
+    conversation in it; and the window in tokens, or None to choose one."""
 
     file: Path | None = None
     format: str | None = None
@@ -52,14 +53,15 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
 
 
 def load_conversation(options: ConversationOptions) -> Conversation:
-    """Loads the transcript in the file, or the sample. Raises `InputError`."""
+    """Returns the conversation in the file, or the sample if no file is given. Raises `InputError` if the file can't be
+    read."""
     path, window = options.file, options.window
     if path is None:
         data = files("ullage.cli").joinpath("data/sample.jsonl").read_bytes()
         transcript = transcripts.read(data, "the sample")
         window = window or SAMPLE_WINDOW
     else:
-        transcript = read_transcript(path, options.format, options.run)
+        transcript = read_transcript(str(path), options.format, options.run)
     steps = tuple(_steps(transcript.events))
     model = transcript.model or _UNKNOWN_MODEL
     return Conversation(
@@ -79,7 +81,7 @@ def _steps(events: tuple[Event, ...]) -> Iterator[Step]:
 
 
 def _fitting_window(model: str, transcript: ImportedTranscript, steps: tuple[Step, ...]) -> int:
-    """Returns the model's own window, or a smaller one if the conversation doesn't fill the model's own."""
+    """Returns the model's own window in tokens, or a smaller one if the conversation doesn't fill that."""
     counter = get_counter(model)
     counted = sum(counter.count_message(step.message) for step in steps)
     largest = max((step.usage.total for step in steps if step.usage), default=0)

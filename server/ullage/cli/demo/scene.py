@@ -1,6 +1,6 @@
-"""The contents of the demo's screen: a feed of lines, the status, and a summary while it is written.
+"""The contents of the demo's screen: lines of the conversation, the status, and a summary while it is written.
 
-Without a terminal.
+The module doesn't draw; `stage.py` does.
 """
 
 from msgspec import UNSET, Struct
@@ -29,14 +29,20 @@ _SEVERITY_STYLE = {Severity.INFO: "cyan", Severity.WARNING: "bold yellow", Sever
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """A line of the feed and its style."""
+    """A line of text on the demo's screen, with its style in Rich's form."""
 
     text: str
     style: str = ""
 
 
 class Scene:
-    """Collects the conversation's messages and the server's updates."""
+    """Collects what the demo's screen shows, from the conversation's messages and the server's updates.
+
+    - `feed`: the lines of the conversation so far.
+    - `writing`: the lines of the summary while it is written.
+    - `usage`, `notice`, `status`: the newest of each.
+    - `edit_id`: the id of the last compaction, or None.
+    """
 
     def __init__(self, title: str, model: str, glyphs: Glyphs) -> None:
         self.title = title
@@ -50,7 +56,7 @@ class Scene:
         self.edit_id: str | None = None
 
     def say(self, message: Message) -> None:
-        """Adds a message of the conversation to the feed."""
+        """Adds a message of the conversation to the feed: its first line, and a line per tool call or failed result."""
         for block in message.content:
             match block:
                 case TextBlock(text=text) if message.role is Role.USER:
@@ -66,7 +72,7 @@ class Scene:
                     pass
 
     def told(self, update: Update) -> None:
-        """Shows an update from the server."""
+        """Changes the scene according to an update from the server. Updates that show nothing are ignored."""
         match update:
             case UsageUpdate(used=used, size=size, meta=meta) if meta is not UNSET:
                 self.usage = UsageResult(used=used, size=size, meta=meta)
@@ -82,11 +88,11 @@ class Scene:
                 pass
 
     def remark(self, text: str) -> None:
-        """Adds a line for an action of the user."""
+        """Adds a line to the feed for something that the user does, such as `undo`."""
         self._add(f"{self.glyphs.user} {plain(text, self.glyphs)}", "bold magenta")
 
     def report(self, text: str) -> None:
-        """Adds a line for the result of an action."""
+        """Adds a line to the feed for the result of something that the user did."""
         self._add(f"  {plain(text, self.glyphs)}", "bold green")
 
     def _compaction(self, status: CompactionStatus, meta: CompactionMeta) -> None:
@@ -123,14 +129,14 @@ def _last_line(text: str) -> str:
 
 
 def _main_argument(arguments: dict[str, object]) -> str:
-    """Returns the first line of a call's first text argument, which says best what the call is about."""
+    """Returns the first line of a tool call's first text argument, which describes best what the call is about."""
     return _first_line(next((value for value in arguments.values() if isinstance(value, str)), ""))
 
 
 def status_line(usage: UsageResult, glyphs: Glyphs) -> str:
-    """Returns the context's size in one line.
+    """Returns one line with the context's size.
 
-    For example `◔ 45% · 58K/128K`, or from the warning threshold on `◕ 82% · compacts at 162K`.
+    For example `◔ 45% · 58K/128K`, or `◕ 82% · compacts at 162K` once the warning threshold is reached.
     """
     meta = usage.meta.ullage
     if usage.size is None:
@@ -143,17 +149,18 @@ def status_line(usage: UsageResult, glyphs: Glyphs) -> str:
 
 
 def compacting_line(messages: int, total: int, glyphs: Glyphs) -> str:
-    """Returns the status while a summary is written."""
+    """Returns the status line while a summary is written of `messages` messages out of `total`."""
     return f"Compacting{glyphs.ellipsis * (3 if glyphs.ascii else 1)} {messages} of {total} messages"
 
 
 def compacted_line(before: int, after: int, glyphs: Glyphs) -> str:
-    """Returns the status after a compaction. `before` and `after` are tokens."""
+    """Returns the status line after a compaction. `before` and `after` are the sizes of the context in tokens."""
     return f"{glyphs.check} {short(before)} {glyphs.arrow} {short(after)}"
 
 
 def level_glyph(used: int, size: int, glyphs: Glyphs) -> str:
-    """Returns a circle filled by quarters and a space, or "" if the glyphs have no circles."""
+    """Returns a circle and a space; the circle is filled by quarters according to `used / size`. Returns "" if the
+    glyphs have no circles."""
     if not glyphs.levels:
         return ""
     last = len(glyphs.levels) - 1

@@ -24,19 +24,21 @@ _WRITING_LINES = 8
 
 
 class Stage(Protocol):
-    """Shows a scene in its present state."""
+    """Shows a scene to the user."""
 
     def show(self) -> None:
-        """Draws the scene."""
+        """Shows the scene as it is now."""
         ...
 
     async def pause(self, seconds: float) -> None:
-        """Waits so that users can read the screen."""
+        """Waits, so that users can read the screen: `seconds`, or less if the demo runs fast or its output is not a
+        terminal."""
         ...
 
 
 class LiveStage:
-    """Redraws the screen in place."""
+    """Shows a scene on a terminal by drawing the whole screen again in the same place. Pauses are multiplied by
+    `pace`."""
 
     def __init__(self, scene: Scene, live: Live, console: Console, pace: float) -> None:
         self._scene = scene
@@ -54,7 +56,7 @@ class LiveStage:
 
 
 class PlainStage:
-    """Prints each line of the feed once, without pauses."""
+    """Prints each new line of the scene once, without pauses, for output that is not a terminal."""
 
     def __init__(self, scene: Scene, console: Console) -> None:
         self._scene = scene
@@ -88,7 +90,8 @@ class PlainStage:
 
 @contextmanager
 def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage]:
-    """Yields a live stage on a terminal, and a plain one elsewhere."""
+    """Yields a `LiveStage` if the console is a terminal, otherwise a `PlainStage`. If `fast` is true, a `LiveStage`
+    makes no pauses."""
     if not console.is_terminal:
         yield PlainStage(scene, console)
         return
@@ -97,7 +100,7 @@ def open_stage(scene: Scene, console: Console, *, fast: bool) -> Generator[Stage
 
 
 def draw_screen(scene: Scene, width: int, height: int) -> list[Text]:
-    """Returns exactly `height` lines of `width` columns."""
+    """Returns the scene as exactly `height` lines of `width` columns."""
     box = Box(scene.glyphs, width)
     box.title(scene.title, scene.model)
     for line in _visible(scene, height - _FRAME_LINES):

@@ -1,1 +1,1 @@
-"""Drawing for a terminal: values in, lines of styled text out. Nothing here writes to a terminal."""
+"""Drawing for a terminal: functions take values and return lines of styled text. Nothing here writes to a terminal."""

@@ -1,8 +1,11 @@
 """The boxes of `ullage context` and `ullage compact`.
 
-They show the size and the parts of a context, and the result of a compaction.
+They show the size of a context and what it consists of, its biggest messages, and the result of a compaction.
 """
 
+from collections.abc import Sequence
+
+from msgspec import Struct
 from rich.text import Text
 
 from ullage.api.values import UsageResult
@@ -10,39 +13,84 @@ from ullage.cli.draw.glyphs import Glyphs
 from ullage.cli.draw.parts import Box, bar, level_style
 from ullage.cli.draw.text import ago, fit, percent, plural, source_words
 from ullage.model.blocks import CompactionBlock
-from ullage.model.updates import UsageMeta
-from ullage.model.words import short
+from ullage.model.figure import KnownThreshold
+from ullage.model.message import number_of
+from ullage.model.words import short, shrinking
 
-_BAR_CELLS = 32
-# Cells of the two columns of a breakdown, each with label and figure, and the space between the columns.
-_LEFT, _RIGHT, _BETWEEN = 23, 20, "   "
+# Cells of a part's label, its tokens and its share; of the tokens of a message; and of the share next to the bar.
+_LABEL, _TOKENS, _SHARE, _SHORT, _BESIDE = 14, 9, 6, 5, 6
+# A larger share says only that a figure is wrong, and would not fit its column.
+_LARGEST_SHARE = 999
+_NOT_USED = ("Reserve", "Free")
+# A bar of fewer cells says nothing.
+_LEAST_BAR = 6
 
 
-def context_box(usage: UsageResult, now: int, glyphs: Glyphs) -> list[Text]:
-    """Returns the box of `ullage context`. `now` is Unix milliseconds."""
+class Big(Struct, frozen=True, kw_only=True):
+    """One of the biggest messages of a context: its index in the transcript, one line about it, and its tokens. A
+    compaction's marker has no index, because no command takes it by a number."""
+
+    index: int | None
+    opening: str
+    tokens: int
+
+
+def context_box(usage: UsageResult, now: int, glyphs: Glyphs, width: int, biggest: Sequence[Big] = ()) -> list[Text]:
+    """Returns the lines of the box of `ullage context`, `width` columns wide. `now` is Unix milliseconds. `biggest` are
+    the messages to list; if it is empty, that section is left out."""
     meta = usage.meta.ullage
-    box = Box(glyphs)
-    box.title("Context Usage", meta.model)
+    box = Box(glyphs, width)
+    box.title("Context Usage", ", ".join(filter(None, (meta.agent, meta.model))))
     _facts(box, usage, now)
     box.blank()
     _fullness(box, usage, glyphs)
-    box.blank()
-    parts = _parts(usage)
-    for left, right in zip(parts[::2], parts[1::2], strict=True):
-        box.row((_figure(*left, _LEFT, glyphs), ""), (_BETWEEN, ""), (_figure(*right, _RIGHT, glyphs), ""))
+    box.head("What it holds")
+    for label, tokens in _parts(usage):
+        _row(box, label, tokens, usage, glyphs)
+    if biggest:
+        box.head("What fills it")
+        for big in biggest:
+            _item(box, big, usage, glyphs)
     return box.lines()
 
 
 def _facts(box: Box, usage: UsageResult, now: int) -> None:
     meta = usage.meta.ullage
     share = f" ({percent(usage.used, usage.size)}%)" if usage.size else ""
-    box.fact("Current", f"{usage.used:>11,} tokens{share}", level_style(usage.used, meta))
-    box.fact("Maximum", f"{usage.size:>11,} tokens" if usage.size else "     unknown: set it with --window")
+    box.fact("Current", f"{usage.used:,} tokens{share}", level_style(usage.used, meta))
+    box.fact("Source", source_words(meta, now))
+    if usage.size is None:
+        box.fact("Maximum", "unknown: set it with --window")
+    else:
+        box.fact("Maximum", f"{usage.size:,} tokens{_why(meta.window.basis if meta.window else '')}")
+    if meta.threshold:
+        left = "" if meta.left is None else f", {meta.left:,} left" if meta.left else ", due now"
+        place = f"at {meta.threshold.tokens:,} ({meta.threshold.percent}%){left}"
+        box.fact("Compacts", f"{place}{_why(meta.threshold.basis)}{_seen(meta.threshold)}")
+    for remark in meta.remarks:
+        box.fact("Note", remark.text)
+    if meta.calls_left and meta.left:
+        until = "until then" if meta.threshold else "until it is full"
+        box.fact("Calls", f"{meta.calls_left.mean} {until} ({meta.calls_left.low} to {meta.calls_left.high})")
     total = meta.messages_active + meta.messages_archived
-    box.fact("Messages", f"{meta.messages_active:>7,} active / {total:,} total")
-    oldest = ago(meta.oldest_timestamp, now) if meta.oldest_timestamp else "unknown"
-    box.fact("Summaries", f"{meta.compactions:>7,}        Oldest  {oldest}")
-    box.fact("Source", f"     {source_words(meta, now)}")
+    box.fact("Messages", f"{meta.messages_active:,} active / {total:,} total")
+    if meta.compactions:
+        box.fact("Summaries", f"{meta.compactions:,}")
+    if meta.oldest_timestamp:
+        box.fact("Oldest", ago(meta.oldest_timestamp, now))
+    if usage.cost:
+        box.fact("Cost", f"${usage.cost.amount:,.2f} by list prices")
+
+
+def _seen(threshold: KnownThreshold) -> str:
+    """Returns how often compactions have confirmed the threshold, unless its basis says so."""
+    if not threshold.times or "compacted" in threshold.basis:
+        return ""
+    return f", seen {plural(threshold.times, 'time')}"
+
+
+def _why(basis: str) -> str:
+    return f": {basis}" if basis else ""
 
 
 def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:
@@ -53,54 +101,98 @@ def _fullness(box: Box, usage: UsageResult, glyphs: Glyphs) -> None:
         return
     share = percent(usage.used, usage.size)
     box.line(f"Context: {share}% ({short(usage.used)}/{short(usage.size)} tokens)", style)
-    box.line(f"{bar(usage.used, usage.size, meta.compact_at, _BAR_CELLS, glyphs)}  {share}%", style)
+    shown = f"  {share}%".ljust(_BESIDE)
+    cells = box.inner - len(glyphs.brackets) - len(shown)
+    box.line(f"{bar(usage.used, usage.size, meta.compact_at, cells, glyphs)}{shown}", style)
     if meta.compact_at is not None:
         box.line(f"Warns at {short(meta.warn_at or 0)}, compacts at {short(meta.compact_at)} ({glyphs.mark})", "dim")
 
 
 def _parts(usage: UsageResult) -> list[tuple[str, int]]:
+    """Returns the kinds of content in the window with their tokens, the largest first, then the reserve and the free
+    tokens. Those of 0 tokens are left out."""
     meta = usage.meta.ullage
     parts = meta.breakdown
-    shown = [
+    held = [
         ("System prompt", parts.system_prompt),
         ("Tools", parts.tools),
         ("Messages", parts.messages),
         ("Tool results", parts.tool_results),
         ("Summary", parts.summary),
         ("Memory", parts.memory),
+        ("Hidden, stays", parts.overhead),
     ]
-    shown += [("Overhead", parts.overhead)] if parts.overhead else []
-    shown += _left_over(usage, meta)
-    return shown if len(shown) % 2 == 0 else [*shown, ("", 0)]
+    held.sort(key=lambda part: -part[1])
+    if usage.size is not None and meta.usable is not None:
+        held += [(_NOT_USED[0], usage.size - meta.usable), (_NOT_USED[1], max(0, meta.usable - usage.used))]
+    return [(label, tokens) for label, tokens in held if tokens]
 
 
-def _left_over(usage: UsageResult, meta: UsageMeta) -> list[tuple[str, int]]:
-    if usage.size is None or meta.usable is None:
-        return []
-    return [("Reserve", usage.size - meta.usable), ("Free", max(0, meta.usable - usage.used))]
+def _row(box: Box, label: str, tokens: int, usage: UsageResult, glyphs: Glyphs) -> None:
+    whole = _whole(usage)
+    figure = f"{tokens:,}" if len(f"{tokens:,}") <= _TOKENS else short(tokens)
+    text = f"{fit(label, _LABEL, glyphs)}{fit(figure, _TOKENS, glyphs, right=True)}"
+    text += fit(_share(tokens, whole), _SHARE, glyphs, right=True)
+    cells = box.inner - _LABEL - _TOKENS - _SHARE - 2
+    cell = glyphs.empty if label in _NOT_USED else glyphs.full
+    drawn = cell * round(cells * min(1, tokens / whole)) if cells >= _LEAST_BAR else ""
+    box.row((text, ""), ("  ", ""), (drawn, "dim"))
 
 
-def _figure(label: str, tokens: int, width: int, glyphs: Glyphs) -> str:
-    if not label:
-        return " " * width
-    figure = f"{tokens:,}"
-    if len(figure) > width - 5:
-        figure = short(tokens)
-    return fit(label, max(0, width - len(figure) - 1), glyphs) + " " + fit(figure, min(len(figure), width), glyphs)
+def _share(tokens: int, whole: int) -> str:
+    share = percent(tokens, whole)
+    return f">{_LARGEST_SHARE}%" if share > _LARGEST_SHARE else f"{share or '<1'}%"
 
 
-def compaction_box(block: CompactionBlock, glyphs: Glyphs) -> list[Text]:
-    """Returns the box of `ullage compact`, without the summary itself."""
-    before, after = block.context_size_before, block.context_size_after
-    box = Box(glyphs)
-    box.title(f"Compacted #{block.compaction_number}", block.summarizer)
-    box.fact("Removed", f"{block.messages_archived:>9,} {_noun(block.messages_archived)}, kept in the archive")
-    box.fact("Saved", f"{before - after:>9,} tokens ({percent(before - after, before)}%)", "green")
-    box.fact("Context", f"{before:>9,} {glyphs.arrow} {after:,} tokens")
+def _whole(usage: UsageResult) -> int:
+    """Returns the tokens that are 100 per cent: the window, or the context while no window is known."""
+    return max(usage.size or usage.used, 1)
+
+
+def _item(box: Box, big: Big, usage: UsageResult, glyphs: Glyphs) -> None:
+    figure = fit(short(big.tokens), _SHORT, glyphs, right=True)
+    figure += fit(_share(big.tokens, _whole(usage)), _SHARE, glyphs, right=True)
+    name = big.opening if big.index is None else f"#{number_of(big.index)} {big.opening}"
+    box.row((fit(name, box.inner - len(figure), glyphs), ""), (figure, ""))
+
+
+class Shrunk(Struct, frozen=True, kw_only=True):
+    """The sizes of a context before and after a compaction, in tokens.
+
+    `before` and `after` include `hidden`, the tokens that the agent adds to every request, which are not in the session
+    and which no compaction removes; `hidden_name` names them. `budget` is the limit that the user gave for the
+    messages, or None, and `counted` is how many tokens the session's own content has.
+    """
+
+    before: int
+    after: int
+    hidden: int = 0
+    hidden_name: str = ""
+    budget: int | None = None
+    counted: int = 0
+
+
+def compaction_box(block: CompactionBlock, sizes: Shrunk, undo: str, glyphs: Glyphs, width: int) -> list[Text]:
+    """Returns the lines of the box of `ullage compact`, without the summary itself. `undo` is the command that undoes
+    the compaction, or "" if no stored session was changed."""
+    box = Box(glyphs, width)
+    box.title(f"Compacted #{block.compaction_number}", f"{block.summarizer} summary")
+    box.fact("Removed", f"{plural(block.messages_archived, 'message')}, kept in the archive")
+    saved = sizes.before - sizes.after
+    box.fact("Saved", f"{saved:,} tokens ({percent(saved, sizes.before)}%)", "green")
+    box.fact("Context", f"{sizes.before:,} {glyphs.arrow} {sizes.after:,} tokens")
+    if sizes.hidden:
+        box.fact("", f"with {sizes.hidden:,} hidden, stays: {sizes.hidden_name}")
+    if sizes.budget is not None:
+        box.fact("Budget", f"{sizes.counted:,} of {sizes.budget:,} tokens used")
     ledger = block.ledger
-    box.fact("Ledger", f"{len(ledger.files):>9,} files, {plural(len(ledger.commands), 'command')}")
+    box.fact("Ledger", f"{plural(len(ledger.files), 'file')}, {plural(len(ledger.commands), 'command')}")
+    if undo:
+        box.fact("Undo", undo)
     return box.lines()
 
 
-def _noun(count: int) -> str:
-    return "message" if count == 1 else "messages"
+def sizes_of(before: int, after: int) -> str:
+    """Returns the size of the context before and after an edit: `164K → 31K`, or `164K → ?` if `after` is 0, which
+    means unknown."""
+    return shrinking(before, after) if after else f"{short(before)} → ?"

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 
 class Glyphs(Struct, frozen=True, kw_only=True):
-    """One set of characters. Each character of a drawing is one cell wide. `levels` go from empty to full."""
+    """One set of characters for drawings. The characters of lines and bars are one cell wide. `levels` are ordered from
+    empty to full."""
 
     corners: str
     across: str
@@ -72,9 +73,16 @@ ASCII = Glyphs(
 )
 
 
+# The variables that choose the characters of a locale, the strongest first (POSIX, "Environment Variables").
+_LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
+
+
 def choose_glyphs(encoding: str | None, environment: Mapping[str, str], *, ascii_only: bool = False) -> Glyphs:
-    """Returns ASCII if asked for, or if the output's encoding or the terminal can't show the Unicode set."""
-    if ascii_only or environment.get("TERM") in {"dumb", "linux"}:
+    """Returns the ASCII set if `ascii_only` is true, or if the output's encoding, the locale or the terminal (`TERM`)
+    can't show the Unicode set. Otherwise returns the Unicode set."""
+    # In the locales C and POSIX Python prints UTF-8 all the same (PEP 540), which the terminal may not expect.
+    locale = next((value for name in _LOCALE if (value := environment.get(name))), "")
+    if ascii_only or environment.get("TERM") in {"dumb", "linux"} or locale in {"C", "POSIX"}:
         return ASCII
     try:
         "".join(UNICODE.levels + UNICODE.corners + UNICODE.mark).encode(encoding or "ascii")

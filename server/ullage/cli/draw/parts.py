@@ -1,13 +1,12 @@
-"""The shapes of drawings: a box of a fixed number of columns, and the bar that shows the used share of a window."""
+"""The elements of drawings: a box, and the bar that shows the used share of a window."""
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from ullage.cli.draw.glyphs import Glyphs
-from ullage.cli.draw.text import clean, fit
+from ullage.cli.draw.text import clean, fit, fit_most, wrap
 from ullage.model.updates import UsageMeta
 
-WIDTH = 50
 # Cells of the two borders and the space inside each.
 _FRAME = 4
 _LABEL = 9
@@ -15,24 +14,28 @@ _BORDER = "dim"
 
 
 class Box:
-    """Collects the lines of one box."""
+    """Builds a box of `width` columns line by line. `inner` is the number of columns inside its borders."""
 
-    def __init__(self, glyphs: Glyphs, width: int = WIDTH) -> None:
+    def __init__(self, glyphs: Glyphs, width: int) -> None:
         self.inner = width - _FRAME
         self._width = width
         self._glyphs = glyphs
         self._lines: list[Text] = []
 
     def title(self, left: str, right: str = "") -> None:
-        """Adds the head: `left` in bold, and `right` in at most half of the width."""
+        """Adds the top border, a line with two texts, and a horizontal line below it.
+
+        `left` is bold. `right` gets at least half of the width if it needs that much. A text that is too long is cut.
+        """
         self._lines.append(self._rule(self._glyphs.corners[:2]))
-        beside = fit(right, min(cell_len(clean(right, self._glyphs)), self.inner // 2), self._glyphs)
+        most = max(self.inner // 2, self.inner - cell_len(clean(left, self._glyphs)) - 2)
+        beside = fit_most(right, most, self._glyphs)
         room = self.inner - cell_len(beside) - 2
         self.row((fit(left, room, self._glyphs), "bold"), ("  ", ""), (beside, "dim"))
         self.rule()
 
     def row(self, *parts: tuple[str, str]) -> None:
-        """Adds a line of (text, style) parts, padded to the border. The parts must fit."""
+        """Adds a line of (text, style) pairs, filled with spaces up to the border. The pairs must fit."""
         text = Text.assemble(*parts)
         text.pad_right(max(0, self.inner - text.cell_len))
         border = (self._glyphs.down, _BORDER)
@@ -43,15 +46,25 @@ class Box:
         self.row((fit(text, self.inner, self._glyphs), style))
 
     def fact(self, label: str, value: str, style: str = "") -> None:
-        """Adds a line with a label in the first column and its value."""
-        self.row(
-            (fit(label, _LABEL, self._glyphs), ""),
-            (" ", ""),
-            (fit(value, self.inner - _LABEL - 1, self._glyphs), style),
-        )
+        """Adds a line with a label in the first column and its value after it. A long value continues in the next
+        lines."""
+        for line in wrap(value, self.inner - _LABEL - 1, self._glyphs):
+            self.row(
+                (fit(label, _LABEL, self._glyphs), ""),
+                (" ", ""),
+                (fit(line, self.inner - _LABEL - 1, self._glyphs), style),
+            )
+            label = ""
+
+    def head(self, text: str) -> None:
+        """Adds a horizontal line across the box that contains a heading."""
+        line = f"{self._glyphs.across} {fit_most(text, self.inner - 4, self._glyphs)} "
+        ends = self._glyphs.tees
+        rest = self._glyphs.across * max(0, self._width - 2 - cell_len(line))
+        self._lines.append(Text(ends[0] + line + rest + ends[1], style=_BORDER))
 
     def rule(self) -> None:
-        """Adds a line across the box."""
+        """Adds a horizontal line across the box."""
         self._lines.append(self._rule(self._glyphs.tees))
 
     def blank(self) -> None:
@@ -59,7 +72,7 @@ class Box:
         self.row()
 
     def lines(self) -> list[Text]:
-        """Returns all lines of the box with the closing border."""
+        """Returns all lines of the box, with the bottom border."""
         return [*self._lines, self._rule(self._glyphs.corners[2:])]
 
     def _rule(self, ends: str) -> Text:
@@ -67,10 +80,10 @@ class Box:
 
 
 def bar(used: int, size: int, compact_at: int | None, cells: int, glyphs: Glyphs) -> str:
-    """Returns a bar of `cells` cells, and brackets if the glyphs have them.
+    """Returns a bar of `cells` cells that shows the share `used / size`, between brackets if the glyphs have them.
 
-    At least one cell is filled if anything is used, and all cells only if the window is full. The mark is in the cell
-    where compaction begins. `used`, `size` and `compact_at` are tokens.
+    At least one cell is filled if anything is used, and all cells only if the window is full. A mark shows the cell at
+    which compaction begins. `used`, `size` and `compact_at` are tokens; `compact_at` may be None.
     """
     share = min(1.0, used / size) if size > 0 else 0.0
     full = min(int(share * cells + 0.5), cells if share >= 1 else cells - 1)
@@ -83,7 +96,8 @@ def bar(used: int, size: int, compact_at: int | None, cells: int, glyphs: Glyphs
 
 
 def level_style(used: int, meta: UsageMeta) -> str:
-    """Returns the colour of a figure. The colour is never the only sign of a level."""
+    """Returns the style of a figure of `used` tokens: red from the compaction threshold on, yellow from the warning
+    threshold on, otherwise green. The colour is never the only sign of a level."""
     if meta.compact_at is not None and used >= meta.compact_at:
         return "bold red"
     if meta.warn_at is not None and used >= meta.warn_at:

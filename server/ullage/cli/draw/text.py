@@ -1,13 +1,17 @@
-"""Cuts and pads text to a number of terminal cells, and formats token figures and times for every drawing."""
+"""Cuts and pads text to a number of terminal cells, and formats token figures and times for all drawings."""
 
+import re
 import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
 from ullage.cli.draw.glyphs import Glyphs
+from ullage.model import words
 from ullage.model.updates import UsageMeta
 from ullage.model.usage import UsageSource
 
+# Sequences by which programs colour their output and set titles and links (ECMA-48: CSI, OSC, and two characters).
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]")
 # Characters whose width terminals disagree about, or that move neighbouring text: controls, zero-width joiners and
 # direction marks (Cf), lone surrogates, private use, unassigned; and modifiers of emoji.
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -18,19 +22,52 @@ _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 
 
 def clean(text: str, glyphs: Glyphs) -> str:
-    """Returns the text as one line without characters of uncertain width, and in ASCII if the glyphs are ASCII."""
-    kept = "".join(map(_safe, text))
+    """Returns the text as one line without escape sequences and without characters whose width terminals disagree
+    about. If the glyphs are ASCII, other characters become `?`."""
+    kept = "".join(map(_safe, _SEQUENCE.sub("", text)))
     return kept.encode("ascii", "replace").decode() if glyphs.ascii else kept
 
 
 def fit(text: str, width: int, glyphs: Glyphs, *, right: bool = False) -> str:
-    """Returns the text in exactly `width` cells: padded (on the left if `right` is true), or cut with an ellipsis."""
+    """Returns the text in exactly `width` cells: filled with spaces (on the left if `right` is true), or cut with an
+    ellipsis. The text is cleaned first."""
     text = clean(text, glyphs)
     if cell_len(text) > width:
         text = set_cell_size(text, max(0, width - 1)).rstrip() + glyphs.ellipsis if width > 0 else ""
     padding = " " * (width - cell_len(text))
     text = _isolated(text)
     return padding + text if right else text + padding
+
+
+def fit_most(text: str, width: int, glyphs: Glyphs) -> str:
+    """Returns the text in at most `width` cells: cleaned, and cut with an ellipsis if it is too long."""
+    return fit(text, min(width, cell_len(clean(text, glyphs))), glyphs)
+
+
+def wrap(text: str, width: int, glyphs: Glyphs) -> list[str]:
+    """Returns the text as lines of at most `width` cells, broken between words. A word that is longer than a line is
+    broken, too. Line breaks and several spaces count as one space. An empty text becomes one empty line."""
+    lines = [""]
+    for word in clean(text, glyphs).split():
+        joined = f"{lines[-1]} {word}".lstrip()
+        if cell_len(joined) <= width:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        lines[-1:] = _broken(word, width)
+    return lines
+
+
+def _broken(word: str, width: int) -> list[str]:
+    """Returns a word as a list of pieces of at most `width` cells."""
+    pieces: list[str] = []
+    while cell_len(word) > width:
+        # A wide character at the border leaves a cell empty.
+        head = set_cell_size(word, width).rstrip() or word[:1]
+        pieces.append(head)
+        word = word[len(head) :]
+    return [*pieces, word]
 
 
 def _safe(character: str) -> str:
@@ -54,7 +91,8 @@ _STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "
 
 
 def ago(then: int, now: int) -> str:
-    """Returns how long before `now` a time was: `12 s ago`, `2 hours ago`. Both are Unix milliseconds."""
+    """Returns how long before `now` the time `then` was, in words: `12 s ago`, `2 hours ago`. Both are Unix
+    milliseconds."""
     seconds = max(0, now - then) // 1000
     for length, unit in _STEPS:
         if seconds >= length:
@@ -64,12 +102,13 @@ def ago(then: int, now: int) -> str:
 
 
 def percent(part: int, whole: int) -> int:
-    """Returns a whole percentage, 0 if `whole` is 0."""
-    return round(100 * part / whole) if whole > 0 else 0
+    """Returns `part` as a whole percentage of `whole`, or 0 if `whole` is 0."""
+    return words.percent(part, whole) if whole > 0 else 0
 
 
 def source_words(meta: UsageMeta, now: int) -> str:
-    """Returns how the figure is known: `reported, 12 s ago`, `estimated, about 4% off`, `stale: 3 messages since`."""
+    """Returns where the figure of the context's size comes from: `reported, 12 s ago`, `estimated, about 4% off`, or
+    `stale: 3 messages since`. `now` is Unix milliseconds."""
     if meta.source is UsageSource.STALE:
         return f"stale: {plural(meta.pending_messages, 'message')} since"
     if meta.source is UsageSource.REPORTED:
@@ -85,9 +124,9 @@ def plural(count: int, noun: str) -> str:
 
 
 def plain(text: str, glyphs: Glyphs) -> str:
-    """Returns Ullage's own words, in ASCII if the glyphs are ASCII.
+    """Returns one of Ullage's own texts, in ASCII if the glyphs are ASCII.
 
-    Replaces the few special characters that these words have.
+    Only the few special characters in Ullage's own texts are replaced (`→`, `…` and `·`).
     """
     if not glyphs.ascii:
         return text

@@ -1,4 +1,4 @@
-"""The agent's process: forwards lines to and from it, and sends it the proxy's own requests."""
+"""The agent's process: exchanges lines with it, and sends it the proxy's own requests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,10 +22,10 @@ FailPending = Callable[[str], object]
 
 
 class Agent:
-    """One agent, which can be started again after it has ended.
+    """The agent's process, which can be started again after it has ended.
 
-    `receive` gets the agent's output line by line. `ended` is called when the output ends, unless `stop` was called; it
-    returns a function that is then called with the exit reason.
+    `receive` is called with each piece of the agent's output, in order. `ended` is called when the output ends, unless
+    `stop` was called; it returns a function that is then called with the exit reason.
     """
 
     def __init__(
@@ -50,35 +50,35 @@ class Agent:
         return self._process is not None
 
     async def start(self) -> None:
-        """Starts the process. Raises `InvalidRequest` if the program can't be started."""
+        """Starts the process and begins to read its output. Raises `InvalidRequest` if the program can't be started."""
         process = await start_agent(self.command)
         self._process, self._outlet = process, Outlet(process.sink)
         self._reading = asyncio.ensure_future(self._read(process))
 
     def pass_on(self, piece: Piece) -> None:
-        """Forwards bytes from the client. They are dropped if no process runs."""
+        """Forwards a piece of the client's output to the agent. It is dropped if no process runs."""
         if self._outlet is not None:
             self._outlet.pass_on(piece)
 
     def notify(self, method: str, params: Any) -> None:
-        """Sends a notification of the proxy's own."""
+        """Sends the agent a notification of the proxy's own. It is dropped if no process runs."""
         if self._outlet is not None:
             self._outlet.insert(line(Notification(method=method, params=params)))
 
     def insert(self, data: bytes) -> None:
-        """Sends a whole line that the client did not write."""
+        """Sends the agent a whole line that the client did not write. It is dropped if no process runs."""
         if self._outlet is not None:
             self._outlet.insert(data)
 
     async def drain(self) -> None:
-        """Waits until the agent has read enough for more to be written."""
+        """Waits until the agent has read enough for more to be written. Returns at once if no process runs."""
         if self._outlet is not None:
             await self._outlet.drain()
 
     async def request(self, method: str, params: Any) -> dict[str, Any]:
-        """Sends a request of the proxy's own. Returns its result.
+        """Sends the agent a request of the proxy's own, and waits for the answer. Returns its result as a JSON object.
 
-        Raises `AgentError` if the agent refuses, ends, or takes longer than `PATIENCE`.
+        Raises `AgentError` if the agent does not run, answers with an error, ends, or takes longer than 600 seconds.
         """
         if self._outlet is None:
             raise AgentError("the agent is not running")
@@ -87,7 +87,8 @@ class Agent:
         future = self._waiting[frame_id] = asyncio.get_running_loop().create_future()
         self._outlet.insert(line(Request(id=frame_id, method=method, params=params)))
         try:
-            frame = await asyncio.wait_for(future, PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                frame = await future
         except TimeoutError:
             raise AgentError(f"the agent did not answer {method} within {PATIENCE:.0f} seconds") from None
         finally:
@@ -97,10 +98,8 @@ class Agent:
         return fields(frame.result)
 
     def takes(self, frame: Frame) -> bool:
-        """Takes an answer to a request of the proxy's own.
-
-        Returns False if the frame is the answer to another request.
-        """
+        """Returns whether the frame answers a request of the proxy's own. If so, the frame becomes the result of that
+        `request`."""
         if not (isinstance(frame.id, str) and frame.id.startswith(_PREFIX)):
             return False
         future = self._waiting.get(frame.id)
@@ -109,7 +108,7 @@ class Agent:
         return True
 
     async def stop(self) -> None:
-        """Ends the process for good."""
+        """Ends the process, so that the program can end. `ended` is not called."""
         self._stopping = True
         if self._process is not None:
             await self._process.stop()

@@ -1,4 +1,4 @@
-"""Reads JSON-RPC lines: the envelope first, the content only on demand. A line is only rewritten to change it."""
+"""Reads JSON-RPC lines: the envelope first, the content only if needed. A line is encoded again only to change it."""
 
 from typing import Any
 
@@ -26,7 +26,8 @@ _raw_fields = msgspec.json.Decoder(dict[str, Raw])
 
 
 def peek(line: bytes) -> Frame | None:
-    """Decodes the JSON-RPC envelope. Returns None if the line isn't one; the proxy forwards it unread."""
+    """Returns the JSON-RPC envelope of a line, or None if the line isn't a JSON-RPC message. Such a line is forwarded
+    unread."""
     try:
         return _frame.decode(line)
     except (ValueError, RecursionError):
@@ -34,7 +35,7 @@ def peek(line: bytes) -> Frame | None:
 
 
 def fields(raw: Raw) -> dict[str, Any]:
-    """Decodes an object. Returns an empty one if the JSON is not an object, or is nested too deeply."""
+    """Returns undecoded JSON as a dict. Returns an empty dict if it is not an object, or is nested too deeply."""
     try:
         return as_object(decode_json(bytes(raw), dict))
     except (ValueError, RecursionError):
@@ -42,7 +43,8 @@ def fields(raw: Raw) -> dict[str, Any]:
 
 
 def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
-    """Returns the line with some of its params replaced. All other values keep their bytes."""
+    """Returns the line, which must have an object as params, with the params in `changes` replaced. All other values
+    keep their bytes. The result ends with a line feed."""
     whole = _raw_fields.decode(line)
     params = _raw_fields.decode(whole["params"])
     params |= {name: Raw(encode_json(value)) for name, value in changes.items()}
@@ -51,5 +53,5 @@ def with_params(line: bytes, changes: dict[str, Any]) -> bytes:
 
 
 def line(message: Request | Notification | Response | ErrorResponse) -> bytes:
-    """Returns a message of the proxy's own as a line."""
+    """Returns a message of the proxy's own as a line of JSON with a line feed."""
     return encode_json(message) + b"\n"

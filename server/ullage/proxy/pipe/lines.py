@@ -10,9 +10,9 @@ LONGEST = 1 << 25
 
 
 class Piece(Struct, frozen=True):
-    """Bytes to forward.
+    """Bytes of a stream to forward: a line, or a piece of a long line.
 
-    `whole` means that they are one whole line, which may be read; `ends` means that they end a line.
+    `whole` is true if the bytes are one whole line, which may be read. `ends` is true if they are the end of a line.
     """
 
     data: bytes
@@ -21,7 +21,8 @@ class Piece(Struct, frozen=True):
 
 
 class LineCutter:
-    """Cuts a byte stream after its line feeds, however the stream was divided."""
+    """Cuts a byte stream after its line feeds, wherever the stream is divided into reads. A line longer than `longest`
+    bytes is cut into pieces."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
@@ -30,7 +31,8 @@ class LineCutter:
         self._streaming = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """Yields the lines that `data` completes, each with its line feed, and pieces of a line that is too long."""
+        """Takes the next bytes of the stream. Yields the lines that they complete, each with its line feed, and pieces
+        of a line that is too long."""
         start = 0
         while end := data.find(b"\n", start) + 1:
             yield self._line(data[start:end])

@@ -1,4 +1,4 @@
-"""Writes to the client or the agent: forwarded lines, and lines of the proxy's own between them."""
+"""Writes to the client or the agent: forwarded lines, with lines of the proxy's own between them."""
 
 from ullage.proxy.pipe.lines import Piece
 from ullage.system.writer import Sink
@@ -8,7 +8,7 @@ PATIENCE = 2.0
 
 
 class Outlet:
-    """Writes to one side and keeps lines whole.
+    """Writes to the client or to the agent, and never puts one line into another.
 
     A line that is inserted while a long line is forwarded in pieces waits for the end of the long line.
     """
@@ -19,7 +19,8 @@ class Outlet:
         self._waiting: list[bytes] = []
 
     def pass_on(self, piece: Piece) -> None:
-        """Forwards bytes unchanged."""
+        """Writes a forwarded piece unchanged. If it ends a line, the lines that waited for that are written after
+        it."""
         self._sink.write(piece.data)
         self._torn = not piece.ends
         if not self._torn and self._waiting:
@@ -27,18 +28,20 @@ class Outlet:
             self._sink.write(b"".join(waiting))
 
     def insert(self, line: bytes) -> None:
-        """Writes a whole line of the proxy's own."""
+        """Writes a whole line of the proxy's own: at once, or after the long line that is being forwarded in pieces."""
         if self._torn:
             self._waiting.append(line)
         else:
             self._sink.write(line)
 
     async def drain(self) -> None:
-        """Waits for room. Each pump calls it after each piece, so that the pump reads no faster than the other side."""
+        """Waits until there is room to write more. Called after each forwarded piece, so that the proxy reads no faster
+        than the other side."""
         await self._sink.drain()
 
     async def close(self) -> None:
-        """Waits until everything is written or the other side stops reading, then closes.
+        """Waits until everything is written, or until the reader has taken nothing for 2 seconds. Then closes the
+        stream.
 
         Nothing may be written afterwards.
         """

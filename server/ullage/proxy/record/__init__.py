@@ -1,1 +1,1 @@
-"""The record: the messages between client and agent, as a session of the store."""
+"""The record of a proxied session: the messages between client and agent, as a session in Ullage's store."""

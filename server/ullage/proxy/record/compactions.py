@@ -27,7 +27,8 @@ _SUMMARY_SHARE = 0.15
 
 
 class Undoable(Struct, frozen=True, kw_only=True):
-    """The last compaction in force, the agent's session before it, and the messages after it."""
+    """A compaction that can be undone: the last one in force, the agent's session from before it, and the messages
+    recorded after it."""
 
     edit: CompactionEdit
     before: AgentAttached
@@ -35,10 +36,10 @@ class Undoable(Struct, frozen=True, kw_only=True):
 
 
 class Archiving(Struct, frozen=True, kw_only=True):
-    """A compaction to record.
+    """A compaction to be recorded.
 
     `before` and `after` are events to record directly before and after it. `size_before` and `size_after` are the
-    context's tokens as the agent reports them, or None if it doesn't.
+    tokens in the context as the agent reports them, or None if it doesn't.
     """
 
     summary: Summary
@@ -50,21 +51,23 @@ class Archiving(Struct, frozen=True, kw_only=True):
 
 
 def ledger_of(record: SessionRecord) -> ArtifactLedger:
-    """Returns the files and commands of all messages that the compaction replaces, shortened to a number of tokens."""
+    """Returns the ledger of all messages that a compaction would replace now, with that of earlier compactions. It is
+    shortened to 4,000 tokens or 5 per cent of the window, whichever is less."""
     messages, indices, previous = _to_archive(record)
     collected = collect(messages, indices)
     whole = merge(previous.ledger, collected) if previous else collected
-    return fit(whole, min(_LEDGER_CAP, int(_window(record) * _LEDGER_SHARE)), record.conversation.projection.counter)
+    return fit(whole, min(_LEDGER_CAP, int(window_of(record) * _LEDGER_SHARE)), record.conversation.projection.counter)
 
 
 async def offline_summary(record: SessionRecord, focus: str) -> Summary:
-    """Returns a summary made without a model, for an agent that writes none."""
+    """Returns a summary, written without a model, of all messages that a compaction would replace now. `focus` is what
+    it must keep above all, or ""."""
     conversation = record.conversation
     messages, indices, previous = _to_archive(record)
     request = SummaryRequest(
         messages=messages,
         indices=indices,
-        max_tokens=min(SUMMARY_CAP, int(_window(record) * _SUMMARY_SHARE)),
+        max_tokens=min(SUMMARY_CAP, int(window_of(record) * _SUMMARY_SHARE)),
         previous=previous,
         focus=focus,
     )
@@ -75,13 +78,19 @@ async def offline_summary(record: SessionRecord, focus: str) -> Summary:
     return Summary(text=text, ledger=stream.ledger, summarizer=writer.name)
 
 
+def archived_messages(record: SessionRecord) -> tuple[Message, ...]:
+    """Returns the messages that a compaction would replace now: all in the context except markers."""
+    return _to_archive(record)[0]
+
+
 def has_messages(record: SessionRecord) -> bool:
-    """Returns whether the context has messages other than the marker of a compaction."""
+    """Returns whether the context has messages other than the markers of compactions."""
     return bool(record.conversation.transcript.active)
 
 
 def archive(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
-    """Records a compaction in which a summary replaces all messages so far. Returns the edit."""
+    """Records a compaction in which a summary replaces all messages in the context. Secrets in the summary are
+    redacted. Returns the edit."""
     edit = _edit(record, archiving)
     conversation = record.conversation
     with conversation.one_change():
@@ -91,15 +100,15 @@ def archive(record: SessionRecord, archiving: Archiving) -> CompactionEdit:
 
 
 def last_block(record: SessionRecord) -> CompactionBlock | None:
-    """Returns the marker's block if the context ends with a compaction, otherwise None."""
+    """Returns the compaction block if the last item in the context is the marker of a compaction, otherwise None."""
     items = record.conversation.transcript.items
     return items[-1].message.compaction if items else None
 
 
 def undoable(record: SessionRecord) -> Undoable:
-    """Returns the compaction that an undo would undo.
+    """Returns the compaction that an undo would undo: the last one in force.
 
-    Raises `NothingToUndo` if no compaction is in force, or if the agent keeps no session of before it.
+    Raises `NothingToUndo` if no compaction is in force, or if the agent has no session from before it.
     """
     records = record.workspace.ports.store.read(record.id)
     in_force = compaction_edits(records)
@@ -114,7 +123,8 @@ def undoable(record: SessionRecord) -> Undoable:
 
 
 def take_back(record: SessionRecord, found: Undoable) -> int:
-    """Records the undo and the return to the agent's former session. Returns the tokens in the context after it."""
+    """Records that the compaction is undone and that the conversation returns to the agent's session from before it.
+    Returns the tokens in the context afterwards."""
     conversation, now = record.conversation, record.workspace.ports.clock.now()
     conversation.record(EditReverted(edit_id=found.edit.id, timestamp=now), found.before)
     return conversation.used
@@ -141,14 +151,16 @@ def _around(
 
 
 def _to_archive(record: SessionRecord) -> tuple[tuple[Message, ...], tuple[int, ...], CompactionBlock | None]:
-    """Returns the messages that a summary would replace, their indices, and the earlier summaries as one block."""
+    """Returns the messages that a compaction would replace now, their indices in the transcript, and the blocks of
+    earlier compactions joined into one, or None if there are none."""
     items = record.conversation.transcript.items
     said = [item for item in items if not item.inserted]
     markers = [block for item in items if (block := item.message.compaction)]
     return tuple(item.message for item in said), tuple(item.index for item in said), joined(markers)
 
 
-def _window(record: SessionRecord) -> int:
+def window_of(record: SessionRecord) -> int:
+    """Returns the window in tokens. If it is not known, returns 32,000, the smallest in which agents run."""
     budget = record.conversation.budget
     return budget.window if budget else _SMALL_WINDOW
 

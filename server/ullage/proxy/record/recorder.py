@@ -1,4 +1,4 @@
-"""Runs the jobs of recording after the pumps, in order, without delaying the pumps.
+"""Records in the background, job by job in order, so that forwarding is not delayed.
 
 If the store fails, recording ends with a notice. The client and its agent continue.
 """
@@ -20,17 +20,18 @@ Job = Callable[[Workspace], Awaitable[None]]
 
 
 class Store(Struct, frozen=True):
-    """How the workspace is opened. `prepare` takes long, so it is called in a thread before `open`."""
+    """How the workspace is opened: `prepare` is called in a thread, because it takes long, then `open` returns the
+    workspace."""
 
     prepare: Callable[[], object]
     open: Callable[[], Workspace]
 
 
 class Recorder:
-    """Runs jobs on the workspace one after another.
+    """Runs recording jobs one after another. A job gets the workspace.
 
-    `failed` is called once with the reason if the store fails. `workspace` is None before the first job and after a
-    failure.
+    `failed` is called once with the reason if the store fails; no job runs after that. `workspace` is None before the
+    first job and after a failure.
     """
 
     def __init__(self, store: Store, failed: Callable[[str], object]) -> None:
@@ -42,11 +43,11 @@ class Recorder:
         self.workspace: Workspace | None = None
 
     async def put(self, job: Job) -> None:
-        """Adds a job, which runs after those before it. Waits only if too many jobs wait."""
+        """Adds a job, which runs after the jobs before it. Returns at once, unless 256 jobs wait already."""
         await self._jobs.put(job)
 
     async def opened(self) -> Workspace | None:
-        """Waits for all jobs so far and returns the workspace, which is opened if necessary.
+        """Waits for all jobs so far and returns the workspace, which is opened if no job has opened it yet.
 
         Returns None if the store failed.
         """
@@ -56,13 +57,13 @@ class Recorder:
     async def settled(self) -> Workspace | None:
         """Waits for all jobs so far and returns the workspace.
 
-        Returns None if the store failed or nothing was recorded yet.
+        Returns None if the store failed or no job has run yet.
         """
         await self._jobs.join()
         return None if self._broken else self.workspace
 
     async def close(self) -> None:
-        """Waits for the jobs so far, then stops."""
+        """Waits for all jobs so far, then ends the recorder's task. The workspace is not closed."""
         await self._jobs.join()
         self._task.cancel()
 

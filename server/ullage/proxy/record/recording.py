@@ -1,4 +1,4 @@
-"""Records what a session's updates report: messages, figures, models and compactions, in order."""
+"""Records what the updates of a session report: messages, the context's size, the model and compactions, in order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,8 @@ _NO_SUMMARY = "The agent compacted its context and kept the summary to itself."
 
 
 async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None:
-    """Reads a session update that the client has been sent, and records what it reports."""
+    """Handles a session update of the agent that the client has been sent: stores its facts in the session, and records
+    the messages that it completes."""
     if session.state is not State.OPENING:
         # A compaction in a replay is an old one, which the record has.
         session.watch_compaction(update)
@@ -38,7 +39,7 @@ async def record_update(session: ProxiedSession, update: dict[str, Any]) -> None
 
 
 async def record_messages(session: ProxiedSession, messages: Sequence[Message]) -> None:
-    """Records messages of the present turn."""
+    """Adds messages to the session's record, and counts the answers among them in `rounds`."""
 
     async def job(record: SessionRecord) -> None:
         await record.add(messages)
@@ -49,7 +50,7 @@ async def record_messages(session: ProxiedSession, messages: Sequence[Message]) 
 
 
 async def record_occupancy(session: ProxiedSession) -> None:
-    """Records the context's size as the agent last reported it."""
+    """Records the tokens in the context as the agent last reported them, and which agent holds the session."""
     occupancy, attached, rounds = session.facts.occupancy, session.attachment(session.agent_id), session.rounds
 
     async def job(record: SessionRecord) -> None:
@@ -63,7 +64,7 @@ async def record_occupancy(session: ProxiedSession) -> None:
 
 
 async def record_model(session: ProxiedSession) -> None:
-    """Records the model.
+    """Records the model that the agent last reported, unless the session is still being opened.
 
     Called before the answer's usage is recorded, because a later change of the model would void the usage.
     """
@@ -77,14 +78,18 @@ async def record_model(session: ProxiedSession) -> None:
 
 
 def record_compaction(session: ProxiedSession, record: SessionRecord) -> None:
-    """Records the compaction that happened in a turn, if any. Called at the end of the turn."""
+    """Records the agent's own compaction in the turn that ends, if there was one."""
     made = session.take_compaction()
     if made is not None:
         _archive(session, record, made)
 
 
 async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> None:
-    """Records a compaction that the agent made unasked, at its place in the middle of a turn."""
+    """Records a compaction that the agent made by its own decision in the middle of a turn, after the messages before
+    it.
+
+    A compaction that changed nothing is not recorded.
+    """
 
     async def job(record: SessionRecord) -> None:
         _archive(session, record, made)
@@ -94,7 +99,7 @@ async def _record_unasked(session: ProxiedSession, made: NativeCompaction) -> No
 
 
 def _archive(session: ProxiedSession, record: SessionRecord, made: NativeCompaction) -> None:
-    """Records a compaction, which replaces all messages so far, unless the compaction changed nothing."""
+    """Records the agent's own compaction, which replaces all messages so far, unless it changed nothing."""
     used = session.facts.occupancy.used if session.facts.occupancy else None
     changed_nothing = not made.completed and (used is None or used >= made.used_before)
     # Some agents report twice that they are done; at the second report there are no messages since the first.

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ullage.acp.context_text import context_text
 from ullage.acp.replay import message_updates
 from ullage.acp.updates import OwnUpdate
+from ullage.api.context_text import context_text
 from ullage.api.values import usage_result
 from ullage.model.errors import SessionNotFound
 from ullage.model.events import AgentAttached, ModelChanged, SessionCreated, SessionForked, UsageReported
@@ -25,7 +25,7 @@ _PAGE = 100
 
 
 class SessionRecord:
-    """A session of the store by its id. The session may not exist yet.
+    """The session with the id `session_id` in the store. It may not exist yet.
 
     Unless a method says otherwise, it raises `SessionNotFound` if the session is not in the store, and `StoreError` if
     the store fails.
@@ -37,7 +37,7 @@ class SessionRecord:
 
     @property
     def conversation(self) -> Conversation:
-        """The open session, up to date with the store."""
+        """The session opened from the store, up to date."""
         return self.workspace.open(self.id)
 
     @property
@@ -50,21 +50,21 @@ class SessionRecord:
 
     @property
     def used(self) -> int:
-        """Tokens in the context."""
+        """The tokens in the context."""
         return self.conversation.used
 
     @property
     def keeper(self) -> AgentAttached | None:
-        """The agent that keeps the session, with the agent's id of it.
+        """The agent that holds the session, with the agent's id of it.
 
-        None if the session is not in the store, or is hosted.
+        None if the session is not in the store, or is hosted. Doesn't raise `SessionNotFound`.
         """
         return self.conversation.transcript.agent if self.exists else None
 
     def is_full(self, at_least: float) -> bool:
-        """Returns whether the context has reached the compaction threshold, and has at least `at_least` tokens.
+        """Returns whether the context has reached the compaction threshold and also has at least `at_least` tokens.
 
-        Returns False if automatic management is off or the window is unknown.
+        Returns False if automatic compaction is off or the window is unknown.
         """
         conversation = self.conversation
         budget = conversation.budget
@@ -73,40 +73,41 @@ class SessionRecord:
         return conversation.used >= max(budget.compact_at, at_least)
 
     def begin(self, created: SessionCreated, attached: AgentAttached) -> None:
-        """Adds the session to the store."""
+        """Adds the session to the store with these two events. Doesn't raise `SessionNotFound`."""
         self.workspace.adopt(self.id, [created, attached])
 
     def begin_fork(self, parent_id: str, attached: AgentAttached) -> None:
-        """Adds the session to the store as a fork of the session `parent_id`, whose log so far it shares."""
+        """Adds the session to the store as a fork of the session `parent_id`, with whose log it begins. Raises
+        `SessionNotFound` if the parent is not in the store."""
         parent = self.workspace.open(parent_id).transcript
         title = f"{parent.title} (fork)".strip()
         forked = SessionForked(parent_id=parent_id, position=parent.position, title=title)
         self.workspace.fork(parent.position, self.id, forked).record(attached)
 
     def attach(self, attached: AgentAttached) -> None:
-        """Records which agent keeps the session, if that has changed."""
+        """Records which agent holds the session, and under which id, if that has changed."""
         conversation = self.conversation
         if conversation.transcript.agent != attached:
             conversation.record(attached)
 
     def change_model(self, model: str) -> None:
-        """Records the model, if it has changed."""
+        """Records the model, if it differs from the recorded one."""
         conversation = self.conversation
         if conversation.transcript.model != model:
             conversation.record(ModelChanged(model=model))
 
     async def add(self, messages: Sequence[Message]) -> None:
-        """Appends messages, with new ids and the present time."""
+        """Appends the messages to the session, each with a new id and the current time."""
         ids, now = self.workspace.ports.ids, self.workspace.ports.clock.now()
         made = [replace(message, id=ids.new("m"), timestamp=now) for message in messages]
         if made:
             await append(self.conversation, made, None, {message.id for message in made})
 
     def report(self, used: int) -> None:
-        """Records how many tokens the agent reports in its context.
+        """Records `used`, the number of tokens that the agent reports in its context, as the usage of the last answer.
 
-        The agent reports one figure for the whole context. The log needs the input and the output of a request, so the
-        last answer's tokens are counted here and the rest of the figure is the input. Nothing is recorded if there is
+        The agent reports one figure for the whole context, but the log needs the input and the output of a request. So
+        the answer's tokens are counted here, and the rest of the figure is the input. Nothing is recorded if there is
         no answer.
         """
         conversation = self.conversation
@@ -119,11 +120,12 @@ class SessionRecord:
         conversation.record(UsageReported(usage=usage, message_id=answer.id))
 
     def report_sum(self, summed: int, rounds: int) -> None:
-        """Records a figure that adds up the requests of a turn with `rounds` answers.
+        """Records the size of the context from `summed`, the sum of the tokens of all requests in a turn with `rounds`
+        answers.
 
         The size of the last request is derived from the sum: it exceeds each earlier request by the messages between
-        them. Nothing is recorded if there is a report already, because a report plus our count of later messages is
-        more accurate.
+        them. Nothing is recorded if a figure was reported before, because that figure plus Ullage's count of the later
+        messages is more accurate.
         """
         conversation = self.conversation
         answers, projection = _answers(conversation, rounds), conversation.projection
@@ -136,17 +138,17 @@ class SessionRecord:
         self.report((summed + missing) // len(answers))
 
     def usage_update(self) -> UsageUpdate | SessionInfoUpdate:
-        """Returns the context's size as an update for the client."""
+        """Returns the session update that shows the context's size to the client."""
         return usage_update(self.conversation)
 
     def context_text(self) -> str:
-        """Returns the context's size and its breakdown as Markdown."""
+        """Returns the answer to `/context`: the context's size and its breakdown as Markdown."""
         return context_text(usage_result(self.conversation))
 
     def history(self) -> Iterator[tuple[Update | OwnUpdate, ...]]:
-        """Yields the whole transcript as updates for the client, with compactions at their places.
+        """Yields the whole transcript as session updates for the client, with compactions at their places.
 
-        Each item has the updates of at most `_PAGE` messages.
+        Each item has the updates of one page of at most 100 messages.
         """
         conversation, describe = self.conversation, self.workspace.ports.toolbox.describe
         start, total = 0, 1
@@ -157,6 +159,6 @@ class SessionRecord:
 
 
 def _answers(conversation: Conversation, most: int) -> list[Item]:
-    """Returns the last answers of the view, at most `most`, the oldest first."""
+    """Returns the last `most` assistant messages in the context, or all if there are fewer, oldest first."""
     found = [item for item in conversation.transcript.items if item.message.role is Role.ASSISTANT]
     return found[-most:]

@@ -1,4 +1,4 @@
-"""Turns an agent's tool calls, which ACP sends as a series of updates, into blocks of a message."""
+"""Converts an agent's tool calls, which ACP sends as a series of updates, into blocks of messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,40 +24,42 @@ _ENDED = {"completed": False, "failed": True}
 
 
 class CallState(Struct, frozen=True, kw_only=True):
-    """A tool call so far. `fields` has the fields of its updates, where later updates replace earlier ones."""
+    """A tool call as far as its updates have reported it. `fields` has the fields of its updates; later ones replace
+    earlier ones."""
 
     id: str
     fields: Mapping[str, Any]
 
     def with_update(self, update: Mapping[str, Any]) -> "CallState":
-        """Returns the call after one more update. Fields that are missing or null in the update keep their values."""
+        """Returns the tool call after one more update. Fields that are missing or null in the update keep their
+        values."""
         return CallState(
             id=self.id, fields={**self.fields, **{key: value for key, value in update.items() if value is not None}}
         )
 
     @property
     def ended(self) -> bool:
-        """Whether the call has ended, so that its result is complete."""
+        """Whether the tool call is completed or failed, so that its result is complete."""
         return self.fields.get("status") in _ENDED
 
     def use(self) -> ToolUseBlock:
-        """Returns the call as a tool use block."""
+        """Returns the tool call as a tool use block."""
         return ToolUseBlock(id=self.id, name=self._name(), input=self._input())
 
     def result(self) -> ToolResultBlock:
-        """Returns the call's result as a block.
+        """Returns the tool call's result as a tool result block.
 
-        A call that has not ended gets an error result with the output so far.
+        A tool call that has not ended gets an error result with the output so far.
         """
         text = self._output() if self.ended else self._output() or "(no result: the turn ended first)"
         failed = _ENDED.get(as_text(self.fields.get("status")), True)
         return ToolResultBlock(tool_use_id=self.id, content=(TextBlock(text=text),) if text else (), is_error=failed)
 
     def _name(self) -> str:
-        """Returns the tool's own name, or the table's name for the kind of call.
+        """Returns the tool's own name, or a standard name for the kind of call.
 
-        The kind's name is used if the agent gives no name, and if the kind is a file action but the table doesn't know
-        the agent's name. Without a name and a kind, the call's title is returned, or `tool`.
+        The standard name is used if the agent gives no name, and for a file action under a name that Ullage doesn't
+        know. Without a name and a known kind, the call's title is returned, or `tool`.
         """
         own, action = tool_name(self.fields), self._action()
         if own and (action not in FILE_ACTIONS or action_of(own, self._given()) is not None):

@@ -1,4 +1,4 @@
-"""Folds the updates of a prompt turn into messages. Pure: the messages get their ids and times later."""
+"""Turns the updates of a prompt turn into messages. Pure: the messages get their ids and times later."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,8 @@ _LONGEST = 1 << 20
 
 
 def block_of(content: dict[str, Any]) -> Block:
-    """Converts an ACP content block. A block of another kind becomes the kind's name as text."""
+    """Converts an ACP content block into a block of a message. A block of an unknown kind becomes text with the kind's
+    name, for example `[audio]`."""
     match content.get("type"):
         case "text":
             return TextBlock(text=as_text(content.get("text")))
@@ -32,12 +33,13 @@ def block_of(content: dict[str, Any]) -> Block:
 
 
 def prompt_message(prompt: Any) -> Message:
-    """Returns the user's message with a prompt's content blocks."""
+    """Returns a user message with a prompt's content blocks. Its id is ""."""
     return Message(id="", role=Role.USER, content=tuple(block_of(content) for content in as_objects(prompt)))
 
 
 class _Blocks:
-    """Collects the blocks of one message. Text that comes in pieces becomes one block when the text ends."""
+    """Collects the blocks of one message. Pieces of text that follow each other become one block. `length` counts
+    characters."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -57,7 +59,7 @@ class _Blocks:
                 self.length += 1
 
     def take(self) -> tuple[Block, ...]:
-        """Returns the blocks so far and forgets them."""
+        """Returns the collected blocks and starts with no blocks."""
         self._join()
         blocks = tuple(self._blocks)
         self._blocks.clear()
@@ -79,9 +81,9 @@ class _Blocks:
 
 
 class Turn:
-    """Yields messages, without ids, as soon as they are complete.
+    """Turns session updates into messages, which have no ids yet, as soon as each is complete.
 
-    An answer with its tool calls is one message, and the results of the calls are the next, as providers want them.
+    An answer with its tool calls is one message, and the results of the calls are the next, as providers require.
     """
 
     def __init__(self) -> None:
@@ -90,7 +92,7 @@ class Turn:
         self._calls: dict[str, CallState] = {}
 
     def take(self, update: dict[str, Any]) -> Iterator[Message]:
-        """Reads an update. Yields the messages that it completes."""
+        """Takes one session update. Yields the messages that it completes."""
         match update.get("sessionUpdate"):
             case "user_message_chunk":
                 if self._text.length or self._calls:
@@ -112,7 +114,7 @@ class Turn:
                 pass
 
     def end(self) -> Iterator[Message]:
-        """Ends the turn. Yields the remaining messages."""
+        """Ends the turn. Yields its remaining messages."""
         yield from self._take_prompt()
         uses = tuple(call.use() for call in self._calls.values())
         if content := (*self._text.take(), *uses):
@@ -127,7 +129,8 @@ class Turn:
             yield Message(id="", role=Role.USER, content=content)
 
     def _answer(self, block: Block) -> Iterator[Message]:
-        """Adds a block to the answer. If all calls so far have results, the block begins a new message."""
+        """Adds a block to the answer. If all tool calls of the answer have results, the block begins a new message.
+        Yields the messages that are complete."""
         yield from self._take_prompt()
         if self._is_round_over() or (self._text.length > _LONGEST and not self._calls):
             yield from self.end()

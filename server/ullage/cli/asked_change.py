@@ -1,0 +1,36 @@
+"""Shows a change of a settings file and asks whether to make it."""
+
+import difflib
+import sys
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from ullage.cli.draw.text import clean
+from ullage.cli.output import Screen
+from ullage.model.errors import InputError
+from ullage.system.wired_files import Change
+
+_STYLES = {"+": "green", "-": "red"}
+
+
+def difference(change: Change, screen: Screen) -> Iterator[Text | str]:
+    """Yields the lines of a difference, with the file's name first."""
+    before, after = _lines(change.before), _lines(change.after)
+    yield str(change.path) if change.after is not None else f"{change.path} (removed: it was made by `ullage wire`)"
+    for line in [*difflib.unified_diff(before, after, lineterm="", n=2)][2:]:
+        yield Text(f"  {clean(line, screen.glyphs)}", _STYLES.get(line[:1], ""))
+
+
+def agreed(question: str) -> bool:
+    """Asks the user on the terminal. Raises `InputError` if there is none."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{question} There is no terminal to ask on; give --yes")
+    sys.stdout.flush()
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode(errors="replace").splitlines()

@@ -1,0 +1,44 @@
+"""Decides whether to print in colour, and colours the help. Imports no code that draws: `--help` must be fast."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+_OPTION = "--color"
+# SGR sequences (ECMA-48): bold, cyan, and the end of both.
+_BOLD, _CYAN, _END = "\x1b[1m", "\x1b[36m", "\x1b[0m"
+_HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
+# An option wherever it is named, a command in the list of commands, and a name in the lists of the epilog.
+_NAME = re.compile(r"(?<![\w\-'])--?[a-z][\w-]*|^    [a-z]+(?=  |$)|^  (?:[A-Z_|]{2,}(?:, )?)+", re.MULTILINE)
+
+
+def wants_color(choice: str, environment: Mapping[str, str], *, on_terminal: bool) -> bool:
+    """Returns whether to print in colour.
+
+    `choice` is the value of `--color`, which decides unless it is `auto`. For `auto`, these variables of the
+    environment decide, in this order: NO_COLOR (https://no-color.org), FORCE_COLOR and CLICOLOR_FORCE, CLICOLOR
+    (https://bixense.com/clicolors). Without them, only a terminal gets colours.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if any(environment.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return on_terminal and environment.get("CLICOLOR") != "0" and environment.get("TERM") != "dumb"
+
+
+def asked_color(argv: Sequence[str]) -> str:
+    """Returns the value of `--color`, or `auto`. Help is printed while the arguments are parsed, so the parsed value
+    comes too late for it."""
+    for place, word in enumerate(argv):
+        if word == _OPTION:
+            return argv[place + 1] if place + 1 < len(argv) else "auto"
+        if word.startswith(f"{_OPTION}="):
+            return word.removeprefix(f"{_OPTION}=")
+    return "auto"
+
+
+def color_help(text: str) -> str:
+    """Returns the text of a help with headings in bold and names in cyan. Its layout stays the same."""
+    text = _NAME.sub(lambda found: f"{_CYAN}{found[0]}{_END}", text)
+    return _HEADING.sub(lambda found: f"{_BOLD}{found[0]}{_END}", text)

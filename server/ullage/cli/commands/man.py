@@ -1,0 +1,21 @@
+"""`ullage man`: shows the manual page."""
+
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from importlib.resources import as_file, files
+
+from ullage.cli.output import print_bytes
+
+
+def run(args: Namespace) -> int:
+    """Shows the manual page by `man` if the output is a terminal. Otherwise, or if `man` is not installed, prints the
+    page as roff. `scripts/gen_cli.py` generates the page. Returns the exit status of `man`, or 0."""
+    del args
+    page = files("ullage.cli").joinpath("data/ullage.1")
+    if sys.stdout.isatty() and shutil.which("man"):
+        with as_file(page) as path:
+            return subprocess.run(["man", "-l", str(path)], check=False).returncode
+    print_bytes(page.read_bytes())
+    return 0

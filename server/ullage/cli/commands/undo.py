@@ -1,0 +1,53 @@
+"""`ullage undo`: undoes an edit of a stored session."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+
+from ullage.app.compose import open_workspace
+from ullage.cli.draw.text import percent, plain, plural
+from ullage.cli.output import Screen, print_json
+from ullage.cli.reports import UndoReport
+from ullage.cli.typed_arguments import UndoOptions, read_options
+from ullage.model.words import shrinking
+from ullage.service.archive.naming import find_edit, find_session
+from ullage.service.archive.undo import Reverted, undo
+
+
+def run(args: Namespace) -> int:
+    """Undoes an edit of a stored session. Prints what is restored to the context, or with `--json` an `UndoReport`.
+    Returns 0. Raises `NothingToUndo` or `EditNotFound`."""
+    options, screen = read_options(args, UndoOptions), Screen.of(args)
+    with open_workspace(options.store) as workspace:
+        conversation = workspace.open(find_session(workspace.ports.store, options.session))
+        before = conversation.used
+        edit = find_edit(conversation, options.edit) if options.edit else None
+        report = _report(undo(conversation, edit, dry_run=options.dry_run), before, options)
+    if options.json:
+        print_json(report)
+    else:
+        screen.print(plain(line, screen.glyphs) for line in _words(report))
+    return 0
+
+
+def _report(done: Reverted, before: int, options: UndoOptions) -> UndoReport:
+    after, budget = done.conversation.used, done.conversation.budget
+    return UndoReport(
+        session_id=done.conversation.id,
+        edits=tuple(edit.id for edit in done.edits),
+        messages_back=done.messages_back,
+        before=before,
+        after=after,
+        percent=percent(after, budget.window) if budget else None,
+        dry_run=options.dry_run,
+    )
+
+
+def _words(report: UndoReport) -> Iterator[str]:
+    full = "" if report.percent is None else f", {report.percent}% full"
+    verb = "Would undo" if report.dry_run else "Undone"
+    yield f"{verb}: {shrinking(report.before, report.after)} tokens{full}."
+    if report.messages_back:
+        back = "would be" if report.dry_run else "are"
+        yield f"{plural(report.messages_back, 'message')} {back} back in the context."
+    if len(report.edits) > 1:
+        yield f"{len(report.edits)} edits of one action: {', '.join(report.edits)}"

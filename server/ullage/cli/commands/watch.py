@@ -1,0 +1,141 @@
+"""`ullage watch`: the conversations of agents on this machine while they continue."""
+
+import asyncio
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from shutil import get_terminal_size
+
+from msgspec.structs import asdict
+from rich.console import Group
+from rich.live import Live
+
+from ullage.app.agent_following import make_follower
+from ullage.app.compose import open_workspace
+from ullage.cli.output import Screen, print_json_line
+from ullage.cli.reports import WatchReport
+from ullage.cli.typed_arguments import WatchOptions, read_options
+from ullage.cli.watching.keyboard import keys_pressed
+from ullage.cli.watching.live_table import Board, Wish
+from ullage.cli.watching.opened_pages import make_page
+from ullage.model.followed import FollowedRow
+from ullage.service.conversation.workspace import Workspace
+
+# Seconds between two drawings of what only time changes, such as "a minute ago".
+_REDRAW_EVERY = 5.0
+# The status by which shells report an end by SIGTERM: 128 + 15.
+_TERMINATED = 143
+
+
+def run(args: Namespace) -> int:
+    """Draws a table that changes in place until the user quits, and returns 0, or 143 after SIGTERM. With
+    `--json`, prints a `WatchReport` per change."""
+    options = read_options(args, WatchOptions)
+    with open_workspace(options.store) as workspace:
+        try:
+            asyncio.run(_until_terminated(workspace, options, args))
+        except asyncio.CancelledError:
+            return _TERMINATED
+    return 0
+
+
+async def _until_terminated(workspace: Workspace, options: WatchOptions, args: Namespace) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    if sys.platform != "win32":
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    await (_print(workspace, options) if options.json else _Watch(workspace, options, args).run())
+
+
+async def _print(workspace: Workspace, options: WatchOptions) -> None:
+    def changed(row: FollowedRow) -> None:
+        print_json_line(WatchReport(**asdict(row)))
+
+    await make_follower(workspace, options.store, changed, options.since).run()
+
+
+class _Watch:
+    """The table on a terminal."""
+
+    def __init__(self, workspace: Workspace, options: WatchOptions, args: Namespace) -> None:
+        self._workspace = workspace
+        self._options = options
+        self._args = args
+        self._board = Board()
+        self._changed = asyncio.Event()
+        self._making: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Draws until the user quits."""
+        follower = make_follower(self._workspace, self._options.store, self._take, self._options.since)
+        following = asyncio.create_task(follower.run())
+        following.add_done_callback(lambda _: self._changed.set())
+        console = Screen.of(self._args).console()
+        try:
+            drawing = Live(console=console, screen=True, auto_refresh=False)
+            with drawing as live, keys_pressed(self._press), self._sized():
+                while not self._board.is_over and not following.done():
+                    self._changed.clear()
+                    live.update(self._drawn(), refresh=True)
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_REDRAW_EVERY):
+                            await self._changed.wait()
+        finally:
+            for task in filter(None, (following, self._making)):
+                task.cancel()
+            results = await asyncio.gather(following, return_exceptions=True)
+        for result in results:
+            # Only a fault ends it while it is wanted.
+            if isinstance(result, Exception):
+                raise result
+
+    def _drawn(self) -> Group:
+        size, screen = get_terminal_size(), Screen.of(self._args)
+        now = self._workspace.ports.clock.now()
+        return Group(*self._board.lines(size.columns, size.lines, now, screen.glyphs))
+
+    def _take(self, row: FollowedRow) -> None:
+        self._board.take(row)
+        self._changed.set()
+
+    def _press(self, key: str) -> None:
+        wish = self._board.press(key)
+        if wish is not None:
+            self._make(wish)
+        self._changed.set()
+
+    def _make(self, wish: Wish) -> None:
+        if self._making is not None:
+            self._making.cancel()
+        self._making = asyncio.create_task(self._show(wish))
+
+    async def _show(self, wish: Wish) -> None:
+        # Drawn before what may take a second.
+        await asyncio.sleep(0)
+        page = await make_page(self._workspace, wish, Screen.of(self._args))
+        if wish == self._board.wish:
+            self._board.show(page)
+            self._changed.set()
+
+    @contextmanager
+    def _sized(self) -> Generator[None]:
+        """Draws again when the terminal has another size, while the block runs."""
+
+        def resized() -> None:
+            if self._board.wish is not None:
+                self._make(self._board.wish)
+            self._changed.set()
+
+        if sys.platform == "win32":
+            # Windows has no notice of it; the next drawing has the new size.
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGWINCH, resized)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGWINCH)

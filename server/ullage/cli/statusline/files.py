@@ -1,0 +1,124 @@
+"""The files next to the store that a status line reads and writes: the live file, and what agents say of themselves.
+
+An agent gives its status line its exact figures, on standard input; some are in none of its files. So the text is kept,
+one file for each conversation, for the process that follows (`ullage.system.told`).
+"""
+
+import os
+import sys
+import time
+
+from ullage.cli.statusline.line_figure import as_list, as_object
+from ullage.cli.statusline.plain_json import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+# Characters of the longest name of a conversation that becomes the name of a file.
+_LONGEST = 128
+_KEPT_SECONDS = 30 * 86_400
+
+
+def default_store() -> str:
+    """Returns the path of the store in the user's data folder, as `ullage.store.database.default_path` does.
+    `platformdirs` takes longer to import than all else here."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    named = os.path.expanduser(os.environ.get("XDG_DATA_HOME", "").strip())  # noqa: PTH111
+    if sys.platform == "win32":
+        folder = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")  # noqa: PTH118
+    elif os.path.isabs(named):  # noqa: PTH117
+        # The specification says that a relative path is to be ignored.
+        folder = named
+    else:
+        folder = f"{home}/Library/Application Support" if sys.platform == "darwin" else f"{home}/.local/share"
+    return os.path.join(folder, "ullage", "sessions.db")  # noqa: PTH118
+
+
+def told_folder(store: str) -> str:
+    """Returns the folder of what agents have said, for the store at `store`."""
+    return f"{store}.statusline"
+
+
+def read_live(store: str) -> "tuple[list[dict[str, Any]], bool]":
+    """Returns the rows of the live file, last changed first, and whether a process keeps them up to date. There are no
+    rows if the file can't be read."""
+    live = _read_object(f"{store}.live.json")
+    if live.get("version") != 1:
+        return [], False
+    return [as_object(row) for row in as_list(live.get("sessions"))], _runs(live.get("follower"))
+
+
+def keep(store: str, session_id: str, said: bytes) -> None:
+    """Keeps what an agent has said of a conversation, in place of what it said before. Does nothing if that can't be
+    written, or if the id is not a usual one."""
+    if not is_safe(session_id):
+        return
+    folder = told_folder(store)
+    path = f"{folder}/{session_id}.json"
+    own = f"{path}.{os.getpid()}"
+    try:
+        if not os.path.isdir(folder):  # noqa: PTH112
+            os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
+        if not os.path.exists(path):  # noqa: PTH110
+            _remove_old(folder)
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(said)
+        os.replace(own, path)  # noqa: PTH105
+    except OSError:
+        _remove(own)
+
+
+def is_safe(session_id: str) -> bool:
+    """Returns whether a file can have this name: letters, digits, `_`, `-`, and `.` except at the beginning."""
+    letters = session_id.translate({ord("_"): "a", ord("-"): "a"})
+    known = letters.replace(".", "a").isalnum()
+    return known and not letters.startswith(".") and len(session_id) <= _LONGEST
+
+
+def read_told(store: str) -> "Iterator[tuple[float, dict[str, Any]]]":
+    """Yields what agents have said of conversations, each with the time in Unix seconds."""
+    try:
+        files = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(told_folder(store))]
+    except OSError:
+        return
+    for at, path in sorted(files, reverse=True):
+        if path.endswith(".json"):
+            yield at, _read_object(path)
+
+
+def _remove_old(folder: str) -> None:
+    for entry in os.scandir(folder):
+        if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
+            _remove(entry.path)
+
+
+def _remove(path: str) -> None:
+    try:  # noqa: SIM105  (`contextlib` takes 5 ms to import)
+        os.unlink(path)  # noqa: PTH108
+    except OSError:
+        pass
+
+
+def _read_object(path: str) -> "dict[str, Any]":
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return as_object(parse(file.read()))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _runs(process_id: object) -> bool:
+    """Returns whether there is such a process. On Windows, where asking could end the process, returns True."""
+    if type(process_id) is not int or process_id <= 0:
+        return False
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(process_id, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True

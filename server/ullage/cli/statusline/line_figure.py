@@ -1,0 +1,144 @@
+"""The figure of a conversation: from what its agent says of it, else from the end of its transcript."""
+
+import os
+
+from ullage.cli.statusline.plain_json import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+# Bytes at the end of a transcript that are searched for the last report. A tool's result may have as many.
+_TAIL = 1 << 20
+# Calls of the model until the compaction from which the user should look at the line.
+SOON = 2
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+
+
+class Figure:
+    """How full a context is, in tokens; None is unknown. `calls_left` are the fewest and the most calls of the model
+    until `compacts_at`. `is_estimated` says that `used` is a local count. `warns` says that the user should look at
+    it."""
+
+    def __init__(  # noqa: PLR0913  (a struct would need msgspec)
+        self,
+        used: int | None = None,
+        window: int | None = None,
+        compacts_at: int | None = None,
+        calls_left: tuple[int, int] | None = None,
+        agent: str = "",
+        *,
+        is_estimated: bool = False,
+        warns: bool = False,
+    ) -> None:
+        self.used = used
+        self.window = window
+        self.compacts_at = compacts_at
+        self.calls_left = calls_left
+        self.agent = agent
+        self.is_estimated = is_estimated
+        self.warns = warns
+
+
+def figure_of_row(row: "dict[str, Any]") -> Figure:
+    """Returns the figure of a row of the live file."""
+    calls = as_list(row.get("calls_left"))
+    return Figure(
+        used=_count(row.get("used")),
+        window=_count(row.get("window")),
+        compacts_at=_count(row.get("compacts_at")),
+        calls_left=(int(calls[0]), int(calls[1])) if calls else None,
+        agent=str(row.get("agent", "")),
+        is_estimated=row.get("used_source") == "estimated",
+        warns=bool(calls) and int(calls[0]) <= SOON,
+    )
+
+
+def row_of_session(rows: "list[dict[str, Any]]", session_id: str) -> "dict[str, Any] | None":
+    """Returns the row of the conversation with this id of its agent, or None."""
+    return next((row for row in rows if row.get("agent_session_id") == session_id), None)
+
+
+def figure_of_agent(said: "dict[str, Any]", row: "dict[str, Any] | None", *, is_followed: bool) -> Figure:
+    """Returns the figure of the conversation that an agent describes on standard input.
+
+    `row` is its row in the live file, or None; `is_followed` says that the row is kept up to date. What the agent says
+    of the context's size and the window is exact; where it compacts, only the row says.
+    """
+    window, used = _said(said)
+    known = figure_of_row(row) if row else Figure()
+    if used is None and is_followed:
+        used = known.used
+    if window is None:
+        window = known.window
+    is_same = window == known.window
+    return Figure(
+        used=used,
+        window=window,
+        compacts_at=known.compacts_at if is_same else None,
+        calls_left=known.calls_left if is_same and is_followed else None,
+        warns=known.warns and is_followed,
+    )
+
+
+def _said(said: "dict[str, Any]") -> tuple[int | None, int | None]:
+    """Returns the window and the size of the context, each None if the agent does not say it.
+
+    Directly after a compaction the agent says that all counts are 0. The context's size is unknown then.
+    """
+    context = as_object(said.get("context_window"))
+    if not context:
+        path = said.get("transcript_path")
+        return None, _last_report(path) if isinstance(path, str) else None
+    window = _count(context.get("context_window_size")) or None
+    return window, _sum(context.get("current_usage"))
+
+
+def _last_report(path: str) -> int | None:
+    """Returns the size of the context according to the last report in a transcript. Returns None if there is none after
+    the last compaction, or if the file can't be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  (`pathlib` takes 5 ms to import)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return None
+    for record in _records(lines[::-1]):
+        if record.get("subtype") == "compact_boundary":
+            return None
+        used = _sum(as_object(record.get("message")).get("usage"))
+        if used and record.get("isSidechain") is not True:
+            return used
+    return None
+
+
+def _records(lines: "list[bytes]") -> "Iterator[dict[str, Any]]":
+    for line in lines:
+        # Most lines are long and of no interest.
+        if b'"usage"' in line or b'"compact_boundary"' in line:
+            try:
+                record = parse(line)
+            except (ValueError, RecursionError):
+                continue
+            yield as_object(record)
+
+
+def _sum(usage: object) -> int | None:
+    """Returns the tokens in the context after the answer that a usage reports, or None if all counts are 0."""
+    return sum(_count(as_object(usage).get(name)) or 0 for name in _COUNTS) or None
+
+
+def as_object(value: "Any") -> "dict[str, Any]":
+    """Returns the value if it is a JSON object, otherwise an empty one."""
+    return value if value.__class__ is dict else {}
+
+
+def as_list(value: "Any") -> "list[Any]":
+    """Returns the value if it is a list, otherwise an empty one."""
+    return value if value.__class__ is list else []
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and value >= 0 else None

@@ -1,0 +1,89 @@
+"""The checks of `ullage doctor` for what `ullage wire` has added to agents: whether it is still there, and when the
+agent last ran it."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ullage.cli.draw.text import ago
+from ullage.cli.hooks.kept import arrivals_path
+from ullage.cli.provider_health import Check
+from ullage.cli.wired_agents import all_known
+from ullage.model.errors import InputError
+from ullage.store.database import default_path
+from ullage.system.wired_files import Receipt, plan_removing, read_receipt
+
+
+class Arrival(Struct, frozen=True, kw_only=True):
+    """A hook that arrived, `at` a time in Unix milliseconds. `outcome` is `kept`, `given`, `nothing`,
+    `no summary`, `late` or `failed`."""
+
+    at: int
+    agent: str
+    event: str
+    outcome: str
+    characters: int
+
+
+_WORDS = {
+    "given": "gave back {characters:,} characters",
+    "kept": "kept a summary",
+    "nothing": "had nothing to give back",
+    "no summary": "was not given the summary before, so it gave nothing back",
+    "late": "was too slow, and gave nothing back",
+    "failed": "could not read the conversation",
+}
+
+
+def wiring_checks(store: Path | None) -> Iterator[Check]:
+    """Yields one check for each agent that something was added to. `store` is the session store's file, or None for
+    the user's."""
+    path = store or default_path()
+    arrivals = read_arrivals(path)
+    for agent, wiring in all_known():
+        try:
+            receipt = read_receipt(path, wiring.word)
+        except InputError as error:
+            yield Check(what="hooks", found=str(error), remedy=f"run `ullage wire {wiring.word}` after removing it")
+            continue
+        if receipt is not None:
+            own = [arrival for arrival in arrivals if arrival.agent == wiring.word]
+            yield _check(agent.name, wiring.word, receipt, own)
+
+
+def read_arrivals(store: Path) -> list[Arrival]:
+    """Returns the hooks that arrived, the newest last. Lines that can't be read are left out."""
+    try:
+        lines = Path(arrivals_path(str(store))).read_bytes().splitlines()
+    except OSError:
+        return []
+    found = list[Arrival]()
+    for line in lines:
+        try:
+            found.append(msgspec.json.decode(line, type=Arrival))
+        except msgspec.MsgspecError:
+            continue
+    return found
+
+
+def _check(name: str, word: str, receipt: Receipt, arrivals: list[Arrival]) -> Check:
+    try:
+        missing = plan_removing(receipt).is_empty
+    except InputError as error:
+        return Check(what="hooks", found=f"{name}: {error}", remedy="correct the file")
+    if missing:
+        found = f"{name}: {receipt.path} no longer has what was added"
+        return Check(what="hooks", found=found, remedy=f"add it again: ullage wire {word}")
+    return Check(what="hooks", found=f"{name}: added to {receipt.path}; {_last(arrivals)}")
+
+
+def _last(arrivals: list[Arrival]) -> str:
+    if not arrivals:
+        return "no hook has arrived yet; the first comes with a compaction"
+    last = arrivals[-1]
+    now = time.time_ns() // 1_000_000
+    told = _WORDS.get(last.outcome, last.outcome).format(characters=last.characters)
+    return f"the last hook arrived {ago(last.at, now)} ({last.event}) and {told}"
