@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Milliseconds. A real server starts in some tests, on machines that have other things to do.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     include: ['test/unit/**/*.test.ts', 'src/**/*.test.ts'],
     // The client needs a real `vscode`; what is tested of it here is its errors, which are those of JSON-RPC.
     alias: [

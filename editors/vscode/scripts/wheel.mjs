@@ -1,17 +1,14 @@
-/** Builds the server's wheel into `bundled/`, with the Python of the repository's .venv (scripts/lib.sh makes it). */
+/** Builds the server's wheel into `bundled/`, beside the sample conversation. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const extension = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const repository = path.resolve(extension, '..', '..');
+import { extension, python, repository } from './python.mjs';
+
 const bundled = path.join(extension, 'bundled');
-const own = ['.venv/bin/python', '.venv/Scripts/python.exe'].map((file) => path.join(repository, file)).find(existsSync);
-const python = own ?? (process.platform === 'win32' ? 'python' : 'python3');
-
 rmSync(bundled, { recursive: true, force: true });
 mkdirSync(bundled);
 const wheel = ['-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir', bundled, repository];
 execFileSync(python, wheel, { stdio: 'inherit' });
+cpSync(path.join(repository, 'server/ullage/cli/data/sample.jsonl'), path.join(bundled, 'sample.jsonl'));
 process.stdout.write(`bundled/${readdirSync(bundled).join(', ')}\n`);

@@ -4,7 +4,7 @@
  */
 import * as vscode from 'vscode';
 
-import { errorText, isCancelled } from './errors';
+import { errorKind, errorText, isCancelled, isLost } from './errors';
 import { SessionPrompt, type SessionNotification, type TurnEnd } from './protocol.gen';
 import type { Sessions } from './sessions';
 import type { Call, Piece } from './view/messages';
@@ -18,10 +18,20 @@ interface Waiting {
   taken: boolean;
 }
 
-/** How a prompt ended: the server's reason, or its error. After an error `unsent` is the prompt to send again, or empty. */
-export type PromptEnd =
-  | { readonly sessionId: string; readonly reason: TurnEnd }
-  | { readonly sessionId: string; readonly error: string; readonly unsent: string };
+/** How a prompt ended: the server's reason, or its error. */
+export type PromptEnd = { readonly sessionId: string; readonly reason: TurnEnd } | { readonly sessionId: string; readonly failure: Failure };
+
+/** A prompt that failed. It can be sent again: the server appends it only if it is not there yet. */
+export interface Failure {
+  readonly text: string;
+  readonly error: string;
+  /** The server's kind of the error, or undefined. */
+  readonly kind: string | undefined;
+  /** Whether the server ended before it answered. */
+  readonly lost: boolean;
+  /** Whether the prompt is in the transcript. */
+  readonly taken: boolean;
+}
 
 /** A new piece of a session's answer. */
 export type Said = { readonly sessionId: string; readonly piece: Piece } | { readonly sessionId: string; readonly call: Call };
@@ -41,18 +51,17 @@ export class Chat implements vscode.Disposable {
   readonly onDidSay = this.#said.event;
   readonly onDidEnd = this.#ended.event;
 
-  /** Stops the answer that is being written. The written text stays, and the next prompt starts. */
-  readonly stop: (sessionId: string) => Promise<void>;
-
   readonly #sessions: Sessions;
+  readonly #cancel: (sessionId: string) => Promise<void>;
   readonly #subscription: vscode.Disposable;
   readonly #turns = new Map<string, Turn>();
+  readonly #failures = new Map<string, Failure>();
   #last = 0;
 
   /** `cancel` stops the running work of a session. */
   constructor(sessions: Sessions, cancel: (sessionId: string) => Promise<void>) {
     this.#sessions = sessions;
-    this.stop = cancel;
+    this.#cancel = cancel;
     this.#subscription = sessions.onDidUpdate((note) => { this.#take(note); });
   }
 
@@ -79,18 +88,49 @@ export class Chat implements vscode.Disposable {
     return [...this.#turn(sessionId).calls.values()];
   }
 
+  /** The session's last prompt, if it failed and nothing was sent since. */
+  failure(sessionId: string): Failure | undefined {
+    return this.#failures.get(sessionId);
+  }
+
+  /** Sends the prompt again that failed. */
+  async retry(sessionId: string): Promise<void> {
+    const failure = this.#failures.get(sessionId);
+    if (failure) await this.prompt(sessionId, failure.text);
+  }
+
+  /** Forgets that a prompt failed. */
+  dismiss(sessionId: string): void {
+    this.#failures.delete(sessionId);
+    this.#changed.fire(sessionId);
+  }
+
   /** Asks the model. Never throws: `onDidEnd` fires with the outcome. */
   async prompt(sessionId: string, text: string): Promise<void> {
+    this.#failures.delete(sessionId);
     const waiting: Waiting = { id: ++this.#last, text, source: new vscode.CancellationTokenSource(), taken: false };
     this.#turn(sessionId).waiting.push(waiting);
     this.#changed.fire(sessionId);
     const end = await this.#ask(sessionId, waiting);
     const turn = this.#turn(sessionId);
     turn.waiting.splice(turn.waiting.indexOf(waiting), 1);
-    if (turn.waiting.length === 0) this.#turns.delete(sessionId);
+    const failure = 'failure' in end ? end.failure : undefined;
+    if (failure) this.#failures.set(sessionId, failure);
+    // What a lost server had said is in no transcript. It stays in sight until the next answer.
+    if (turn.waiting.length === 0 && !failure?.lost) this.#turns.delete(sessionId);
     waiting.source.dispose();
     this.#changed.fire(sessionId);
     this.#ended.fire(end);
+  }
+
+  /**
+   * Stops the running work of a session. If that is an answer, its written text stays, and the next prompt starts. A
+   * prompt that the server does not have yet, for example because it is starting, is cancelled.
+   */
+  async stop(sessionId: string): Promise<void> {
+    const [first] = this.#turn(sessionId).waiting;
+    if (first && !first.taken) first.source.cancel();
+    await this.#cancel(sessionId);
   }
 
   /** Cancels a waiting prompt. */
@@ -105,7 +145,8 @@ export class Chat implements vscode.Disposable {
       return { sessionId, reason: stopReason };
     } catch (error) {
       if (isCancelled(error)) return { sessionId, reason: 'cancelled' };
-      return { sessionId, error: errorText(error), unsent: waiting.taken ? '' : waiting.text };
+      const { text, taken } = waiting;
+      return { sessionId, failure: { text, taken, error: errorText(error), kind: errorKind(error), lost: isLost(error) } };
     }
   }
 

@@ -13,6 +13,9 @@ import {
   type StaticFeature,
 } from 'vscode-languageclient/node';
 
+import { settingNames, type ClientAbilities } from './protocol.gen';
+import { nested } from './settingValues';
+
 /** Milliseconds in which the last output of an ended program may still arrive. */
 const LAST_WORDS = 500;
 /** Milliseconds that a program may take to end after it was asked to. */
@@ -21,14 +24,15 @@ const GRACE = 2_000;
 export class UllageClient extends LanguageClient {
   readonly #program: ServerProgram;
 
-  /** `died` is called when the connection is lost without `dispose`. */
-  constructor(command: string, log: vscode.LogOutputChannel, died: (client: UllageClient) => void) {
-    const program = new ServerProgram(command);
+  /** `environment` is added to the editor's own. `died` is called when the connection is lost without `dispose`. */
+  constructor(command: string, environment: Readonly<Record<string, string>>, log: vscode.LogOutputChannel, died: (client: UllageClient) => void) {
+    const program = new ServerProgram(command, environment);
     const options: LanguageClientOptions = {
       documentSelector: [],
       outputChannel: log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: settings,
+      middleware: { workspace: { configuration: ({ items }) => items.map(() => settings()) } },
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -48,6 +52,11 @@ export class UllageClient extends LanguageClient {
     return this.#program.lastWords();
   }
 
+  /** Whether the process has ended. */
+  get hasEnded(): boolean {
+    return this.#program.hasEnded;
+  }
+
   /** Resolves when the process has ended. */
   override async dispose(timeout?: number): Promise<void> {
     try {
@@ -63,29 +72,40 @@ export class UllageClient extends LanguageClient {
   }
 }
 
-/** Returns the editor's settings as the server reads them. */
-export function settings(): vscode.WorkspaceConfiguration {
-  return vscode.workspace.getConfiguration('ullage');
+/**
+ * Returns the editor's settings as the server reads them: those of the extension's manifest alone. The server refuses
+ * settings with a name that it does not know, and so any folder could turn all of a user's settings off with one.
+ */
+export function settings(): object {
+  const configuration = vscode.workspace.getConfiguration('ullage');
+  return nested(settingNames, (name) => configuration.get(name));
 }
 
 class ServerProgram {
   readonly #command: string;
+  readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #line = '';
 
-  constructor(command: string) {
+  constructor(command: string, environment: Readonly<Record<string, string>>) {
     this.#command = command;
+    this.#environment = environment;
   }
 
   /** Starts the program. Rejects if it cannot be run at all. */
   async start(): Promise<ChildProcess> {
-    const child = spawn(this.#command, ['lsp'], { stdio: 'pipe' });
+    const child = spawn(this.#command, ['lsp'], { stdio: 'pipe', env: { ...process.env, ...this.#environment } });
     this.#child = child;
     child.stderr.on('data', (chunk: Buffer) => {
       this.#line = chunk.toString().trim().split('\n').at(-1) ?? this.#line;
     });
     await once(child, 'spawn');
     return child;
+  }
+
+  get hasEnded(): boolean {
+    const child = this.#child;
+    return child !== undefined && (child.exitCode !== null || child.signalCode !== null);
   }
 
   async lastWords(): Promise<string> {
@@ -102,16 +122,20 @@ class ServerProgram {
   /** Waits until the process ends, for at most `limit` milliseconds. */
   async #ended(limit: number): Promise<void> {
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!child || this.hasEnded) return;
     // A process that takes longer is no error here.
     await once(child, 'close', { signal: AbortSignal.timeout(limit) }).catch(() => undefined);
   }
 }
 
-/** Declares in the capabilities that this client understands Ullage's updates and asks the user for permissions. */
+/**
+ * Declares in the capabilities that this client understands Ullage's updates, asks the user for permissions, and
+ * whether the folder is trusted. When it becomes trusted the server is started again.
+ */
 class Announcement implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
-    capabilities.experimental = { ullage: { permissions: true } };
+    const abilities: ClientAbilities = { permissions: true, folderTrusted: vscode.workspace.isTrusted };
+    capabilities.experimental = { ullage: abilities };
   }
   initialize(): void {
     // The client does not depend on the server's capabilities.

@@ -1,6 +1,7 @@
 /** The table of commands, one line each. */
 import * as vscode from 'vscode';
 
+import * as agents from './commands/agents';
 import * as archive from './commands/archive';
 import * as chat from './commands/chat';
 import * as compaction from './commands/compaction';
@@ -23,6 +24,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.undoCompaction': archive.undo,
   'ullage.restoreCheckpoint': archive.restore,
   'ullage.searchArchive': archive.search,
+  'ullage.showAgents': agents.showAll,
+  'ullage.openFollowSetting': agents.openSetting,
   'ullage.showContext': sessions.showContext,
   'ullage.ask': chat.ask,
   'ullage.stopAnswer': chat.stop,
@@ -31,6 +34,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.forkSession': sessions.fork,
   'ullage.setWindow': sessions.setWindow,
   'ullage.importTranscript': transfer.importTranscript,
+  'ullage.importSample': transfer.importSample,
   'ullage.exportSession': transfer.exportSession,
   'ullage.pinMessage': messages.pin,
   'ullage.unpinMessage': messages.unpin,
@@ -38,6 +42,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'ullage.setUpServer': server.setUp,
   'ullage.showProblem': server.showProblem,
   'ullage.openServerSetting': server.openSetting,
+  'ullage.openPythonSetting': server.openPythonSetting,
+  'ullage.setKey': server.setKey,
   'ullage.showLogs': server.showLogs,
   'ullage.copyDiagnostics': server.copyDiagnostics,
 };

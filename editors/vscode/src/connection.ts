@@ -2,13 +2,17 @@
 import * as vscode from 'vscode';
 
 import { settings, UllageClient } from './client';
-import { errorText, NotConnected } from './errors';
+import { errorText, isCancelled, NotConnected } from './errors';
+import { misfit } from './handshake';
 import { describe, type Health } from './health';
-import { isFound, type Found } from './locate';
+import type { Keys } from './keys';
+import { OWN_ENVIRONMENT, type Found } from './locate';
 import type { Permissions } from './permissions';
 import {
+  FollowingChanged,
   SessionRequestPermission,
   SessionUpdate,
+  type FollowingChange,
   type Method,
   type NotificationMethod,
   type RequestPermissionParams,
@@ -22,26 +26,36 @@ const CRASH_PERIOD = 180_000;
 /** Milliseconds. A program that has not answered by then is not Ullage's server. A first start writes caches and may take 10 s. */
 const START_TIMEOUT = 60_000;
 
+export interface ConnectionOptions {
+  readonly locator: ServerLocator;
+  readonly log: vscode.LogOutputChannel;
+  readonly permissions: Permissions;
+  readonly keys: Keys;
+  /** The extension's version. */
+  readonly version: string;
+}
+
 export class Connection implements vscode.Disposable {
   readonly #health = new vscode.EventEmitter<Health>();
   readonly #update = new vscode.EventEmitter<SessionNotification>();
   readonly onDidChangeHealth = this.#health.event;
   readonly onDidUpdate = this.#update.event;
+  readonly #followed = new vscode.EventEmitter<FollowingChange>();
+  readonly onDidFollow = this.#followed.event;
 
-  readonly #locator: ServerLocator;
-  readonly #log: vscode.LogOutputChannel;
-  readonly #permissions: Permissions;
+  readonly #options: ConnectionOptions;
   #client: UllageClient | undefined;
   #place: Found | undefined;
-  #state: Health = { kind: 'starting' };
+  #state: Health = { kind: 'idle' };
   #crashes: number[] = [];
   #queue: Promise<void> = Promise.resolve();
   #waitingRestart: Promise<void> | undefined;
+  /** Requests that wait for their answers. */
+  #pending = 0;
+  #cared = false;
 
-  constructor(locator: ServerLocator, log: vscode.LogOutputChannel, permissions: Permissions) {
-    this.#locator = locator;
-    this.#log = log;
-    this.#permissions = permissions;
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
   }
 
   get health(): Health {
@@ -51,6 +65,20 @@ export class Connection implements vscode.Disposable {
   /** The program that runs, and where it was found. */
   get place(): Found | undefined {
     return this.#place;
+  }
+
+  /** Finds out whether there is a server, without starting it. */
+  look(): Promise<void> {
+    return this.#enqueue(async () => {
+      const places = await this.#options.locator.find();
+      if ('reason' in places) this.#setMissing(places.reason);
+      else this.#setHealth({ kind: 'idle' });
+    });
+  }
+
+  /** Starts the server if nothing has needed it yet. */
+  wake(): void {
+    if (this.#state.kind === 'idle') this.restart().catch((error: unknown) => { this.#options.log.error(errorText(error)); });
   }
 
   /** Stops the server if it runs, and starts it. Calls share a restart that is still waiting. */
@@ -69,7 +97,9 @@ export class Connection implements vscode.Disposable {
     return this.#enqueue(async () => {
       await this.#stop();
       try {
-        await this.#install();
+        this.#setHealth({ kind: 'installing' });
+        this.#cared = false;
+        await this.#options.locator.setUp();
       } finally {
         // The server that ran before may still work.
         await this.#start({ kind: 'starting' });
@@ -79,10 +109,16 @@ export class Connection implements vscode.Disposable {
 
   /** Sends a request to the server after all pending starts and stops. */
   async request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: vscode.CancellationToken): Promise<R> {
+    this.wake();
     await this.#queue;
     if (!this.#client) throw new NotConnected(describe(this.#state));
-    // A missing token must not be passed, or it would be sent as a second parameter.
-    return this.#client.sendRequest<R>(method.name, params, ...(token ? [token] : []));
+    this.#pending += 1;
+    try {
+      // A missing token must not be passed, or it would be sent as a second parameter.
+      return await this.#client.sendRequest<R>(method.name, params, ...(token ? [token] : []));
+    } finally {
+      this.#pending -= 1;
+    }
   }
 
   async notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {
@@ -97,6 +133,7 @@ export class Connection implements vscode.Disposable {
   dispose(): void {
     this.#health.dispose();
     this.#update.dispose();
+    this.#followed.dispose();
   }
 
   /** Stops the server, for `deactivate`. Resolves when the server has ended. */
@@ -106,50 +143,87 @@ export class Connection implements vscode.Disposable {
 
   #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#queue.then(work);
-    this.#queue = done.catch((error: unknown) => { this.#log.error(errorText(error)); });
+    this.#queue = done.catch((error: unknown) => { this.#options.log.error(errorText(error)); });
     return done;
   }
 
   async #start(begin: Health): Promise<void> {
     this.#setHealth(begin);
-    // Without a network the renewal fails, but another program may still be found.
-    if (this.#locator.isOutdated) await this.#install().catch((error: unknown) => { this.#log.error(errorText(error)); });
-    const place = await this.#locator.find();
-    if (!isFound(place)) {
-      this.#setHealth({ kind: 'missing', reason: place.reason, fixable: this.#locator.canSetUp });
+    const places = await this.#options.locator.find();
+    if ('reason' in places) {
+      this.#setMissing(places.reason);
       return;
     }
+    for (const [at, place] of places.entries()) {
+      if (await this.#startAt(place, at === places.length - 1)) break;
+    }
+    if (this.#state.kind === 'running' && this.#place?.how === OWN_ENVIRONMENT) void this.#careForEnvironment();
+  }
+
+  /** Starts a program. Returns false if it is of no use and another one can be tried. */
+  async #startAt(place: Found, isLast: boolean): Promise<boolean> {
+    const { keys, log, version } = this.#options;
     this.#place = place;
-    const client = new UllageClient(place.command, this.#log, (dead) => { this.#onDeath(dead); });
+    const client = new UllageClient(place.command, await keys.environment(), log, (dead) => { this.#onDeath(dead); });
     client.onNotification(SessionUpdate.name, (params: SessionNotification) => { this.#update.fire(params); });
-    client.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => this.#permissions.ask(params, token));
+    client.onNotification(FollowingChanged.name, (params: FollowingChange) => { this.#followed.fire(params); });
+    client.onRequest(SessionRequestPermission.name, (params: RequestPermissionParams, token: vscode.CancellationToken) => this.#options.permissions.ask(params, token));
     try {
       await within(START_TIMEOUT, client.start());
-      this.#client = client;
-      this.#setHealth({ kind: 'running', version: client.initializeResult?.serverInfo?.version ?? 'unknown' });
     } catch (error) {
-      const why = (await client.lastWords()) || errorText(error);
-      await client.dispose().catch((failure: unknown) => { this.#log.warn(errorText(failure)); });
-      this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${why}` });
+      const why = (await client.lastWords()) || (client.hasEnded ? 'it ended at once' : errorText(error));
+      await this.#end(client);
+      log.warn(`${place.command} could not be started: ${why}`);
+      if (isLast) this.#setHealth({ kind: 'stopped', reason: `${place.command} could not be started: ${why}` });
+      return isLast;
+    }
+    const introduced = client.initializeResult ?? { capabilities: {} };
+    const problem = misfit(introduced, version) ?? '';
+    if (problem !== '') log.warn(`${place.command}: ${problem}`);
+    if (problem !== '' && !isLast) {
+      await this.#end(client);
+      return false;
+    }
+    this.#client = client;
+    this.#setHealth({ kind: 'running', version: introduced.serverInfo?.version ?? 'unknown', misfit: problem });
+    return true;
+  }
+
+  /** Brings the private environment up to date while its server runs, once per window. Without a network all stays as it is. */
+  async #careForEnvironment(): Promise<void> {
+    const { locator, log } = this.#options;
+    if (this.#cared) return;
+    this.#cared = true;
+    try {
+      if (locator.isOutdated) {
+        await locator.renew();
+        await this.#takeRenewed();
+      } else {
+        await locator.tidy();
+      }
+      if (locator.lacksExtras) await locator.addExtras();
+    } catch (error) {
+      if (!isCancelled(error)) log.warn(`The server's environment could not be brought up to date: ${errorText(error)}`);
     }
   }
 
-  async #install(): Promise<void> {
-    const before = this.#state;
-    this.#setHealth({ kind: 'installing' });
-    try {
-      await this.#locator.setUp();
-    } catch (error) {
-      this.#setHealth(before);
-      throw error;
-    }
+  /** Restarts into a renewed environment. Who waits for an answer decides when. */
+  async #takeRenewed(): Promise<void> {
+    const busy = this.#pending > 0;
+    const restart = 'Restart it now';
+    if (busy && (await vscode.window.showInformationMessage("Ullage's server was updated.", restart)) !== restart) return;
+    await this.restart();
   }
 
   async #stop(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    // The process may have ended already.
-    await client?.dispose().catch((error: unknown) => { this.#log.warn(errorText(error)); });
+    if (client) await this.#end(client);
+  }
+
+  /** Ends a client. Its process may have ended already. */
+  async #end(client: UllageClient): Promise<void> {
+    await client.dispose().catch((error: unknown) => { this.#options.log.warn(errorText(error)); });
   }
 
   /** Restarts the server after a crash. If the server dies while it starts, the failed start reports that. */
@@ -159,7 +233,7 @@ export class Connection implements vscode.Disposable {
     const now = Date.now();
     this.#crashes = [...this.#crashes.filter((then) => now - then < CRASH_PERIOD), now];
     const attempt = this.#crashes.length;
-    this.#log.warn(`The server ended unexpectedly (${attempt} of ${MAX_CRASHES} times in three minutes).`);
+    this.#options.log.warn(`The server ended unexpectedly (${attempt} of ${MAX_CRASHES} times in three minutes).`);
     if (attempt > MAX_CRASHES) {
       this.#setHealth({ kind: 'stopped', reason: 'The server stopped again and again; see its log, then restart it.' });
       return;
@@ -167,9 +241,13 @@ export class Connection implements vscode.Disposable {
     void this.#enqueue(() => this.#start({ kind: 'restarting', attempt })).catch(() => undefined);
   }
 
+  #setMissing(reason: string): void {
+    this.#setHealth({ kind: 'missing', reason, fixable: this.#options.locator.canSetUp });
+  }
+
   #setHealth(health: Health): void {
     this.#state = health;
-    this.#log.info(describe(health));
+    this.#options.log.info(describe(health));
     this.#health.fire(health);
   }
 }

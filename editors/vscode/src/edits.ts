@@ -25,7 +25,8 @@ const KINDS: Readonly<Record<string, string>> = {
   clear_tool_uses: 'clearing of old tool results',
   clear_thinking: 'clearing of older thinking',
   duplicate_reads: 'clearing of repeated reads',
-  drop_oldest: 'dropping of the oldest messages',
+  drop: 'dropping of the oldest messages',
+  rewind: 'going back to an earlier message',
   shorten: 'shortening of large parts',
 };
 

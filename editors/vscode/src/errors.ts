@@ -1,6 +1,6 @@
 /** Errors as they are shown to the user. */
 import { CancellationError } from 'vscode';
-import { ResponseError } from 'vscode-languageclient/node';
+import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-languageclient/node';
 
 /** Thrown when the server cannot be reached now. */
 export class NotConnected extends Error {}
@@ -18,7 +18,14 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof CancellationError || errorKind(error) === 'Cancelled' || (error instanceof ResponseError && error.code === -32800);
 }
 
+/** Whether the server ended, or was stopped, before it answered. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof NotConnected) return true;
+  return error instanceof ResponseError ? error.code === ErrorCodes.PendingResponseRejected : error instanceof ConnectionError;
+}
+
 /** Returns the error as one line. */
 export function errorText(error: unknown): string {
+  if (isLost(error) && !(error instanceof NotConnected)) return 'The server ended before it answered.';
   return error instanceof Error ? error.message : String(error);
 }

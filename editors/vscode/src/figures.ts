@@ -36,20 +36,28 @@ export function messages(count: number): string {
   return count === 1 ? '1 message' : `${full(count)} messages`;
 }
 
-const UNITS: readonly (readonly [string, number])[] = [
+/** Returns the name of a message for users, `#86`. They count from 1, as in summaries and on the command line; the wire's index is from 0. */
+export function numberOf(index: number): string {
+  return `#${index + 1}`;
+}
+
+/** Milliseconds of each unit; a month and a year are those of the calendar on average. */
+const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['year', 31_556_952_000],
+  ['month', 2_629_746_000],
   ['day', 86_400_000],
   ['hour', 3_600_000],
   ['minute', 60_000],
+  ['second', 1_000],
 ];
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
-/** Formats how long ago a time in Unix milliseconds was: `12 s ago`, `2 hours ago`. */
+/** Formats how long ago a time in Unix milliseconds was: `12 seconds ago`, `2 hours ago`. */
 export function ago(then: number, now: number): string {
   const elapsed = Math.max(0, now - then);
-  for (const [unit, length] of UNITS) {
-    const count = Math.floor(elapsed / length);
-    if (count > 0) return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
-  }
-  return elapsed < 5_000 ? 'just now' : `${Math.floor(elapsed / 1_000)} s ago`;
+  if (elapsed < 5_000) return 'just now';
+  const [unit, length] = UNITS.find(([, each]) => elapsed >= each) ?? ['second', 1_000];
+  return RELATIVE.format(-Math.floor(elapsed / length), unit);
 }
 
 /** Shortens text to one line of at most `length` characters. */

@@ -1,8 +1,11 @@
 /** The server's state as a value. */
 
 export type Health =
+  /** Nothing has needed the server yet; the first request starts it. */
+  | { readonly kind: 'idle' }
   | { readonly kind: 'starting' }
-  | { readonly kind: 'running'; readonly version: string }
+  /** `misfit` says why the server may not fit the extension; empty if it fits. */
+  | { readonly kind: 'running'; readonly version: string; readonly misfit: string }
   /** The server crashed and is being started again. `attempt` counts from 1. */
   | { readonly kind: 'restarting'; readonly attempt: number }
   /** A private environment is being made for the server. */
@@ -16,13 +19,21 @@ export function isTrouble(health: Health): health is Extract<Health, { reason: s
   return health.kind === 'missing' || health.kind === 'stopped';
 }
 
+/** A server that is not set up yet is no error: it is the state of the first day. */
+export function severityOf(health: Health): 'information' | 'warning' | 'error' {
+  if (health.kind === 'stopped') return 'error';
+  return health.kind === 'running' && health.misfit !== '' ? 'warning' : 'information';
+}
+
 /** Describes the state in one line for the user. */
 export function describe(health: Health): string {
   switch (health.kind) {
     case 'starting':
       return 'The server is starting.';
+    case 'idle':
+      return 'The server starts when it is needed.';
     case 'running':
-      return `The server is running (version ${health.version}).`;
+      return health.misfit || `The server is running (version ${health.version}).`;
     case 'restarting':
       return `The server stopped and is being started again (attempt ${health.attempt}).`;
     case 'installing':

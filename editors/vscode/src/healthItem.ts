@@ -2,7 +2,13 @@
 import * as vscode from 'vscode';
 
 import type { Connection } from './connection';
-import { describe, isTrouble, type Health } from './health';
+import { describe, isTrouble, severityOf, type Health } from './health';
+
+const SEVERITIES = {
+  information: vscode.LanguageStatusSeverity.Information,
+  warning: vscode.LanguageStatusSeverity.Warning,
+  error: vscode.LanguageStatusSeverity.Error,
+} as const;
 
 export class HealthItem implements vscode.Disposable {
   readonly #item = vscode.languages.createLanguageStatusItem('ullage.health', { scheme: '*' });
@@ -21,10 +27,11 @@ export class HealthItem implements vscode.Disposable {
   #show(health: Health): void {
     this.#item.text = `Ullage: ${health.kind}`;
     this.#item.detail = vscode.workspace.isTrusted ? describe(health) : `${describe(health)} Restricted: the folder is not trusted.`;
-    this.#item.busy = !isTrouble(health) && health.kind !== 'running';
-    this.#item.severity = isTrouble(health) ? vscode.LanguageStatusSeverity.Error : vscode.LanguageStatusSeverity.Information;
+    this.#item.busy = !isTrouble(health) && health.kind !== 'running' && health.kind !== 'idle';
+    this.#item.severity = SEVERITIES[severityOf(health)];
+    const fixable = (health.kind === 'missing' && health.fixable) || (health.kind === 'running' && health.misfit !== '');
     this.#item.command =
-      health.kind === 'missing' && health.fixable
+      fixable
         ? { title: 'Set it up for me', command: 'ullage.setUpServer' }
         : { title: 'Show log', command: 'ullage.showLogs' };
   }

@@ -1,4 +1,4 @@
-/** Locates the server's program: the first in a fixed list of places, decided from values alone. */
+/** Locates the server's program in a fixed list of places, decided from values alone. */
 import * as path from 'node:path';
 
 /** The values that the decision depends on. */
@@ -8,7 +8,7 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Program folders of the active Python environment. */
   readonly pythonFolders: readonly string[];
-  /** The program of the environment that this extension makes, whether it exists or not. */
+  /** The program of an environment that this extension made, whether it exists or not. */
   readonly privateServer: string;
   readonly windows: boolean;
   /** Whether the folder is trusted. An untrusted folder must not choose what runs. */
@@ -22,15 +22,22 @@ export interface Found {
   readonly how: string;
 }
 
+/** What `how` says of the private environment. */
+export const OWN_ENVIRONMENT = "the extension's own environment";
+
 export interface NotFound {
   readonly reason: string;
 }
 
-export function locate(around: Surroundings): Found | NotFound {
-  return named(around) ?? installed(around) ?? notFound(around);
+/** Returns the programs that may be run, best first. A later one is run if an earlier one turns out to be too old. */
+export function locate(around: Surroundings): readonly [Found, ...Found[]] | NotFound {
+  const chosen = named(around);
+  if (chosen) return isFound(chosen) ? [chosen] : chosen;
+  const [first, ...others] = installed(around);
+  return first ? [first, ...others] : notFound(around);
 }
 
-export function isFound(place: Found | NotFound): place is Found {
+function isFound(place: Found | NotFound): place is Found {
   return 'command' in place;
 }
 
@@ -48,22 +55,21 @@ function named(around: Surroundings): Found | NotFound | undefined {
   return undefined;
 }
 
-function installed(around: Surroundings): Found | undefined {
+function installed(around: Surroundings): readonly Found[] {
   const places: readonly (readonly [string, readonly string[]])[] = [
     ['the active Python environment', around.trusted ? around.pythonFolders.map((folder) => inFolder(folder, around)) : []],
     ['PATH', searchPath(around).map((folder) => inFolder(folder, around))],
-    ["the extension's own environment", [around.privateServer]],
+    [OWN_ENVIRONMENT, [around.privateServer]],
   ];
-  for (const [how, files] of places) {
+  return places.flatMap(([how, files]) => {
     const command = files.find(around.isProgram);
-    if (command) return { command, how };
-  }
-  return undefined;
+    return command ? [{ command, how }] : [];
+  });
 }
 
 function notFound(around: Surroundings): NotFound {
-  const where = around.trusted ? 'the active Python environment or on PATH' : 'on PATH (this folder is not trusted, so its settings are not used)';
-  return { reason: `No ullage program was found in ${where}, and none has been set up yet.` };
+  const where = around.trusted ? 'in the active Python environment or on PATH' : 'on PATH (this folder is not trusted, so its settings are not used)';
+  return { reason: `No ullage program was found ${where}, and none has been set up yet.` };
 }
 
 /** Only absolute folders: a relative one would depend on the open folder. */

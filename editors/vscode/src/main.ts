@@ -1,10 +1,15 @@
 /** The extension's entry point for VS Code. */
-import type * as vscode from 'vscode';
+import * as vscode from 'vscode';
 
 import { registerCommands } from './commands';
 import type { Method } from './protocol.gen';
 import { Ullage } from './ullage';
-import { registerContextView } from './view/contextView';
+import { asFound, findTranscripts } from './transcripts';
+import { folder } from './commands/sessions';
+import { ContextView } from './view/contextView';
+
+/** The most conversations that the empty view lists. */
+const FOUND = 8;
 
 let ullage: Ullage | undefined;
 
@@ -13,12 +18,25 @@ export interface Api {
   request<P, R>(method: Method<P, R>, params: NoInfer<P>): Promise<R>;
 }
 
-/** Returns immediately. The server starts in the background, and every command works even if that fails. */
+/** Returns immediately. The server starts when a session, the view or a command needs it; commands say if that fails. */
 export function activate(context: vscode.ExtensionContext): Api {
   const own = (ullage = new Ullage(context));
-  const view = registerContextView(context, own.sessions, own.chat);
+  const parts = {
+    model: own.sessions,
+    chat: own.chat,
+    permissions: own.permissions,
+    connection: own.connection,
+    terminals: own.terminals,
+    find: async () => (await findTranscripts(own.connection, folder(), FOUND)).map(asFound),
+    open: (path: string, run: number | null) => { void vscode.commands.executeCommand('ullage.importTranscript', path, run); },
+  };
+  const view = new ContextView(context.extensionUri, parts, () => {
+    own.connection.wake();
+    own.run(own.showSubject());
+  });
+  own.isViewShown = () => view.isShown;
   context.subscriptions.push(own, registerCommands(own), view, own.pinsChanged.event(() => { view.refresh(); }));
-  own.run(own.connection.restart());
+  own.begin();
   return { request: (method, params) => own.connection.request(method, params) };
 }
 

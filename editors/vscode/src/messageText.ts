@@ -1,5 +1,7 @@
 /** Messages as text for users. */
-import { oneLine } from './figures';
+import { numberOf, oneLine } from './figures';
+import { plainText } from './plainText';
+import { speaker } from './speaker';
 import type { Entry, Message } from './protocol.gen';
 
 type Block = Message['content'][number];
@@ -9,14 +11,25 @@ export function messageMarkdown(message: Message): string {
   return message.content.map(blockText).join('\n\n');
 }
 
+/** Returns the word for who speaks, or that the message has results of tools. */
+export function speakerOf(message: Message): string {
+  return message.content.some((block) => block.type === 'tool_result') ? 'tool result' : speaker(message.role);
+}
+
+/** Returns `#12 assistant`. What an edit put into the context has no number, because it is not in the transcript. */
+export function entryName({ message, index, inserted }: Entry): string {
+  if (!inserted) return `${numberOf(index)} ${speakerOf(message)}`;
+  return message.content.some((block) => block.type === 'context_compaction') ? 'summary' : 'notice';
+}
+
 /** Returns `#12 assistant  first words…`. */
 export function messageLine(entry: Entry, length = 80): string {
-  return `#${entry.index} ${entry.message.role}  ${messageStart(entry.message, length)}`;
+  return `${entryName(entry)}  ${messageStart(entry.message, length)}`;
 }
 
 /** Returns the beginning of the message on one line. */
 export function messageStart(message: Message, length: number): string {
-  return oneLine(messageMarkdown(message), length);
+  return oneLine(plainText(messageMarkdown(message)), length);
 }
 
 function blockText(block: Block): string {

@@ -4,6 +4,7 @@
  */
 import * as vscode from 'vscode';
 
+import { isCopy } from './copies';
 import type { Notice, SessionNotification } from './protocol.gen';
 import type { Sessions } from './sessions';
 
@@ -48,12 +49,12 @@ export class Notices implements vscode.Disposable {
     };
     this.#actions = {
       context_warning: [
-        command('Compact now', 'ullage.compactContext'),
+        command(COMPACT, 'ullage.compactContext'),
         command('Preview', 'ullage.previewCompaction'),
         { title: 'Not for this session', run: (sessionId) => this.#mute(sessionId) },
       ],
       compaction_due: [
-        command('Compact now', 'ullage.compactContext'),
+        command(COMPACT, 'ullage.compactContext'),
         command('Preview', 'ullage.previewCompaction'),
         { title: 'Not now', run: () => undefined },
       ],
@@ -90,6 +91,8 @@ export class Notices implements vscode.Disposable {
         else this.#release();
         return;
       case 'context_warning':
+        // Of an agent's conversation the user is warned whether or not the view shows it: see `following/warnings.ts`.
+        if (this.#sessions.usage?.meta.followed) return;
         if (!this.#muted.includes(sessionId)) this.#hold({ sessionId, news, warning: update });
         return;
       default:
@@ -127,10 +130,18 @@ export class Notices implements vscode.Disposable {
 
   async #show(sessionId: string, news: string, notice: Notice | undefined): Promise<void> {
     const text = [news, notice?.title, notice?.description].filter(Boolean).join(' ');
-    const actions = notice ? (this.#actions[kindOf(notice)] ?? []) : [SHOW];
+    const actions = notice ? this.#actionsOf(kindOf(notice)) : [SHOW];
     const chosen = await toast(notice?.severity ?? 'info', text, actions.map((action) => action.title));
     const action = actions.find(({ title }) => title === chosen);
     if (action && sessionId === this.#sessions.activeSessionId) await action.run(sessionId, notice);
+  }
+
+  /** A copy is not warned about for its own sake: compacting it does not help the program whose conversation it is. */
+  #actionsOf(kind: string): readonly Action[] {
+    const actions = this.#actions[kind] ?? [];
+    const { usage } = this.#sessions;
+    if (kind !== 'context_warning' || !usage || !isCopy(usage.meta)) return actions;
+    return [SHOW, ...actions.filter(({ title }) => title !== COMPACT)];
   }
 
   get #muted(): readonly string[] {
@@ -142,6 +153,8 @@ export class Notices implements vscode.Disposable {
   }
 }
 
+/** The action that compacts. */
+const COMPACT = 'Compact now';
 const SHOW = command('Show', 'ullage.showContext');
 
 function kindOf(notice: Notice): string {

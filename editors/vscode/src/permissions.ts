@@ -1,38 +1,64 @@
-/** Asks the user whether the model may make a tool call, when the server requests it. */
+/** The server's questions whether the model may make a tool call. The Context view shows them and gives the answers. */
 import * as vscode from 'vscode';
 
-import type { PermissionKind, RequestPermissionParams, RequestPermissionResult } from './protocol.gen';
+import type { RequestPermissionParams, RequestPermissionResult } from './protocol.gen';
 
-const ICONS: Readonly<Record<PermissionKind, string>> = { allow_once: 'check', allow_always: 'check-all', reject_once: 'close' };
-
-interface Choice extends vscode.QuickPickItem {
-  readonly optionId: string;
+/** A question that waits for its answer. */
+export interface Question {
+  readonly id: number;
+  readonly params: RequestPermissionParams;
 }
 
-export class Permissions {
-  #last: Promise<unknown> = Promise.resolve();
+export class Permissions implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  /** Fires when a question came or was answered. */
+  readonly onDidChange = this.#changed.event;
+  readonly #asked = new vscode.EventEmitter<Question>();
+  readonly onDidAsk = this.#asked.event;
+  readonly #waiting = new Map<number, { readonly question: Question; readonly answer: (result: RequestPermissionResult) => void }>();
+  #last = 0;
 
-  /**
-   * Returns the user's answer. Questions are asked one after another, since a second list would replace the first. A
-   * list that is closed without a choice permits nothing. `token` is cancelled when the turn was stopped.
-   */
+  /** The questions of a session that wait, oldest first. */
+  waiting(sessionId: string): readonly Question[] {
+    return [...this.#waiting.values()].map(({ question }) => question).filter(({ params }) => params.sessionId === sessionId);
+  }
+
+  /** Returns the user's answer. `token` is cancelled when the turn was stopped. */
   ask(params: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
-    const answer = this.#last.then(() => choose(params, token));
-    this.#last = answer.catch(() => undefined);
-    return answer;
+    if (token.isCancellationRequested) return Promise.resolve(CANCELLED);
+    const id = ++this.#last;
+    return new Promise((resolve) => {
+      const end = (result: RequestPermissionResult): void => {
+        stopped.dispose();
+        this.#waiting.delete(id);
+        this.#changed.fire();
+        resolve(result);
+      };
+      const stopped = token.onCancellationRequested(() => { end(CANCELLED); });
+      const question = { id, params };
+      this.#waiting.set(id, { question, answer: end });
+      this.#changed.fire();
+      this.#asked.fire(question);
+    });
+  }
+
+  /** Answers a question with one of its options. Any other option is not an answer. */
+  answer(id: number, optionId: string): void {
+    const asked = this.#waiting.get(id);
+    if (!asked?.question.params.options.some((option) => option.optionId === optionId)) return;
+    asked.answer({ outcome: { outcome: 'selected', optionId } });
+  }
+
+  /** Ends all questions, because the server that asked them is gone. */
+  drop(): void {
+    for (const { answer } of [...this.#waiting.values()]) answer(CANCELLED);
+  }
+
+  dispose(): void {
+    this.drop();
+    this.#changed.dispose();
+    this.#asked.dispose();
   }
 }
 
-async function choose({ toolCall, options }: RequestPermissionParams, token: vscode.CancellationToken): Promise<RequestPermissionResult> {
-  const rejecting = options.find(({ kind }) => kind === 'reject_once');
-  // The list takes the focus while the user may be typing the next prompt, so an Enter must permit nothing.
-  const ordered = [...(rejecting ? [rejecting] : []), ...options.filter((option) => option !== rejecting)];
-  const choices = ordered.map(({ optionId, name, kind }): Choice => ({ optionId, label: `$(${ICONS[kind]}) ${name}` }));
-  const title = `Ullage: ${toolCall.title}?`;
-  const placeHolder = 'The model asks to do this. Escape rejects it.';
-  const chosen = token.isCancellationRequested
-    ? undefined
-    : await vscode.window.showQuickPick(choices, { title, placeHolder, ignoreFocusOut: true }, token);
-  if (token.isCancellationRequested) return { outcome: { outcome: 'cancelled' } };
-  return { outcome: { outcome: 'selected', optionId: (chosen ?? rejecting)?.optionId ?? '' } };
-}
+const CANCELLED: RequestPermissionResult = { outcome: { outcome: 'cancelled' } };

@@ -1,8 +1,8 @@
 /** The preview while it is open: an editable document in memory, its title buttons, and the line that shows the size. */
 import * as vscode from 'vscode';
 
-import { shrinking } from './figures';
-import { changedLines, previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, type Lines, type PreviewContent } from './previewText';
+import { oneLine, shrinking } from './figures';
+import { changedLines, outsideOf, previewDocument, previewLine, SUMMARY_BEGIN, summaryOf, type Lines, type PreviewContent } from './previewText';
 import type { CompactResult } from './protocol.gen';
 
 export const PREVIEW_SCHEME = 'ullage-preview';
@@ -13,6 +13,8 @@ interface OpenPreview {
   readonly uri: vscode.Uri;
   readonly sessionId: string;
   readonly result: CompactResult;
+  /** The document as it was opened. */
+  readonly text: string;
 }
 
 /** The user's decision. `summary` is set if the user changed the summary. */
@@ -59,20 +61,25 @@ export class Preview implements vscode.Disposable {
     await this.close();
     const { result } = content;
     const name = shrinking(result.contextSizeBefore, result.contextSizeAfter);
-    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${result.previewId ?? ''}/${name}` });
-    this.#files.put(uri, previewDocument(content));
-    this.#setOpen({ uri, sessionId, result });
+    const text = previewDocument(content);
+    const uri = vscode.Uri.from({ scheme: PREVIEW_SCHEME, path: `/${oneLine(content.title, 30).replace(/[/\\]/g, ' ') || 'Compaction'}: ${name}`, query: result.previewId ?? '' });
+    this.#files.put(uri, text);
+    this.#setOpen({ uri, sessionId, result, text });
     await reveal(uri);
     this.#decorate();
   }
 
-  /** Returns what to commit. Throws an Error for the user if the document has no readable summary. */
-  async decision(): Promise<Decision> {
+  /**
+   * Returns what to commit, or undefined if the user goes back to the text. Throws an Error for the user if the document
+   * has no readable summary.
+   */
+  async decision(): Promise<Decision | undefined> {
     const open = this.#open;
     if (!open?.result.previewId) throw new Error('No preview is open. Run Preview Compaction first.');
     const document = await vscode.workspace.openTextDocument(open.uri);
     const summary = summaryOf(document.getText());
     if (summary === undefined) throw new Error('A mark around the summary is missing; undo that edit, then accept.');
+    if (outsideOf(document.getText()) !== outsideOf(open.text) && !(await loses())) return undefined;
     const { sessionId, result } = open;
     const decision = { sessionId, previewId: open.result.previewId };
     return summary === result.summary.trim() ? decision : { ...decision, summary };
@@ -129,6 +136,13 @@ export class Preview implements vscode.Disposable {
   }
 }
 
+/** Asks whether to go on although what was typed outside of the summary is not kept. */
+async function loses(): Promise<boolean> {
+  const detail = 'Only the summary, between its two marks, takes the place of the messages. What you typed elsewhere is not kept.';
+  const verb = 'Accept without it';
+  return (await vscode.window.showWarningMessage('You typed outside of the summary.', { modal: true, detail }, verb)) === verb;
+}
+
 /** Shows the document with the summary in view and the cursor in it. */
 async function reveal(uri: vscode.Uri): Promise<void> {
   const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(uri), LANGUAGE);
@@ -136,7 +150,7 @@ async function reveal(uri: vscode.Uri): Promise<void> {
   const heading = headingLine(editor.document);
   const start = new vscode.Position(heading + 4, 0);
   editor.selection = new vscode.Selection(start, start);
-  editor.revealRange(new vscode.Range(Math.max(0, heading - 4), 0, heading, 0), vscode.TextEditorRevealType.AtTop);
+  editor.revealRange(new vscode.Range(0, 0, heading, 0), vscode.TextEditorRevealType.AtTop);
 }
 
 function diffDecoration(sign: string, kind: 'inserted' | 'removed'): vscode.TextEditorDecorationType {

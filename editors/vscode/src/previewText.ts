@@ -3,7 +3,7 @@
  * archived. Pure functions of text.
  */
 import { full, messages, percent, short } from './figures';
-import { messageStart } from './messageText';
+import { entryName, messageStart } from './messageText';
 import type { CompactResult, Entry } from './protocol.gen';
 
 export const SUMMARY_BEGIN = '<!-- The summary: edit it down to the next mark. -->';
@@ -18,20 +18,23 @@ export interface PreviewContent {
   readonly result: CompactResult;
   readonly entries: readonly Entry[];
   readonly title: string;
+  /** Whose conversation the session is a copy of, or an empty string. */
+  readonly copyOf: string;
 }
 
-export function previewDocument({ result, entries, title }: PreviewContent): string {
+export function previewDocument({ result, entries, title, copyOf }: PreviewContent): string {
   const gone = new Set(result.archived.map((entry) => entry.message.id));
   const stays = entries.filter((entry) => !gone.has(entry.message.id));
   return [
     `# Compaction of ${title || 'this session'}: ${short(result.contextSizeBefore)} → ${short(result.contextSizeAfter)}`,
-    'Nothing has changed yet. Accept (✓) or Discard in the title bar; what goes can be brought back with Undo.',
-    `## Stays: ${messages(stays.length)}, ${full(sum(stays))} tokens`,
-    list(STAYS, stays),
+    'Nothing has changed yet. Edit the summary if you like, then Accept (✓) or Discard in the title bar. What goes can be brought back with Undo.',
+    ...(copyOf ? [`This is a copy: ${copyOf} stays as it is.`] : []),
     '## Summary, in place of what goes',
     SUMMARY_BEGIN,
     result.summary,
     SUMMARY_END,
+    `## Stays: ${messages(stays.length)}, ${full(sum(stays))} tokens`,
+    list(STAYS, stays),
     `## Goes: ${messages(result.archived.length)}, ${full(result.contextSizeBefore - result.contextSizeAfter)} tokens freed`,
     list(GOES, result.archived),
     '',
@@ -44,6 +47,13 @@ export function summaryOf(document: string): string | undefined {
   const end = document.lastIndexOf(SUMMARY_END);
   if (begin < 0 || end < begin + SUMMARY_BEGIN.length) return undefined;
   return document.slice(begin + SUMMARY_BEGIN.length, end).trim();
+}
+
+/** Returns what a document holds outside of the summary, to see whether the user typed there. */
+export function outsideOf(document: string): string {
+  const begin = document.indexOf(SUMMARY_BEGIN);
+  const end = document.lastIndexOf(SUMMARY_END);
+  return begin < 0 || end < begin ? document : document.slice(0, begin) + document.slice(end);
 }
 
 /** Estimates the context's size with another summary, at four characters a token. */
@@ -90,7 +100,7 @@ function list(mark: string, entries: readonly Entry[]): string {
 
 function line(entry: Entry): string {
   const pinned = entry.pinned ? '📌 ' : '';
-  return `#${entry.index} ${entry.message.role} (${short(entry.tokens)}) ${pinned}${messageStart(entry.message, 60)}`;
+  return `${entryName(entry)} (${short(entry.tokens)}) ${pinned}${messageStart(entry.message, 60)}`;
 }
 
 function sum(entries: readonly Entry[]): number {

@@ -1,26 +1,38 @@
-/** The Python environment that the extension makes for itself, with the user's consent, from the wheel in the extension. */
+/** The Python environments that the extension makes for itself, with the user's consent, from the wheel in the extension. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import type { LogOutputChannel } from 'vscode';
 
+import { oneLine } from './figures';
+
 /** The oldest Python on which the server runs; the server's wheel states the same. */
 const OLDEST_PYTHON = [3, 11] as const;
-/** What the server's users may set a key for. Left out, a key would only get them an error that names a package. */
+/** The packages for asking models. The server counts and compacts without them, so they are installed afterwards. */
 const EXTRAS = 'all';
 const PROBE = 'import sys, venv; print(sys.version_info[0], sys.version_info[1])';
+/** Milliseconds after which a program is stopped: far longer than it takes on a slow machine. */
+const LIMITS = { probe: 30_000, venv: 300_000, pip: 900_000 } as const;
+/** Pip's own limits: seconds without a byte, and attempts. Its defaults make a machine without a network wait for minutes. */
+const PIP = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--timeout', '20', '--retries', '2'];
+
+/** Thrown if the machine has no Python that is new enough. */
+export class NoPython extends Error {}
 
 export class PrivateEnvironment {
   readonly #storage: string;
   readonly #wheel: string | undefined;
   readonly #log: LogOutputChannel;
+  readonly #folder: string;
 
   /** `storage` is a folder of the extension's own, `bundled` the folder with the wheel. */
   constructor(storage: string, bundled: string, log: LogOutputChannel) {
     this.#storage = storage;
     this.#wheel = findWheel(bundled);
     this.#log = log;
+    this.#folder = path.join(storage, this.#wheel ? `server-${contentHash(this.#wheel)}` : 'server-none');
   }
 
   /** Whether the extension contains a wheel. */
@@ -28,75 +40,97 @@ export class PrivateEnvironment {
     return this.#wheel !== undefined;
   }
 
-  /** The server's program in the environment for this wheel. */
+  /** The server's program: of the environment for this wheel or, until that is complete, of the newest other one. */
   get program(): string {
-    const name = process.platform === 'win32' ? 'ullage.exe' : 'ullage';
-    return path.join(this.#folder, BIN, name);
+    return this.isReady ? programIn(this.#folder) : programIn(this.#others()[0] ?? this.#folder);
   }
 
-  /** Whether the environment for this version of the wheel is complete. */
+  /** Whether the environment for this very wheel is complete. */
   get isReady(): boolean {
-    return fs.existsSync(this.#marker);
+    return fs.existsSync(path.join(this.#folder, READY));
   }
 
-  /** Whether an environment was made for an earlier wheel, so that the user has given consent. */
+  /** Whether an environment was made for another wheel, so that the user has given consent and it can be used until then. */
   get isOutdated(): boolean {
-    return !this.isReady && this.#environments().length > 0;
+    return this.isPossible && !this.isReady && this.#others().length > 0;
   }
 
-  /** Makes the environment. Throws an Error for the user. An interrupted environment is made again the next time. */
+  /** Whether the environment is complete but for the packages for asking models. */
+  get lacksExtras(): boolean {
+    return this.isReady && !fs.existsSync(path.join(this.#folder, COMPLETE));
+  }
+
+  /**
+   * Makes the environment. Throws an Error for the user, `NoPython` if there is none. An interrupted environment is made
+   * again the next time. Environments for other wheels stay until then.
+   */
   async make(pythons: readonly string[], signal: AbortSignal, report: (line: string) => void): Promise<void> {
     if (!this.#wheel) throw new Error('This build of the extension brings no server along; run `pipx install ".[all]"` in a checkout of Ullage.');
     const python = await this.#findPython(pythons, signal);
     await fs.promises.rm(this.#folder, { recursive: true, force: true });
     await fs.promises.mkdir(this.#storage, { recursive: true });
     report('Making a Python environment…');
-    await this.#run(python, ['-m', 'venv', this.#folder], signal);
-    report('Installing the server and what it needs…');
-    const inside = path.join(this.#folder, BIN, process.platform === 'win32' ? 'python.exe' : 'python');
-    await this.#run(inside, ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', `${this.#wheel}[${EXTRAS}]`], signal);
-    await fs.promises.writeFile(this.#marker, '');
-    await this.#removeOthers();
+    await this.#run(python, ['-m', 'venv', this.#folder], LIMITS.venv, signal);
+    report('Installing the server…');
+    await this.#install(this.#wheel, signal);
+    await fs.promises.writeFile(path.join(this.#folder, READY), '');
   }
 
-  get #folder(): string {
-    return path.join(this.#storage, this.#wheel ? `server-${path.basename(this.#wheel, '.whl')}` : 'server-none');
+  /** Adds the packages for asking models. Throws an Error for the user. */
+  async addExtras(signal: AbortSignal): Promise<void> {
+    if (!this.#wheel) return;
+    await this.#install(`${this.#wheel}[${EXTRAS}]`, signal);
+    await fs.promises.writeFile(path.join(this.#folder, COMPLETE), '');
   }
 
-  get #marker(): string {
-    return path.join(this.#folder, 'ready');
+  /** Removes the environments for other wheels, once the one for this wheel is complete. */
+  async removeOthers(): Promise<void> {
+    if (!this.isReady) return;
+    await Promise.all(this.#others().map((folder) => fs.promises.rm(folder, { recursive: true, force: true })));
   }
 
-  #environments(): readonly string[] {
+  /** Returns the complete environments for other wheels, newest first. */
+  #others(): readonly string[] {
     if (!fs.existsSync(this.#storage)) return [];
-    return fs.readdirSync(this.#storage).filter((name) => fs.existsSync(path.join(this.#storage, name, 'ready')));
-  }
-
-  async #removeOthers(): Promise<void> {
-    const own = path.basename(this.#folder);
-    const others = this.#environments().filter((name) => name !== own);
-    await Promise.all(others.map((name) => fs.promises.rm(path.join(this.#storage, name), { recursive: true, force: true })));
+    const folders = fs.readdirSync(this.#storage).map((name) => path.join(this.#storage, name));
+    const made = folders
+      .filter((folder) => folder !== this.#folder && fs.existsSync(path.join(folder, READY)))
+      .map((folder) => ({ folder, at: fs.statSync(path.join(folder, READY)).mtimeMs }));
+    return made.sort((a, b) => b.at - a.at).map(({ folder }) => folder);
   }
 
   async #findPython(candidates: readonly string[], signal: AbortSignal): Promise<string> {
     for (const python of candidates) {
-      const version = await this.#run(python, ['-c', PROBE], signal).catch(() => '');
+      const version = await this.#run(python, ['-c', PROBE], LIMITS.probe, signal).catch(() => '');
       const [major = 0, minor = 0] = version.trim().split(' ').map(Number);
       if (major === OLDEST_PYTHON[0] && minor >= OLDEST_PYTHON[1]) return python;
       signal.throwIfAborted();
     }
-    throw new Error(`No Python ${OLDEST_PYTHON.join('.')} or newer was found; install one, or set ullage.server.path.`);
+    const oldest = OLDEST_PYTHON.join('.');
+    throw new NoPython(`Ullage's server needs Python ${oldest} or newer, and none was found. Install one, or say where it is.`);
+  }
+
+  async #install(what: string, signal: AbortSignal): Promise<void> {
+    const python = path.join(this.#folder, BIN, process.platform === 'win32' ? 'python.exe' : 'python');
+    try {
+      await this.#run(python, [...PIP, what], LIMITS.pip, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const said = oneLine(error instanceof Error ? error.message : String(error), 200);
+      throw new Error(`The packages that the server needs could not be fetched. Is there a network, and does pip know its proxy? Pip said: ${said}`, { cause: error });
+    }
   }
 
   /** Runs in the extension's own folder, so that no program of the open folder is run. */
-  #run(command: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+  #run(command: string, args: readonly string[], timeout: number, signal: AbortSignal): Promise<string> {
     this.#log.info(`$ ${command} ${args.join(' ')}`);
     const cwd = fs.existsSync(this.#storage) ? this.#storage : path.dirname(this.#storage);
     return new Promise((resolve, reject) => {
-      execFile(command, args, { cwd: fs.existsSync(cwd) ? cwd : undefined, signal }, (error, stdout, stderr) => {
+      execFile(command, args, { cwd: fs.existsSync(cwd) ? cwd : undefined, signal, timeout }, (error, stdout, stderr) => {
         if (stdout) this.#log.info(stdout.trimEnd());
         if (stderr) this.#log.info(stderr.trimEnd());
-        if (error) reject(new Error(lastLine(stderr || stdout) ?? error.message));
+        if (error?.killed && !signal.aborted) reject(new Error(`${path.basename(command)} took longer than ${timeout / 1_000} s`));
+        else if (error) reject(new Error(lastLine(stderr || stdout) ?? error.message));
         else resolve(stdout);
       });
     });
@@ -104,11 +138,23 @@ export class PrivateEnvironment {
 }
 
 const BIN = process.platform === 'win32' ? 'Scripts' : 'bin';
+/** Files that mark an environment in which the server runs, and one that has the packages for asking models, too. */
+const READY = 'ready';
+const COMPLETE = 'complete';
+
+function programIn(folder: string): string {
+  return path.join(folder, BIN, process.platform === 'win32' ? 'ullage.exe' : 'ullage');
+}
 
 function findWheel(folder: string): string | undefined {
   if (!fs.existsSync(folder)) return undefined;
   const wheel = fs.readdirSync(folder).find((name) => /^ullage-.*\.whl$/.test(name));
   return wheel && path.join(folder, wheel);
+}
+
+/** The content decides, not the name: builds of one version have one name. */
+function contentHash(file: string): string {
+  return createHash('sha256').update(fs.readFileSync(file)).digest('hex').slice(0, 16);
 }
 
 function lastLine(output: string): string | undefined {

@@ -14,14 +14,14 @@ export interface NotificationMethod<P> {
   readonly types?: (params: P) => void;
 }
 
-/** A piece of the model's answer. `message_id` is the id that the message will have in the transcript. */
+/** A chunk of the model's answer. `message_id` is the id that the message will have in the transcript. */
 export interface AgentMessageChunk {
   readonly sessionUpdate: "agent_message_chunk";
   readonly content: TextContent;
   readonly messageId: string;
 }
 
-/** A piece of the model's reasoning. */
+/** A chunk of the model's reasoning. `message_id` is the id that the answer will have in the transcript. */
 export interface AgentThoughtChunk {
   readonly sessionUpdate: "agent_thought_chunk";
   readonly content: TextContent;
@@ -29,8 +29,8 @@ export interface AgentThoughtChunk {
 }
 
 /**
- * Appends messages. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field names.
- * `model` and `tools` replace the session's.
+ * Appends messages to a session. `usage` is the provider's usage object, unchanged, with Anthropic's or OpenAI's field
+ * names. If `model` or `tools` are given, they replace the session's.
  */
 export interface AppendParams {
   readonly sessionId: string;
@@ -40,13 +40,24 @@ export interface AppendParams {
   readonly tools?: readonly ToolDefinition[];
 }
 
-/** The messages' ids, also those that the server made, and how full the context is now. */
+/** The ids of the appended messages, also those that the server made, and how full the context is now. */
 export interface AppendResult {
   readonly messageIds: readonly string[];
   readonly usage: UsageResult;
 }
 
-/** All artifacts of a range of messages. Each list begins with the most important one. */
+/** The archive of agents' own files, from which a transcript that its agent has deleted is given back. */
+export interface ArchiveSettings {
+  /** Keep the files of agents on this machine, byte for byte, next to the session store. @default true */
+  readonly enabled?: boolean;
+  /** Gigabytes of the archive at which no more is kept. Nothing is removed by itself. Unset: no limit. @default 5.0 */
+  readonly limit?: number | null;
+}
+
+/**
+ * The files, commands and names of a range of messages, collected by code. Each list begins with the most important
+ * one.
+ */
 export interface ArtifactLedger {
   readonly files?: readonly FileArtifact[];
   readonly commands?: readonly CommandArtifact[];
@@ -63,8 +74,8 @@ export type Block =
   | CompactionBlock;
 
 /**
- * Tokens of the context by kind. `overhead` is the part that a provider reported beyond what the session contains (a
- * hidden system prompt and tools). The parts sum to `used`.
+ * Tokens of the context, or of one message, by kind. The parts of a context sum to `used`. `overhead` is the part that
+ * a provider reported beyond what the session contains, such as an agent's own system prompt and tools.
  */
 export interface Breakdown {
   /** @default 0 */
@@ -83,17 +94,20 @@ export interface Breakdown {
   readonly overhead?: number;
 }
 
-/** A file of the project that a compaction names. `text` is its content at that time, if it was read. */
+/**
+ * A project's instruction file that a compaction puts into its marker. `text` is the file's content at that time; if it
+ * is empty, the model is asked to read the file at `path` again.
+ */
 export interface BroughtBack {
   readonly path: string;
   readonly text?: string;
 }
 
 /**
- * How a window is shared out, in tokens. `system_prompt` and `tools` are what they take (a provider's hidden prompt
- * counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The four sum
- * to the window, unless system prompt and tools exceed it; then `conversation` is 0. `available` is the part of the
- * conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
+ * How a window is shared out, in tokens. `system_prompt` and `tools` are the tokens that they take (an agent's hidden
+ * prompt counts with the system prompt), `reserve` is kept for the answer, and `conversation` may take the rest. The
+ * four sum to the window, unless system prompt and tools exceed it; then `conversation` is 0. `available` is the part
+ * of the conversation's share that is free; `overflow` is the number of tokens by which the context exceeds usable.
  */
 export interface BudgetShares {
   readonly systemPrompt: number;
@@ -104,7 +118,33 @@ export interface BudgetShares {
   readonly overflow: number;
 }
 
-/** A command or test run, its last outcome, and the most informative line of its output. */
+/**
+ * An estimate of the number of model calls until the context is compacted, if it grows as it did recently. `mean` is
+ * the tokens left until then divided by the mean growth per call. In at least four of five cases the number is from
+ * `low` to `high`.
+ */
+export interface CallsLeft {
+  readonly low: number;
+  readonly mean: number;
+  readonly high: number;
+}
+
+/**
+ * What a client can do, as it declares in `capabilities.experimental.ullage` or in `initializationOptions.client`.
+ * `permissions`: it asks the user before a tool is used. `folderTrusted` false: the user has not said that the open
+ * folder may decide anything, so a project's own instructions for summaries are not read.
+ */
+export interface ClientAbilities {
+  /** @default false */
+  readonly permissions?: boolean;
+  /** @default true */
+  readonly folderTrusted?: boolean;
+}
+
+/**
+ * A command or test run in archived messages: its last outcome, the most informative line of its output (`detail`), how
+ * often it ran (`times`), and the index in the transcript of the last message that ran it.
+ */
 export interface CommandArtifact {
   readonly command: string;
   readonly outcome: Outcome;
@@ -117,7 +157,7 @@ export interface CommandArtifact {
   readonly last_index?: number;
 }
 
-/** Applies a preview. If `summary` is given, it replaces the preview's own. */
+/** Applies the compaction of a preview. If `summary` is given, it replaces the preview's own. */
 export interface CommitParams {
   readonly sessionId: string;
   readonly previewId: string;
@@ -125,9 +165,9 @@ export interface CommitParams {
 }
 
 /**
- * Compacts now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the context: if one
- * or both are given, the messages between them, both included, are compacted and all others stay verbatim. `dryRun`
- * previews the compaction.
+ * Compacts the context now. `focus` says what the summary must keep. `from` and `upTo` are ids of messages in the
+ * context: if one or both are given, the messages between them, both included, are compacted and all others stay
+ * verbatim. `dryRun` previews the compaction.
  */
 export interface CompactParams {
   readonly sessionId: string;
@@ -139,8 +179,9 @@ export interface CompactParams {
 }
 
 /**
- * What a compaction did. If `previewId` is set, what it would do. Sizes are tokens of the context. `note` says how the
- * compacted range differs from the one in the request: it is moved so that a tool call and its result stay together.
+ * What a compaction did, or would do. A compaction has an `editId`. A preview has a `previewId` instead, and `archived`
+ * holds the messages that it would archive. Sizes are tokens of the context. `note` says how the compacted range
+ * differs from the one in the request: it is moved so that a tool call and its result stay together.
  */
 export interface CompactResult {
   readonly summary: string;
@@ -156,10 +197,11 @@ export interface CompactResult {
 }
 
 /**
- * The marker in the place of messages that were compacted. `timestamp` is Unix milliseconds; `context_size_before` and
- * `context_size_after` are tokens of the whole context. `kept` names the messages of the archived range that stay
- * verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`; users see all
- * fields. If a provider made a compaction of its own (`sealed`), that provider is sent it instead.
+ * The content of a marker, the message that a compaction puts into the view in place of the archived messages.
+ * `timestamp` is Unix milliseconds; `context_size_before` and `context_size_after` are tokens of the whole context.
+ * `compaction_number` counts the session's compactions from 1. `kept` holds the ids of messages of the compacted range
+ * that stay verbatim. The model is sent `summary`, the rendered `ledger` and the project files in `brought_back`; users
+ * see all fields. If a provider made a compaction of its own (`sealed`), this provider is sent its `data` instead.
  */
 export interface CompactionBlock {
   readonly type: "context_compaction";
@@ -178,7 +220,10 @@ export interface CompactionBlock {
   readonly sealed?: SealedCompaction;
 }
 
-/** Details of a compaction: the edit to undo it by, and its figures in tokens and messages. */
+/**
+ * Details of a compaction. `edit_id` is the id by which the compaction can be undone, `message_id` that of its marker;
+ * both are null until the compaction is complete. `messages_archived` counts messages; the context sizes are tokens.
+ */
 export interface CompactionMeta {
   readonly trigger: string;
   readonly compactionNumber: number;
@@ -189,17 +234,19 @@ export interface CompactionMeta {
   readonly contextSizeAfter: number;
 }
 
-/** The states of a compaction: in progress, then exactly one of the others. */
+/** The states of a compaction: first `in_progress`, then exactly one of the others. */
 export type CompactionStatus = "in_progress" | "completed" | "failed" | "cancelled";
 
-/** A piece of the summary while it is written, in order. */
+/** A chunk of a compaction's summary while the summary is written. Chunks come in order. */
 export interface CompactionSummaryChunk {
   readonly sessionUpdate: "compaction_summary_chunk";
   readonly compactionId: string;
   readonly content: TextContent;
 }
 
-/** A compaction begins or ends. A field that is left out keeps its earlier value. */
+/**
+ * A compaction begins or ends. A field that is left out keeps the value of the earlier update with this `compactionId`.
+ */
 export interface CompactionUpdate {
   readonly sessionUpdate: "compaction_update";
   readonly compactionId: string;
@@ -217,15 +264,15 @@ export interface ConfigureSessionParams {
 }
 
 /**
- * The context settings in effect, the session's own and the workspace's together, and how full the context is under
- * them.
+ * The context settings in effect, the session's own and the workspace's together, and how full the context is by these
+ * settings.
  */
 export interface ConfigureSessionResult {
   readonly context: ContextSettings;
   readonly usage: UsageResult;
 }
 
-/** When and how far the context is shrunk. Shares are of the usable window (window minus reserve). */
+/** When the context is made smaller, and by how much. Shares are of usable (the window less the reserve). */
 export interface ContextSettings {
   /** Warn and compact automatically. Off while a model's window is unknown. @default true */
   readonly enabled?: boolean;
@@ -279,8 +326,9 @@ export interface Cost {
 }
 
 /**
- * An edit as listed: its kind, its time, the tokens it saved, and whether it is in force. `partOf` names the edit with
- * which it is undone.
+ * An edit as listed for users: its kind, time (Unix milliseconds), trigger, the tokens it saved, and whether it is
+ * undone (`reverted`). `part_of` is the id of the edit together with which it is undone, None if it is undone by
+ * itself.
  */
 export interface EditInfo {
   readonly id: string;
@@ -293,11 +341,11 @@ export interface EditInfo {
   readonly partOf?: string;
 }
 
-/** What caused an edit: the user or automatic context management. */
+/** Who started an edit: the user (`manual`) or automatic context management (`automatic`). */
 export type EditTrigger = "manual" | "automatic";
 
 /**
- * A message in a page. `index` is its place in the transcript. `tokens` is its calibrated count in the context, 0 if it
+ * A message in a page. `index` is its index in the transcript. `tokens` is its calibrated count in the context, 0 if it
  * is archived. `inserted` is true for markers and notices, which an edit put into the view.
  */
 export interface Entry {
@@ -309,7 +357,10 @@ export interface Entry {
   readonly inserted: boolean;
 }
 
-/** Ullage's data of an error. `kind` is the error's name, a stable word for programs. */
+/**
+ * The `data` of an error object, as Ullage sends it. `kind` is the error's name, a word for programs that never
+ * changes.
+ */
 export interface ErrorData {
   readonly kind: string;
 }
@@ -324,22 +375,30 @@ export interface ErrorObject {
   readonly data?: ErrorData;
 }
 
-/** Exports a session. The format `ullage` is the whole log, the others are the context as a provider's request. */
+/**
+ * Exports a session. The format `ullage` is the whole log; with the others it is the context as a provider's request.
+ */
 export interface ExportParams {
   readonly sessionId: string;
   /** @default "ullage" */
   readonly format?: "anthropic" | "openai" | "openai-responses" | "ullage";
 }
 
-/** The exported text. */
+/** The exported session: JSONL for the format `ullage`, JSON for the others. */
 export interface ExportResult {
   readonly text: string;
 }
 
-/** The strongest thing that happened to a file. Members are ordered from the weakest to the strongest. */
+/**
+ * What a conversation did to a file. The ledger keeps one action per file: its last change, but a file that was created
+ * and then modified stays `created`, and a later `read` replaces no change.
+ */
 export type FileAction = "read" | "modified" | "created" | "deleted";
 
-/** A file: the strongest action on it, the number of actions, and the index of the last message that touched it. */
+/**
+ * A file that archived messages touched: its path, the action on it (see `FileAction`), the number of actions
+ * (`times`), and the index in the transcript of the last message that touched it.
+ */
 export interface FileArtifact {
   readonly path: string;
   readonly action: FileAction;
@@ -349,7 +408,73 @@ export interface FileArtifact {
   readonly last_index?: number;
 }
 
-/** Forks a session after the message `messageId`, or at its end. */
+/**
+ * A conversation that an agent has and Ullage follows, and how full its context is. Sizes are tokens, times are Unix
+ * milliseconds; a value that is not known is null, and a text that is not known is "". `sessionId` is its session,
+ * which can be read as any other. `agentShort` is `agent` in a few characters, for a status bar. `agentSessionId` is
+ * the agent's own id of the conversation, and `path` the agent's file. A sub-agent's conversation is only listed if the
+ * one that started it is not known; `parent` is the agent's own id of that one, and "" for any other conversation.
+ * `live` says whether the conversation continues, and `processId` which process has it open, if the agent says so.
+ * `percent` is the used share of the window. `callsLeft` holds two numbers, the fewest and the most model calls until
+ * `compactsAt` in four of five cases. `compactCommand` is what a user types in the agent to compact the conversation,
+ * "" if it is not known; some agents take what the summary must keep after it (`takesFocus`). `warnings` are sentences
+ * for the user.
+ */
+export interface FollowedConversation {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly agentShort: string;
+  readonly agentSessionId: string;
+  readonly title: string;
+  readonly cwd: string;
+  readonly path: string;
+  readonly parent: string;
+  readonly model: string;
+  readonly live: boolean;
+  readonly processId: number | null;
+  readonly used: number | null;
+  readonly usedSource: UsageSource | null;
+  readonly percent: number | null;
+  readonly window: number | null;
+  readonly windowSource: WindowSource | null;
+  readonly compactsAt: number | null;
+  readonly compactsAtSource: ThresholdSource | null;
+  readonly callsLeft: readonly number[] | null;
+  readonly messages: number | null;
+  readonly warnings: readonly string[];
+  readonly updatedAt: number;
+  readonly compactCommand: string;
+  readonly takesFocus: boolean;
+}
+
+/**
+ * Says that a session is followed. `agent` is the name of the agent that has the conversation and `path` the file from
+ * which Ullage reads it; a text is "" if it is not known.
+ */
+export interface FollowedFrom {
+  readonly agent: string;
+  readonly path: string;
+}
+
+/**
+ * The params of `following/changed`: the followed conversations that are new or have changed. `gone` are the sessions
+ * of those that another session has replaced, because their agent wrote the file again.
+ */
+export interface FollowingChange {
+  readonly rows: readonly FollowedConversation[];
+  readonly gone: readonly string[];
+}
+
+/** Empty params, of methods that take none. */
+export type FollowingParams = Readonly<Record<string, never>>;
+
+/** Whether the server follows, and the followed conversations, the last changed first. */
+export interface FollowingResult {
+  readonly following: boolean;
+  readonly rows: readonly FollowedConversation[];
+}
+
+/** Forks a session after the message `messageId`, or at its end if that is left out. */
 export interface ForkSessionParams {
   readonly sessionId: string;
   readonly messageId?: string;
@@ -357,9 +482,41 @@ export interface ForkSessionParams {
 }
 
 /**
+ * A conversation in an agent's own file. A text is "" if it is not known. `path` and `run` are those of
+ * `session/import`; `run` is null if the file contains one conversation. `agent` is the product's name, `format` the
+ * name of the file's format, and `originId` the agent's own id of the conversation. `here` says whether it began in
+ * `cwd` or in a folder in it. `updatedAt` is Unix milliseconds, `bytes` the size of the file. `sessionId` is the id of
+ * the stored session that was imported from it last, or null.
+ */
+export interface FoundTranscript {
+  readonly path: string;
+  readonly run: number | null;
+  readonly agent: string;
+  readonly format: string;
+  readonly originId: string;
+  readonly title: string;
+  readonly cwd: string;
+  readonly here: boolean;
+  readonly model: string;
+  readonly updatedAt: number;
+  readonly bytes: number;
+  readonly sessionId: string | null;
+}
+
+/**
+ * The tokens of the context that the conversation does not contain: the system prompt and the tools of its agent or
+ * client. `tokens` equals the breakdown's `overhead`. `name` is what users see this part called.
+ */
+export interface Hidden {
+  readonly tokens: number;
+  readonly name: string;
+}
+
+/**
  * An edit as the user sees it in a list. `words` say what the edit did, to how many `messages`. Sizes are tokens of the
- * whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is
- * Unix milliseconds.
+ * whole context before and after the edit, 0 if unknown. `position` is the edit's place in the log. `revertedAt` is the
+ * time of its undo in Unix milliseconds, null if it is in force. `files` are those whose repeated reads it replaced,
+ * with the tokens that this saved.
  */
 export interface HistoryEntry {
   readonly id: string;
@@ -378,14 +535,18 @@ export interface HistoryEntry {
   /** @default 0 */
   readonly contextSizeAfter?: number;
   readonly revertedAt?: number;
+  readonly files?: readonly RepeatedFile[];
 }
 
-/** Every edit ever made, oldest first. */
+/** Every edit ever made in the session, oldest first. */
 export interface HistoryResult {
   readonly edits: readonly HistoryEntry[];
 }
 
-/** Programs of your own around a compaction. They get JSON on standard input, and none of your keys. */
+/**
+ * Programs that run before and after a compaction. Each gets one JSON object on standard input and no API keys. If a
+ * program fails or takes too long, a notice says so and the compaction continues.
+ */
 export interface HookSettings {
   /** Program and arguments, run before a compaction. It may stop it or add instructions. */
   readonly preCompact?: readonly string[];
@@ -393,11 +554,15 @@ export interface HookSettings {
   readonly postCompact?: readonly string[];
   /** Seconds after which a hook is stopped. @default 10.0 */
   readonly timeout?: number;
-  /** Give the hook before a compaction the messages that go, too, not only their number. @default false */
+  /** Give the hook before a compaction the messages that are archived, not only their number. @default false */
   readonly shareContent?: boolean;
 }
 
-/** A name that the conversation repeats (function, class, flag, hash, URL), and where it occurred. */
+/**
+ * A name that the agent wrote in archived messages (function, class, flag, hash, URL, but no path): text around its
+ * last occurrence (`context`), how often it occurs (`times`), and the index in the transcript of the last message that
+ * has it.
+ */
 export interface IdentifierArtifact {
   readonly name: string;
   readonly context?: string;
@@ -407,7 +572,10 @@ export interface IdentifierArtifact {
   readonly last_index?: number;
 }
 
-/** A picture: base64 `data` or a `url`. `width` and `height` are in pixels, if the sender knows them. */
+/**
+ * A content block with a picture: base64 `data` or a `url`. `width` and `height` are pixels, None if the sender did not
+ * give them.
+ */
 export interface ImageBlock {
   readonly type: "image";
   /** @default "image/png" */
@@ -416,11 +584,20 @@ export interface ImageBlock {
   readonly url?: string;
   readonly width?: number;
   readonly height?: number;
+  readonly provided?: Provided;
 }
 
 /**
+ * What an import did. `new`: it made a session. `unchanged`: the session of an earlier import has all messages already.
+ * `grown`: new messages were appended to the session of an earlier import. `diverged`: there is a session of an earlier
+ * import, but the transcript's messages differ from that session's, so a new session was made.
+ */
+export type ImportOutcome = "new" | "unchanged" | "grown" | "diverged";
+
+/**
  * Imports a transcript from the file `path` or from `text`. `format` is needed if the format cannot be detected. `run`
- * chooses one, from 1, if the file holds several runs.
+ * chooses one conversation, counted from 1, if the file holds several. `cwd` is the session's folder if the transcript
+ * names none.
  */
 export interface ImportParams {
   readonly path?: string;
@@ -431,21 +608,63 @@ export interface ImportParams {
 }
 
 /**
- * The new session. `unread` lists the lines of the file that no reader understands. `passedOver` counts the lines of
- * known kinds that hold no message.
+ * The session of an import: a new one, or that of an earlier import of the same transcript (`outcome`). `messages`
+ * counts all of its messages, `added` those that this import has appended. `divergedFrom` is the earlier import's
+ * session if the outcome is `diverged`. `unread` lists the lines of the file that could not be read. `passedOver`
+ * counts the lines of known kinds that hold no message.
  */
 export interface ImportResult {
   readonly session: SessionResult;
   readonly format: string;
+  readonly outcome: ImportOutcome;
   readonly messages: number;
+  readonly added: number;
+  readonly divergedFrom: string | null;
   readonly unread: readonly SkippedLine[];
   readonly passedOver: number;
 }
 
-/** Which threshold `used` has reached. */
+/**
+ * Who keeps the context within its window. `ullage`: Ullage does. `agent`: the agent that has the conversation does;
+ * Ullage reads the conversation and compacts it only if the user asks. `nobody`: automatic management is off, or no
+ * window is known.
+ */
+export type Keeper = "ullage" | "agent" | "nobody";
+
+/** What a fact is. */
+export type Kind = "constraint" | "decision" | "path" | "name" | "command" | "number" | "error";
+
+/**
+ * The number of tokens at which the context is compacted, and how that is known. `percent` is `tokens` as a percentage
+ * of the window. `times` is the number of compactions that the threshold was learned from, 0 if it was not learned.
+ * `basis` is the evidence, one line for the user.
+ */
+export interface KnownThreshold {
+  readonly tokens: number;
+  readonly percent: number;
+  readonly source: ThresholdSource;
+  readonly basis: string;
+  readonly times: number;
+}
+
+/**
+ * The window in tokens and how it is known. `basis` is the evidence, one line for the user. `contradiction` describes
+ * evidence against this window, null if there is none.
+ */
+export interface KnownWindow {
+  readonly size: number;
+  readonly source: WindowSource;
+  readonly basis: string;
+  readonly contradiction: string | null;
+}
+
+/**
+ * How full the context is: `warning` from the warning threshold, `critical` from the compaction threshold, `normal`
+ * below both. `off` means that there is no budget, because management is off or no window is known.
+ */
 export type Level = "off" | "normal" | "warning" | "critical";
 
-/** Lists the sessions of one folder, or all. `cursor` is the `nextCursor` of the previous page. */
+/** Lists the sessions of one folder, or all if `cwd` is left out. `cursor` is the `nextCursor` of the previous page. */
 export interface ListSessionsParams {
   readonly cwd?: string;
   readonly cursor?: string;
@@ -455,6 +674,25 @@ export interface ListSessionsParams {
 export interface ListSessionsResult {
   readonly sessions: readonly ListedSession[];
   readonly nextCursor?: string;
+}
+
+/**
+ * Lists the conversations that coding agents keep on this machine, the newest first. `cwd` is an absolute path: the
+ * conversations of this folder and the folders in it are listed before the others. If `all` is false, the others are
+ * left out. Without `cwd`, all are listed. `limit` is the largest number of conversations.
+ */
+export interface ListTranscriptsParams {
+  readonly cwd?: string;
+  /** @default true */
+  readonly all?: boolean;
+  /** @default 30 */
+  readonly limit?: number;
+}
+
+/** The conversations, without those of sub-agents, and the files that could not be read. */
+export interface ListTranscriptsResult {
+  readonly transcripts: readonly FoundTranscript[];
+  readonly unread: readonly UnreadFile[];
 }
 
 /** A listed session in ACP's shape. `updatedAt` is ISO 8601. */
@@ -479,30 +717,87 @@ export interface ListedSessionMetas {
   readonly ullage: ListedSessionMeta;
 }
 
-/** One message. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown. */
+/**
+ * One thing that was left out. `text` is as it was written, on one line, without secrets. `detail` is what else is
+ * known of it, such as how a command ended; may be empty. `index` is the message that it was in. A higher `weight` is
+ * needed more likely.
+ */
+export interface LostEntry {
+  readonly kind: Kind;
+  readonly text: string;
+  readonly detail: string;
+  readonly index: number;
+  readonly weight: number;
+}
+
+/**
+ * Lists what the compaction `editId` left out, or without it the last one in force. `limit` is the most entries of each
+ * kind, `briefSize` the most UTF-16 units of the brief.
+ */
+export interface LostParams {
+  readonly sessionId: string;
+  readonly editId?: string;
+  /** @default 100 */
+  readonly limit?: number;
+  /** @default 10000 */
+  readonly briefSize?: number;
+}
+
+/**
+ * What a compaction left out, by kind and then by weight. `editId` is null, and the rest empty, if no compaction is in
+ * force. `timestamp` is the compaction's time in Unix milliseconds, 0 if unknown. `messages` counts those before it,
+ * `kept` those among them that the agent still has. `readable` is false if the summary is encrypted, so that what it
+ * leaves out is not known. `counts` has how many were left out of each kind, whether listed or not. `brief` quotes what
+ * is needed most, to be given back to the agent; empty if nothing was left out or there is no room for a line.
+ */
+export interface LostResult {
+  readonly editId: string | null;
+  readonly timestamp: number;
+  readonly messages: number;
+  readonly kept: number;
+  readonly readable: boolean;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly entries: readonly LostEntry[];
+  readonly brief: string;
+}
+
+/**
+ * One message of a transcript. `id` is unique in its session; `timestamp` is Unix milliseconds, 0 when unknown.
+ * `provided` holds fields that only the provider's own format has, such as `name`.
+ */
 export interface Message {
   readonly id: string;
   readonly role: Role;
   readonly content: readonly Block[];
   /** @default 0 */
   readonly timestamp?: number;
+  readonly provided?: Provided;
 }
 
 /**
- * A message from a client. `content` may be plain text. If `id` or `timestamp` (Unix milliseconds) is left out, the
+ * A message from a client, as Anthropic's Messages API or OpenAI's Chat Completions has it, or with Ullage's own
+ * blocks. `content` may be plain text; OpenAI's answers may have none. `name`, `tool_calls`, `tool_call_id`,
+ * `function_call`, `refusal` and `audio` are OpenAI's. If `id` or `timestamp` (Unix milliseconds) is left out, the
  * server sets it.
  */
 export interface MessageInput {
-  readonly role: Role;
-  readonly content: string | readonly Block[];
+  readonly role: "assistant" | "developer" | "function" | "system" | "tool" | "user";
+  /** Text, or content blocks of one of the formats. */
+  readonly content?: string | readonly Readonly<Record<string, unknown>>[];
   readonly id?: string;
   readonly timestamp?: number;
+  readonly name?: string;
+  readonly tool_calls?: readonly Readonly<Record<string, unknown>>[];
+  readonly tool_call_id?: string;
+  readonly function_call?: Readonly<Record<string, unknown>>;
+  readonly refusal?: string;
+  readonly audio?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Lists messages. `scope` `context` lists what the model would be sent, `transcript` lists every message, archived or
- * not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored. With
- * `provider`, the result also has the context as a request of that provider.
+ * Lists messages. `scope` `context` lists the messages that the model would be sent, `transcript` lists every message,
+ * archived or not. `messageId` asks for that message alone, archived or not; scope, offset and limit are then ignored.
+ * With `provider`, the result also has the context as a request of that provider.
  */
 export interface MessagesParams {
   readonly sessionId: string;
@@ -516,8 +811,8 @@ export interface MessagesParams {
 }
 
 /**
- * A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the provider,
- * if one was named.
+ * A page of messages. `total` counts all messages of the scope. `request` has the fields of a request of the provider
+ * that the params named, null if they named none.
  */
 export interface MessagesResult {
   readonly entries: readonly Entry[];
@@ -525,7 +820,7 @@ export interface MessagesResult {
   readonly request: Readonly<Record<string, unknown>> | null;
 }
 
-/** What you know better than the catalog about one model. */
+/** Settings for one model, which override the catalog's facts about it. */
 export interface ModelSettings {
   /** Input tokens the model accepts. */
   readonly window?: number | null;
@@ -533,11 +828,18 @@ export interface ModelSettings {
   readonly maxOutput?: number | null;
   /** How to count this model's tokens. */
   readonly encoding?: "approximate" | "cl100k_base" | "o200k_base" | null;
+  /**
+   * How the model calls tools: by its provider's own way, or in its text, as XML tags or between fences of three
+   * carets. Unset: native, or xml where the provider has nativeTools false.
+   */
+  readonly toolSyntax?: "caret" | "native" | "xml" | null;
   /** Further instructions for summaries of this model's sessions. */
   readonly summaryPrompt?: string;
+  /** Context settings of this model's sessions that differ, for example its strategies. */
+  readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/** Starts a session. All fields are optional. */
+/** Starts a session, with the settings and tools that are given. All fields are optional. */
 export interface NewSessionParams {
   readonly cwd?: string;
   readonly model?: string;
@@ -548,10 +850,12 @@ export interface NewSessionParams {
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/** An empty result. */
+/** An empty result, of methods that return nothing. */
 export type Nothing = Readonly<Record<string, never>>;
 
-/** A line of text for the user. It is sent live only and is not part of the transcript. */
+/**
+ * A line of text for the user. It is sent once to the clients that are connected, and is not part of the transcript.
+ */
 export interface Notice {
   readonly sessionUpdate: "notice";
   readonly severity: Severity;
@@ -560,19 +864,22 @@ export interface Notice {
   readonly _meta?: { readonly ullage: NoticeMeta };
 }
 
-/** A notice's kind (a stable word for programs) and the edit that it is about. */
+/**
+ * A notice's kind (a word that never changes, for programs) and the id of the edit that the notice is about, null if
+ * there is none.
+ */
 export interface NoticeMeta {
   readonly kind: string;
   readonly editId: string | null;
 }
 
-/** How a command ended, as far as its output shows. */
+/** How a command ended, as far as its output shows; `unknown` if the output does not show it. */
 export type Outcome = "passed" | "failed" | "unknown";
 
-/** The kinds of options that Ullage offers, a subset of ACP's. */
+/** The kinds of options that Ullage offers when it asks for permission, a subset of ACP's. */
 export type PermissionKind = "allow_once" | "allow_always" | "reject_once";
 
-/** One option that the user may choose. */
+/** One option of a permission request; `name` is its label. */
 export interface PermissionOption {
   readonly optionId: string;
   readonly name: string;
@@ -588,7 +895,7 @@ export interface PermissionOutcome {
 /** Whether the user chose an option, or the prompt turn was cancelled before. */
 export type PermissionOutcomeKind = "selected" | "cancelled";
 
-/** The tool call in question, as its `tool_call` update described it. */
+/** The tool call for which permission is asked, with the fields of its `tool_call` update. */
 export interface PermissionToolCall {
   readonly toolCallId: string;
   readonly title: string;
@@ -606,19 +913,19 @@ export interface PinParams {
   readonly pinned?: boolean;
 }
 
-/** The ids of all pinned messages. */
+/** The ids of all pinned messages of the session. */
 export interface PinResult {
   readonly pinned: readonly string[];
 }
 
-/** Prompts the model. `prompt` holds ACP content blocks. */
+/** Prompts the model, or runs a slash command. `prompt` holds ACP content blocks. */
 export interface PromptParams {
   readonly sessionId: string;
   /** ACP content blocks. */
   readonly prompt: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** How the turn ended, by ACP's stop reason. */
+/** How the prompt turn ended, by ACP's stop reason. */
 export interface PromptResult {
   readonly stopReason: TurnEnd;
 }
@@ -630,6 +937,20 @@ export interface PromptResult {
 export interface Prompting {
   readonly provider: string | null;
   readonly remedy: string;
+}
+
+/**
+ * The fields of a content block or message that only its provider's format has. `format` is `anthropic` or `openai`.
+ * `fields` (for example `cache_control`, `citations`, `name`) are added to the block when a request is written in that
+ * format; other formats leave them out. If Ullage's fields cannot express the provider's block (`whole`), `fields` are
+ * the provider's complete block. A kind of block that Ullage does not know is a text block of its JSON, to be counted
+ * and searched.
+ */
+export interface Provided {
+  readonly format: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** @default false */
+  readonly whole?: boolean;
 }
 
 /** A message format: Anthropic's Messages API, OpenAI's Chat Completions or OpenAI's Responses. */
@@ -658,17 +979,53 @@ export interface ProviderSettings {
   readonly contextEditing?: boolean;
 }
 
-/** How much of the messages after the first exchange a truncated range leaves, in the terms that coding agents use. */
+/**
+ * How much of the messages after the first exchange a truncation keeps: nothing, the last two messages, the last half
+ * or the last quarter of them. The choices are those of other coding agents.
+ */
 export type RangeKeep = "none" | "lastTwo" | "half" | "quarter";
 
-/** The server asks the client whether a tool call may be made. */
+/**
+ * What the user should know about the threshold at which the agent compacts, or about its absence. `text` is one
+ * sentence.
+ */
+export interface Remark {
+  readonly kind: RemarkKind;
+  readonly text: string;
+}
+
+/**
+ * What a remark on the threshold says. `no_threshold`: the agent does not compact this model's context by itself.
+ * `changed`: the threshold differs from the one that earlier compactions show. `no_effect`: a setting of the agent asks
+ * for another threshold, and the conversation shows that the agent does not follow it. `passed`: the conversation has
+ * gone on beyond the threshold, so the real one is not known.
+ */
+export type RemarkKind = "no_threshold" | "changed" | "no_effect" | "passed";
+
+/** Gives a session another title, in one line. */
+export interface RenameSessionParams {
+  readonly sessionId: string;
+  readonly title: string;
+}
+
+/**
+ * What repeated reads of one file cost. `occurrences` is the number of reads in which a notice replaced lines of the
+ * file. `tokens_saved` is the file's share of the tokens that the edit saved, apportioned by characters.
+ */
+export interface RepeatedFile {
+  readonly path: string;
+  readonly occurrences: number;
+  readonly tokens_saved: number;
+}
+
+/** Params of the request by which the server asks the client's user whether a tool call may be made. */
 export interface RequestPermissionParams {
   readonly sessionId: string;
   readonly toolCall: PermissionToolCall;
   readonly options: readonly PermissionOption[];
 }
 
-/** The client's answer. */
+/** The client's result of a permission request. */
 export interface RequestPermissionResult {
   readonly outcome: PermissionOutcome;
 }
@@ -679,12 +1036,13 @@ export interface ResourceBlock {
   readonly uri: string;
   readonly text?: string;
   readonly mime_type?: string;
+  readonly provided?: Provided;
 }
 
 /**
- * Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. The checkpoint is
- * one of: an edit (which stays in force), a message, a position in the log, a time in Unix milliseconds or ISO 8601.
- * `dryRun` only says what would change.
+ * Goes back to a checkpoint: undoes the edits made after it, and redoes the edits undone after it. Exactly one field
+ * names the checkpoint: the place after an edit (which stays in force) or after a message, a position in the log, or a
+ * time in Unix milliseconds or ISO 8601. `dryRun` only says what would change.
  */
 export interface RestoreParams {
   readonly sessionId: string;
@@ -699,8 +1057,8 @@ export interface RestoreParams {
 export type ResultPart = TextBlock | ImageBlock | ResourceBlock;
 
 /**
- * The edits that were undone or redone, in their new state, how many more messages are in the context (negative if
- * edits were redone), and how full it is. After a `dryRun`: what they would be.
+ * The edits that were undone or redone, in their new state, the number of messages that came back into the context
+ * (negative if redone edits removed more), and how full the context is. After a `dryRun`: what they would be.
  */
 export interface RevertResult {
   readonly edits: readonly EditInfo[];
@@ -712,8 +1070,8 @@ export interface RevertResult {
 export type Role = "system" | "user" | "assistant";
 
 /**
- * A provider's own compaction of the archived messages, as `data` that only this provider can read. `provider` is its
- * name in the settings; `tokens` is its size in a prompt.
+ * A provider's own compaction of the archived messages, as encrypted `data` that only this provider can read.
+ * `provider` is the provider's name in the settings; `tokens` is the size of `data` in a prompt.
  */
 export interface SealedCompaction {
   readonly provider: string;
@@ -722,8 +1080,9 @@ export interface SealedCompaction {
 }
 
 /**
- * A message that matches a query. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
- * message's number among the appended messages of the session, from 0, inherited ones included.
+ * A message that matches a search. A higher `score` is better. `snippet` marks the matches by `**`. `index` is the
+ * message's index among the appended messages of the session, from 0, inherited ones included. `fits` says whether the
+ * message contains most of the query's words; one that does not is seldom what was searched for.
  */
 export interface SearchHit {
   readonly sessionId: string;
@@ -732,11 +1091,12 @@ export interface SearchHit {
   readonly role: string;
   readonly score: number;
   readonly snippet: string;
+  readonly fits: boolean;
 }
 
 /**
- * Searches one session, or all if `sessionId` is left out. `query` holds names, whole or in part, or a question in
- * plain words.
+ * Searches the messages of one session, or of all if `sessionId` is left out. `query` holds names, whole or in part, or
+ * a question in plain words.
  */
 export interface SearchParams {
   readonly query: string;
@@ -746,23 +1106,26 @@ export interface SearchParams {
 }
 
 /**
- * The messages that match, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the whole
- * message.
+ * The messages that match the query, best first. `context/messages` with a hit's `sessionId` and `messageId` gives the
+ * whole message.
  */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
 }
 
-/** Messages go by who speaks, oldest first; those of a kind that is not named stay as long as that is possible. */
+/**
+ * Drops messages kind by kind in the given order, and of one kind the oldest first. Messages of a kind that is not
+ * named are kept as long as that is possible.
+ */
 export interface Selective {
   readonly type: "selective";
-  /** What goes first, what next. */
+  /** The kinds that are dropped, in this order. */
   readonly order?: readonly Speaker[];
 }
 
 /**
- * The session's title or the time of its last change (ISO 8601). If no window is known, `_meta` has the figures (see
- * `UsageUpdate`).
+ * The session's title or the time of its last change (ISO 8601) changed. If no window is known, `_meta` has the figures
+ * of the context, because no `UsageUpdate` is sent.
  */
 export interface SessionInfoUpdate {
   readonly sessionUpdate: "session_info_update";
@@ -777,12 +1140,12 @@ export interface SessionNotification {
   readonly update: Update;
 }
 
-/** Names a session. */
+/** Names the session that the method is about. */
 export interface SessionParams {
   readonly sessionId: string;
 }
 
-/** A session, how full its context is, and whether it can be prompted. */
+/** A session with its title and folder, how full its context is, and whether its prompts would be answered. */
 export interface SessionResult {
   readonly sessionId: string;
   readonly title: string;
@@ -804,15 +1167,16 @@ export interface Settings {
   readonly context?: ContextSettings;
   readonly summary?: SummarySettings;
   readonly hooks?: HookSettings;
+  readonly archive?: ArchiveSettings;
 }
 
-/** How important a notice is. */
+/** How important a notice is for the user. */
 export type Severity = "info" | "warning" | "error";
 
 /**
- * A part of the file that became no event. `line` is its line number or the index of its element, counted from 1.
- * `reason` says why it was skipped. `expected` is true for parts that the format has besides the conversation (progress
- * lines, snapshots), and false for parts that could not be read.
+ * A part of a transcript file that was not turned into an event. `line` is its line number or the number of its
+ * element, from 1. `reason` says why it was skipped. `expected` is true for parts that the format has in addition to
+ * the conversation (progress lines, snapshots), and false for parts that could not be read.
  */
 export interface SkippedLine {
   readonly line: number;
@@ -820,14 +1184,17 @@ export interface SkippedLine {
   readonly expected: boolean;
 }
 
-/** The last messages stay, by number, whatever they count. */
+/** Keeps the last `maxMessages` messages and drops the older ones, even if the context would fit without that. */
 export interface SlidingWindow {
   readonly type: "sliding_window";
   /** Messages that stay. @default 20 */
   readonly maxMessages?: number;
 }
 
-/** The first and the last messages stay; of those between them the oldest go until the rest fits. */
+/**
+ * Keeps the first and the last messages. Drops the oldest of the messages between them until the context fits the
+ * target.
+ */
 export interface Smart {
   readonly type: "smart";
   /** Messages that stay at the beginning. @default 2 */
@@ -836,8 +1203,19 @@ export interface Smart {
   readonly keepLast?: number;
 }
 
-/** The kind of a group of messages: a tool use with its results, the assistant's text, or the user's. */
+/**
+ * The kind of a group of messages that are dropped together: a tool use with its results, a text of the assistant, or a
+ * message of the user.
+ */
 export type Speaker = "tool" | "assistant" | "user";
+
+/**
+ * Starts following the conversations of agents on this machine, to which the user has agreed. `folders` are absolute
+ * paths: the newest conversation of each is listed, too, however old it is.
+ */
+export interface StartFollowingParams {
+  readonly folders?: readonly string[];
+}
 
 export type StrategySettings = SlidingWindow | TokenBudget | Selective | Smart | TruncateRange;
 
@@ -858,35 +1236,44 @@ export interface SummarySettings {
   readonly confirm?: boolean;
 }
 
-/** Plain text. */
+/** A content block of plain text. */
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
+  readonly provided?: Provided;
 }
 
-/** ACP's text content block. */
+/** A text, in the shape of ACP's text content block. */
 export interface TextContent {
   readonly type: "text";
   readonly text: string;
 }
 
 /**
- * A model's reasoning. `signature` must go back to the provider unchanged. `redacted` holds encrypted reasoning without
- * readable text.
+ * A content block with a model's reasoning. `signature` must be sent back to the provider unchanged. `redacted` holds
+ * encrypted reasoning that only the provider can read.
  */
 export interface ThinkingBlock {
   readonly type: "thinking";
   readonly thinking: string;
   readonly signature?: string;
   readonly redacted?: string;
+  readonly provided?: Provided;
 }
 
-/** The oldest messages go until the rest fits. */
+/**
+ * How it is known at how many tokens the context is compacted. `ours`: Ullage compacts there. `settings`: the settings
+ * of the agent or of the user say so. `learned`: the agent's own automatic compactions show it. `rule`: agents of this
+ * kind and version do so.
+ */
+export type ThresholdSource = "ours" | "settings" | "learned" | "rule";
+
+/** Drops the oldest messages until the context fits the target. */
 export interface TokenBudget {
   readonly type: "token_budget";
 }
 
-/** The model calls a tool. */
+/** The model calls a tool. `ToolCallUpdate` with the same `toolCallId` reports its progress. */
 export interface ToolCall {
   readonly sessionUpdate: "tool_call";
   readonly toolCallId: string;
@@ -907,7 +1294,7 @@ export interface ToolCallUpdate {
   readonly rawInput?: Readonly<Record<string, unknown>>;
 }
 
-/** ACP's tool call content: the tool's result, as text. */
+/** A tool's result as text, in the shape of ACP's tool call content. */
 export interface ToolContent {
   readonly type: "content";
   readonly content: TextContent;
@@ -920,7 +1307,7 @@ export interface ToolDefinition {
   readonly input_schema?: Readonly<Record<string, unknown>>;
 }
 
-/** The kinds of tool calls that Ullage's own tools have, a subset of ACP's. */
+/** The kinds of the tools in Ullage's toolbox, a subset of ACP's kinds of tool calls. */
 export type ToolKind = "read" | "search" | "edit" | "think" | "other";
 
 /** A file that a tool call touches; `line` counts from 1. */
@@ -929,34 +1316,39 @@ export interface ToolLocation {
   readonly line?: number;
 }
 
-/** The result of the tool call `tool_use_id`. */
+/** The result of the tool call with the id `tool_use_id`. `is_error` is set if the tool failed. */
 export interface ToolResultBlock {
   readonly type: "tool_result";
   readonly tool_use_id: string;
   readonly content?: readonly ResultPart[];
   /** @default false */
   readonly is_error?: boolean;
+  readonly provided?: Provided;
 }
 
-/** The states of a tool call. */
+/** The states of a tool call, as in ACP. */
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
-/** A model's call of the tool `name`. The result carries the same `id`. */
+/** A model's call of the tool `name` with `input`. The block with the result has the same id in `tool_use_id`. */
 export interface ToolUseBlock {
   readonly type: "tool_use";
   readonly id: string;
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
+  readonly provided?: Provided;
 }
 
-/** Drops a range after the first exchange at once, again and again until the rest fits. */
+/**
+ * Drops a range of messages after the first exchange, and again a range of the remaining ones, until the context fits
+ * the target.
+ */
 export interface TruncateRange {
   readonly type: "truncate_range";
-  /** How much of the rest stays. @default "half" */
+  /** How much of those messages is kept. @default "half" */
   readonly keep?: RangeKeep;
 }
 
-/** What happens when the context is full: whole messages go by one of the strategies, or a summary is made. */
+/** What happens when the context is full: a strategy drops whole messages, or a compaction summarizes them. */
 export type TruncationMode = "sliding_window" | "token_budget" | "smart" | "summarize";
 
 /** Why a prompt turn ended: ACP's closed set of stop reasons. */
@@ -973,6 +1365,12 @@ export interface UndoParams {
   readonly dryRun?: boolean;
 }
 
+/** A file that could not be read, and the reason in words. */
+export interface UnreadFile {
+  readonly path: string;
+  readonly reason: string;
+}
+
 export type Update =
   | UsageUpdate
   | CompactionUpdate
@@ -986,9 +1384,9 @@ export type Update =
   | ToolCallUpdate;
 
 /**
- * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes tokens read from
- * or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage` converts the
- * other providers' shapes.
+ * Tokens of one request as the provider reports them, in Anthropic's meaning: `input_tokens` excludes the tokens read
+ * from or written to the cache. `reasoning_tokens` are part of `output_tokens`. `ullage.formats.provider_usage`
+ * converts the other providers' shapes.
  */
 export interface Usage {
   /** @default 0 */
@@ -1003,7 +1401,15 @@ export interface Usage {
   readonly reasoning_tokens?: number;
 }
 
-/** What Ullage knows beyond ACP's two numbers. Tokens; null where the window is unknown. */
+/**
+ * All figures of a context beyond ACP's `used` and `size`, in tokens. Figures that need a window are null if none is
+ * known. `as_of` is the time of the last message or report that the figure covers, and `reported_at` that of the last
+ * report, in Unix milliseconds, null if there is none. Every `percent` is a percentage of the window. `left` is the
+ * number of tokens until `compact_at`, or until the end of usable if nothing compacts the context. `calls_left` is null
+ * while too few calls are known. `remarks` say why no threshold is known, or what speaks against it. `agent` is the
+ * name of the agent that has the conversation, empty if Ullage's client has it. `followed` is null unless the session
+ * is followed: then nothing can be changed in it.
+ */
 export interface UsageMeta {
   readonly source: UsageSource;
   readonly level: Level;
@@ -1021,11 +1427,23 @@ export interface UsageMeta {
   readonly pendingMessages: number;
   readonly errorShare: number | null;
   readonly shares: BudgetShares | null;
+  readonly asOf: number | null;
+  readonly percent: number | null;
+  readonly warnPercent: number | null;
+  readonly window: KnownWindow | null;
+  readonly threshold: KnownThreshold | null;
+  readonly left: number | null;
+  readonly callsLeft: CallsLeft | null;
+  readonly remarks: readonly Remark[];
+  readonly hidden: Hidden;
+  readonly managedBy: Keeper;
+  readonly agent: string;
+  readonly followed: FollowedFrom | null;
 }
 
 /**
- * How full a context is. `used`: tokens in the context. `size`: the model's window in tokens, null while unknown.
- * `cost`: what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
+ * How full a context is. `used`: tokens in the context. `size`: the window in tokens, null while it is unknown. `cost`:
+ * what the session has cost, missing if the price of any request is unknown. `_meta.ullage`: all other figures.
  */
 export interface UsageResult {
   readonly used: number;
@@ -1036,14 +1454,14 @@ export interface UsageResult {
 
 /**
  * How the figure `used` is known. `reported`: the provider's last report covers the whole context. `stale`: messages
- * were appended after that report and were counted here. `estimated`: no report covers this context, because there was
- * none yet or because an edit followed it.
+ * were appended after that report, and Ullage counted them. `estimated`: Ullage counted the whole context, because
+ * there is no report yet or an edit followed the last one.
  */
 export type UsageSource = "reported" | "estimated" | "stale";
 
 /**
- * Tokens in context, the window in effect, and the session's cost if every request's price is known. It is never sent
- * with a guessed `size`.
+ * The tokens in the context (`used`), the window (`size`), and the session's cost if the price of every request is
+ * known. If no window is known, this update is not sent.
  */
 export interface UsageUpdate {
   readonly sessionUpdate: "usage_update";
@@ -1053,12 +1471,20 @@ export interface UsageUpdate {
   readonly _meta?: { readonly ullage: UsageMeta };
 }
 
-/** The user's prompt as it enters the transcript, so that every client of the session shows it. */
+/** A user's prompt that was added to the transcript, sent so that every client of the session shows it. */
 export interface UserMessageChunk {
   readonly sessionUpdate: "user_message_chunk";
   readonly content: TextContent;
   readonly messageId: string;
 }
+
+/**
+ * How a window is known. `settings`: the user's settings name it. `agent`: the agent that has the conversation says so.
+ * `log`: the conversation itself proves it, by its agent's compactions or by a reported prompt. `rule`: the agent gives
+ * this window to its models unless its user chose another; this conversation does not say. `catalog`: the list of
+ * models.
+ */
+export type WindowSource = "settings" | "agent" | "log" | "rule" | "catalog";
 
 /** Starts a session. */
 export const SessionNew: Method<NewSessionParams, SessionResult> = { name: "ullage/session/new" };
@@ -1078,6 +1504,9 @@ export const SessionFork: Method<ForkSessionParams, SessionResult> = { name: "ul
 /** Stops work on a session and frees its memory. */
 export const SessionClose: Method<SessionParams, Nothing> = { name: "ullage/session/close" };
 
+/** Gives a session another title. */
+export const SessionRename: Method<RenameSessionParams, Nothing> = { name: "ullage/session/rename" };
+
 /** Deletes a session: removes it from the list. */
 export const SessionDelete: Method<SessionParams, Nothing> = { name: "ullage/session/delete" };
 
@@ -1095,6 +1524,18 @@ export const SessionExport: Method<ExportParams, ExportResult> = { name: "ullage
 
 /** Cancels the work that runs in a session. */
 export const SessionCancel: NotificationMethod<SessionParams> = { name: "ullage/session/cancel" };
+
+/** Lists the conversations that coding agents keep on this machine. */
+export const TranscriptsList: Method<ListTranscriptsParams, ListTranscriptsResult> = { name: "ullage/transcripts/list" };
+
+/** Starts following the conversations of agents on this machine. */
+export const FollowingStart: Method<StartFollowingParams, FollowingResult> = { name: "ullage/following/start" };
+
+/** Stops following. */
+export const FollowingStop: Method<FollowingParams, FollowingResult> = { name: "ullage/following/stop" };
+
+/** Lists the followed conversations, the last changed first. */
+export const FollowingList: Method<FollowingParams, FollowingResult> = { name: "ullage/following/list" };
 
 /** Returns how full the context is. */
 export const ContextGet: Method<SessionParams, UsageResult> = { name: "ullage/context/get" };
@@ -1123,11 +1564,289 @@ export const ContextSearch: Method<SearchParams, SearchResult> = { name: "ullage
 /** Lists every edit ever made. */
 export const ContextHistory: Method<SessionParams, HistoryResult> = { name: "ullage/context/history" };
 
+/** Lists what a compaction left out. */
+export const ContextLost: Method<LostParams, LostResult> = { name: "ullage/context/lost" };
+
 /** Asks the user whether a tool call may be made. Sent by the server. */
 export const SessionRequestPermission: Method<RequestPermissionParams, RequestPermissionResult> = { name: "ullage/session/request_permission" };
 
-/** What happens in a session, sent by the server. */
+/** Sent by the server. */
 export const SessionUpdate: NotificationMethod<SessionNotification> = { name: "ullage/session/update" };
+
+/** Sent by the server. */
+export const FollowingChanged: NotificationMethod<FollowingChange> = { name: "ullage/following/changed" };
+
+/** The names of all methods that the server serves. */
+export const methodNames: readonly string[] = [
+  SessionNew,
+  SessionConfigure,
+  SessionLoad,
+  SessionList,
+  SessionFork,
+  SessionClose,
+  SessionRename,
+  SessionDelete,
+  SessionPrompt,
+  SessionAppend,
+  SessionImport,
+  SessionExport,
+  SessionCancel,
+  TranscriptsList,
+  FollowingStart,
+  FollowingStop,
+  FollowingList,
+  ContextGet,
+  ContextMessages,
+  ContextCompact,
+  ContextCommit,
+  ContextUndo,
+  ContextRestore,
+  ContextPin,
+  ContextSearch,
+  ContextHistory,
+  ContextLost,
+].map(({ name }) => name);
+
+/** The names of all settings, with dots between the names of nested members. */
+export const settingNames = [
+  "model",
+  "models",
+  "provider",
+  "providers",
+  "context.enabled",
+  "context.warnAt",
+  "context.compactAt",
+  "context.clearAt",
+  "context.target",
+  "context.reserve",
+  "context.keepTail",
+  "context.keepToolUses",
+  "context.clearAtLeast",
+  "context.excludeTools",
+  "context.clearAtToolUses",
+  "context.clearToolInputs",
+  "context.keepThinkingTurns",
+  "context.maxResultTokens",
+  "context.maxResultTokensByTool",
+  "context.mode",
+  "context.strategies",
+  "context.privatePatterns",
+  "context.bringBack",
+  "context.trustedFolders",
+  "summary.writer",
+  "summary.model",
+  "summary.promptFile",
+  "summary.prepareAt",
+  "summary.confirm",
+  "hooks.preCompact",
+  "hooks.postCompact",
+  "hooks.timeout",
+  "hooks.shareContent",
+  "archive.enabled",
+  "archive.limit",
+] as const;
+
+/** The folders in which agents keep conversations, by `process.platform`. */
+export const agentFolders: Readonly<Record<string, readonly string[]>> = {
+  linux: [
+    "${AIDER_CHAT_HISTORY_FILE}",
+    "${CLAUDE_CONFIG_DIR}/projects",
+    "${CLINE_DATA_DIR}/tasks",
+    "${CLINE_SESSION_DATA_DIR}",
+    "${CODEX_HOME}/archived_sessions",
+    "${CODEX_HOME}/sessions",
+    "${COPILOT_HOME}/session-state",
+    "${GEMINI_CLI_HOME}/.gemini/tmp",
+    "${KIMI_CODE_HOME}/sessions",
+    "${PI_CODING_AGENT_DIR}/sessions",
+    "${QWEN_HOME}/projects",
+    "${XDG_CONFIG_HOME}/Code - Insiders/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${XDG_CONFIG_HOME}/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${XDG_CONFIG_HOME}/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${XDG_CONFIG_HOME}/Code/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${XDG_CONFIG_HOME}/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${XDG_CONFIG_HOME}/Cursor/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${XDG_CONFIG_HOME}/VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${XDG_CONFIG_HOME}/VSCodium/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${XDG_CONFIG_HOME}/Windsurf/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${XDG_CONFIG_HOME}/Windsurf/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${XDG_CONFIG_HOME}/cursor/chats",
+    "${XDG_DATA_HOME}/crush/projects.json",
+    "${XDG_DATA_HOME}/goose/sessions",
+    "${XDG_DATA_HOME}/goose/sessions/sessions.db",
+    "${XDG_DATA_HOME}/kilo/kilo.db",
+    "${XDG_DATA_HOME}/opencode/${OPENCODE_DB}",
+    "${XDG_DATA_HOME}/opencode/storage/session",
+    "~/.aider.chat.history.md",
+    "~/.claude/projects",
+    "~/.cline/data/sessions",
+    "~/.cline/data/tasks",
+    "~/.codex/archived_sessions",
+    "~/.codex/sessions",
+    "~/.config/Code - Insiders/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.config/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.config/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.config/Cursor/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.config/VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.config/VSCodium/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.config/Windsurf/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/.config/Windsurf/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/.config/cursor/chats",
+    "~/.copilot/session-state",
+    "~/.cursor/chats",
+    "~/.cursor/projects",
+    "~/.factory/sessions",
+    "~/.gemini/antigravity-cli/brain",
+    "~/.gemini/antigravity-ide/brain",
+    "~/.gemini/antigravity/brain",
+    "~/.gemini/tmp",
+    "~/.grok/sessions",
+    "~/.kimi-code/sessions",
+    "~/.local/share/crush/projects.json",
+    "~/.local/share/goose/sessions",
+    "~/.local/share/goose/sessions/sessions.db",
+    "~/.local/share/kilo/kilo.db",
+    "~/.local/share/opencode",
+    "~/.local/share/opencode/opencode.db",
+    "~/.local/share/opencode/storage/session",
+    "~/.openhands/conversations",
+    "~/.pi/agent/sessions",
+    "~/.qwen/projects",
+  ],
+  darwin: [
+    "${AIDER_CHAT_HISTORY_FILE}",
+    "${CLAUDE_CONFIG_DIR}/projects",
+    "${CLINE_DATA_DIR}/tasks",
+    "${CLINE_SESSION_DATA_DIR}",
+    "${CODEX_HOME}/archived_sessions",
+    "${CODEX_HOME}/sessions",
+    "${COPILOT_HOME}/session-state",
+    "${GEMINI_CLI_HOME}/.gemini/tmp",
+    "${KIMI_CODE_HOME}/sessions",
+    "${PI_CODING_AGENT_DIR}/sessions",
+    "${QWEN_HOME}/projects",
+    "${XDG_DATA_HOME}/crush/projects.json",
+    "${XDG_DATA_HOME}/goose/sessions",
+    "${XDG_DATA_HOME}/goose/sessions/sessions.db",
+    "${XDG_DATA_HOME}/kilo/kilo.db",
+    "${XDG_DATA_HOME}/opencode/${OPENCODE_DB}",
+    "${XDG_DATA_HOME}/opencode/storage/session",
+    "~/.aider.chat.history.md",
+    "~/.claude/projects",
+    "~/.cline/data/sessions",
+    "~/.cline/data/tasks",
+    "~/.codex/archived_sessions",
+    "~/.codex/sessions",
+    "~/.copilot/session-state",
+    "~/.cursor/chats",
+    "~/.cursor/projects",
+    "~/.factory/sessions",
+    "~/.gemini/antigravity-cli/brain",
+    "~/.gemini/antigravity-ide/brain",
+    "~/.gemini/antigravity/brain",
+    "~/.gemini/tmp",
+    "~/.grok/sessions",
+    "~/.kimi-code/sessions",
+    "~/.local/share/crush/projects.json",
+    "~/.local/share/goose/sessions",
+    "~/.local/share/goose/sessions/sessions.db",
+    "~/.local/share/kilo/kilo.db",
+    "~/.local/share/opencode",
+    "~/.local/share/opencode/opencode.db",
+    "~/.local/share/opencode/storage/session",
+    "~/.openhands/conversations",
+    "~/.pi/agent/sessions",
+    "~/.qwen/projects",
+    "~/Library/Application Support/Code - Insiders/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/Library/Application Support/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/Library/Application Support/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/Library/Application Support/Cursor/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/Library/Application Support/VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/Library/Application Support/VSCodium/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/Library/Application Support/Windsurf/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/Library/Application Support/Windsurf/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/Library/Application Support/cursor/chats",
+  ],
+  win32: [
+    "${AIDER_CHAT_HISTORY_FILE}",
+    "${APPDATA}/Block/goose/data/sessions",
+    "${APPDATA}/Block/goose/data/sessions/sessions.db",
+    "${APPDATA}/Code - Insiders/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${APPDATA}/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${APPDATA}/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${APPDATA}/Code/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${APPDATA}/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${APPDATA}/Cursor/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${APPDATA}/VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${APPDATA}/VSCodium/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${APPDATA}/Windsurf/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "${APPDATA}/Windsurf/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "${APPDATA}/cursor/chats",
+    "${CLAUDE_CONFIG_DIR}/projects",
+    "${CLINE_DATA_DIR}/tasks",
+    "${CLINE_SESSION_DATA_DIR}",
+    "${CODEX_HOME}/archived_sessions",
+    "${CODEX_HOME}/sessions",
+    "${COPILOT_HOME}/session-state",
+    "${GEMINI_CLI_HOME}/.gemini/tmp",
+    "${KIMI_CODE_HOME}/sessions",
+    "${LOCALAPPDATA}/crush/projects.json",
+    "${PI_CODING_AGENT_DIR}/sessions",
+    "${QWEN_HOME}/projects",
+    "${XDG_DATA_HOME}/kilo/kilo.db",
+    "${XDG_DATA_HOME}/opencode/${OPENCODE_DB}",
+    "${XDG_DATA_HOME}/opencode/storage/session",
+    "~/.aider.chat.history.md",
+    "~/.claude/projects",
+    "~/.cline/data/sessions",
+    "~/.cline/data/tasks",
+    "~/.codex/archived_sessions",
+    "~/.codex/sessions",
+    "~/.copilot/session-state",
+    "~/.cursor/chats",
+    "~/.cursor/projects",
+    "~/.factory/sessions",
+    "~/.gemini/antigravity-cli/brain",
+    "~/.gemini/antigravity-ide/brain",
+    "~/.gemini/antigravity/brain",
+    "~/.gemini/tmp",
+    "~/.grok/sessions",
+    "~/.kimi-code/sessions",
+    "~/.local/share/kilo/kilo.db",
+    "~/.local/share/opencode",
+    "~/.local/share/opencode/opencode.db",
+    "~/.local/share/opencode/storage/session",
+    "~/.openhands/conversations",
+    "~/.pi/agent/sessions",
+    "~/.qwen/projects",
+    "~/AppData/Local/crush/projects.json",
+    "~/AppData/Roaming/Block/goose/data/sessions",
+    "~/AppData/Roaming/Block/goose/data/sessions/sessions.db",
+    "~/AppData/Roaming/Code - Insiders/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/AppData/Roaming/Code - Insiders/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/AppData/Roaming/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/AppData/Roaming/Code/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/AppData/Roaming/Cursor/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/AppData/Roaming/Cursor/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/AppData/Roaming/VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/AppData/Roaming/VSCodium/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/AppData/Roaming/Windsurf/User/globalStorage/rooveterinaryinc.roo-cline/tasks",
+    "~/AppData/Roaming/Windsurf/User/globalStorage/saoudrizwan.claude-dev/tasks",
+    "~/AppData/Roaming/cursor/chats",
+  ],
+};
+
+/** The largest number that the server accepts, by the type of the params and the name of the member. */
+export const maxima = {
+  ListTranscriptsParams: { limit: 500 },
+  LostParams: { limit: 1000, briefSize: 100000 },
+  MessagesParams: { limit: 1000 },
+  SearchParams: { limit: 100 },
+} as const;
 
 /** The JSON-RPC code of every error by its `data.kind`. */
 export const errorCodes = {
@@ -1147,6 +1866,7 @@ export const errorCodes = {
   NothingToUndo: 1104,
   PreviewExpired: 1105,
   CompactionVetoed: 1106,
+  SessionFollowed: 1107,
   StoreError: 1200,
   StoreTooNew: 1201,
   StoreUnavailable: 1202,

@@ -1,4 +1,4 @@
-/** Finds the server's program, or offers to set one up. */
+/** Finds the server's program, or sets one up. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
@@ -7,6 +7,8 @@ import * as vscode from 'vscode';
 import { locate, type Found, type NotFound } from './locate';
 import { PrivateEnvironment } from './privateEnvironment';
 import { activeInterpreter, interpreters } from './python';
+
+type Work = (signal: AbortSignal, report: (message: string) => void) => Promise<void>;
 
 export class ServerLocator {
   readonly #environment: PrivateEnvironment;
@@ -23,39 +25,75 @@ export class ServerLocator {
     return this.#environment.isPossible;
   }
 
-  /** Whether only an environment of an earlier version exists. It may be renewed without asking again. */
+  /** Whether only an environment for an earlier wheel exists. It is used until it is renewed, which needs no new consent. */
   get isOutdated(): boolean {
     return this.#environment.isOutdated;
   }
 
-  async find(): Promise<Found | NotFound> {
+  /** Whether the private environment lacks the packages for asking models. */
+  get lacksExtras(): boolean {
+    return this.#environment.lacksExtras;
+  }
+
+  /** Returns the programs to try, best first. */
+  async find(): Promise<readonly [Found, ...Found[]] | NotFound> {
     const trusted = vscode.workspace.isTrusted;
     const active = trusted ? await activeInterpreter() : undefined;
-    const place = locate({
+    const places = locate({
       setting: vscode.workspace.getConfiguration('ullage').get<string>('server.path', ''),
       environment: process.env,
       pythonFolders: active ? [path.dirname(active)] : [],
-      privateServer: this.#environment.isReady ? this.#environment.program : '',
+      privateServer: this.#environment.program,
       windows: process.platform === 'win32',
       trusted,
       isProgram,
     });
-    this.#log.info('command' in place ? `Server: ${place.command}, from ${place.how}` : place.reason);
-    return place;
+    this.#log.info('reason' in places ? places.reason : `Servers: ${places.map(({ command, how }) => `${command}, from ${how}`).join('; ')}`);
+    return places;
   }
 
   /** Makes the private environment, with progress and Cancel. Throws an Error for the user. */
   async setUp(): Promise<void> {
+    const pythons = await this.#pythons();
+    await cancellable('Setting up Ullage', (signal, report) => this.#environment.make(pythons, signal, report));
+  }
+
+  /** Makes the environment anew for the wheel of this extension. Throws an Error if that fails; the earlier one stays. */
+  async renew(): Promise<void> {
+    const pythons = await this.#pythons();
+    await cancellable("Updating Ullage's server", (signal, report) => this.#environment.make(pythons, signal, report));
+  }
+
+  /** Adds the packages for asking models. Throws an Error for the user. */
+  async addExtras(): Promise<void> {
+    const options = { location: vscode.ProgressLocation.Window, title: 'Ullage: adding what asks models' };
+    await vscode.window.withProgress(options, () => this.#environment.addExtras(new AbortController().signal));
+  }
+
+  /** Removes environments of earlier wheels. */
+  async tidy(): Promise<void> {
+    await this.#environment.removeOthers();
+  }
+
+  async #pythons(): Promise<readonly string[]> {
     const chosen = vscode.workspace.getConfiguration('ullage').get<string>('server.python', '');
     const active = vscode.workspace.isTrusted ? await activeInterpreter() : undefined;
-    const pythons = chosen ? [chosen] : interpreters(active);
-    const options = { location: vscode.ProgressLocation.Notification, title: 'Setting up Ullage', cancellable: true };
-    await vscode.window.withProgress(options, async (progress, token) => {
-      const abort = new AbortController();
-      token.onCancellationRequested(() => { abort.abort(); });
-      await this.#environment.make(pythons, abort.signal, (message) => { progress.report({ message }); });
-    });
+    return chosen ? [chosen] : interpreters(active);
   }
+}
+
+async function cancellable(title: string, work: Work): Promise<void> {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  await vscode.window.withProgress(options, async (progress, token) => {
+    const abort = new AbortController();
+    token.onCancellationRequested(() => { abort.abort(); });
+    try {
+      await work(abort.signal, (message) => { progress.report({ message }); });
+    } catch (error) {
+      if (abort.signal.aborted) throw new vscode.CancellationError();
+      throw error;
+    }
+  });
 }
 
 function isProgram(file: string): boolean {

@@ -55,6 +55,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
   readonly #known = new Map<string, Known>();
   readonly #subscription: vscode.Disposable;
   #activeId: string | undefined;
+  #isChosen = true;
 
   constructor(door: Door, memory: vscode.Memento) {
     this.#door = door;
@@ -66,6 +67,11 @@ export class Sessions implements SessionModel, vscode.Disposable {
 
   get activeSessionId(): string | undefined {
     return this.#activeId;
+  }
+
+  /** Whether the user has chosen the active session. */
+  get isChosen(): boolean {
+    return this.#activeId !== undefined && this.#isChosen;
   }
 
   get usage(): UsageState | undefined {
@@ -93,14 +99,15 @@ export class Sessions implements SessionModel, vscode.Disposable {
     return this.#door.request(method, params, token);
   }
 
-  /** Makes a session the active one, and remembers it for this workspace. */
-  async activate(session: SessionResult): Promise<void> {
+  /** Makes a session the active one. Unless it was chosen for the user, this workspace remembers it. */
+  async activate(session: SessionResult, isChosen = true): Promise<void> {
+    this.#isChosen = isChosen;
     this.#activeId = session.sessionId;
     this.#entry(session.sessionId).prompting = session.prompting;
     this.#learn(session.sessionId, session.title);
     this.#sessionChanged.fire(session.sessionId);
     this.#setUsage(session.sessionId, session.usage);
-    await this.#memory.update(REMEMBERED, session.sessionId);
+    if (isChosen) await this.#memory.update(REMEMBERED, session.sessionId);
     await this.refreshEdits(session.sessionId);
   }
 
@@ -111,7 +118,7 @@ export class Sessions implements SessionModel, vscode.Disposable {
     this.#compactionChanged.fire(undefined);
     if (!this.#activeId) return;
     try {
-      await this.activate(await this.request(SessionLoad, { sessionId: this.#activeId }));
+      await this.activate(await this.request(SessionLoad, { sessionId: this.#activeId }), this.#isChosen);
     } catch (error) {
       if (errorKind(error) !== 'SessionNotFound') throw error;
       this.#activeId = undefined;

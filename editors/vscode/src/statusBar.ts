@@ -2,10 +2,12 @@
 import * as vscode from 'vscode';
 
 import { Coalesced } from './coalesce';
-import { describe, type Health } from './health';
+import type { Following } from './following/following';
+import { statusOf, tooltipOf } from './following/rows';
+import { describe, isTrouble, type Health } from './health';
 import type { CompactionDone, Sessions } from './sessions';
 import { statusView, type StatusView } from './statusText';
-import { LINKED_COMMANDS, tooltipMarkdown } from './tooltip';
+import { escapeMarkdown, LINKED_COMMANDS, tooltipMarkdown } from './tooltip';
 
 /** Milliseconds: faster than a user can read, slow enough that thousands of updates cost nothing. */
 const REPAINT = 50;
@@ -15,12 +17,17 @@ const DONE_SHOWN = 8_000;
 const AGE = 30_000;
 
 /** Shown if the folder's settings are not used. */
-const RESTRICTED = 'Restricted: this folder is not trusted, so its settings are not used.';
+const RESTRICTED = 'Restricted: this folder is not trusted, so its settings and its instructions for summaries are not used.';
 
 /** The functions of the connection that are used here. */
 export interface HealthSource {
   readonly health: Health;
   readonly onDidChangeHealth: vscode.Event<Health>;
+}
+
+/** Whether agents' conversations are shown only when they are nearly full. */
+export function isQuiet(): boolean {
+  return vscode.workspace.getConfiguration('ullage').get<boolean>('quiet', false);
 }
 
 const BACKGROUNDS: Readonly<Record<StatusView['tone'], string | undefined>> = {
@@ -34,6 +41,7 @@ export class StatusBar implements vscode.Disposable {
   readonly #item: vscode.StatusBarItem;
   readonly #connection: HealthSource;
   readonly #sessions: Sessions;
+  readonly #following: Pick<Following, 'shown' | 'isOn' | 'row' | 'onDidChange'>;
   readonly #paint = new Coalesced(() => { this.#repaint(); }, REPAINT);
   readonly #disposables: readonly { dispose(): unknown }[];
   #tone: StatusView['tone'] = 'normal';
@@ -42,9 +50,10 @@ export class StatusBar implements vscode.Disposable {
   #compactions = 0;
   #doneTimer: NodeJS.Timeout | undefined;
 
-  constructor(connection: HealthSource, sessions: Sessions) {
+  constructor(connection: HealthSource, sessions: Sessions, following: Pick<Following, 'shown' | 'isOn' | 'row' | 'onDidChange'>) {
     this.#connection = connection;
     this.#sessions = sessions;
+    this.#following = following;
     this.#item = vscode.window.createStatusBarItem('ullage.status', vscode.StatusBarAlignment.Right, 1_000);
     this.#item.name = 'Ullage: context usage';
     const repaint = (): void => { this.#paint.request(); };
@@ -53,6 +62,7 @@ export class StatusBar implements vscode.Disposable {
       this.#item,
       this.#paint,
       connection.onDidChangeHealth(repaint),
+      following.onDidChange(repaint),
       sessions.onDidChangeUsage(({ meta }) => {
         if (meta.compactions < this.#compactions) this.#showDone(undefined);
         this.#compactions = meta.compactions;
@@ -81,6 +91,7 @@ export class StatusBar implements vscode.Disposable {
   #repaint(): void {
     const { health } = this.#connection;
     const { usage, compaction, lastEdit } = this.#sessions;
+    if (this.#showAgents(health)) return;
     const view = statusView({ health, usage, compaction, done: this.#done });
     this.#apply(view);
     const tooltip = health.kind === 'running' && usage ? tooltipMarkdown(usage, lastEdit, Date.now()) : undefined;
@@ -88,10 +99,34 @@ export class StatusBar implements vscode.Disposable {
     this.#setTooltip(vscode.workspace.isTrusted ? text : `${text}\n\n${RESTRICTED}`, tooltip !== undefined);
   }
 
+  /**
+   * Shows what agents have, if they have anything here and Ullage itself has nothing to say. Returns whether it did. A
+   * session of Ullage's own that the user has opened is shown while no agent's conversation continues.
+   */
+  #showAgents(health: Health): boolean {
+    const { sessions: { activeSessionId, usage, compaction }, following } = { sessions: this.#sessions, following: this.#following };
+    if (isTrouble(health) || compaction || this.#done || !following.isOn) return false;
+    const shown = following.shown;
+    const isOwn = usage !== undefined && usage.meta.followed === null && following.row(activeSessionId) === undefined;
+    if (isOwn && !shown.rows.some(({ live }) => live)) return false;
+    const view = statusOf(shown, isQuiet());
+    if (!view) {
+      if (isOwn || !isQuiet() || shown.rows.length === 0) return false;
+      this.#apply({ text: 'Ullage', label: 'Ullage: quiet. Press to show the conversations of agents.', command: 'ullage.showAgents', tone: 'dimmed' });
+      this.#setTooltip('Quiet until two calls of the model are left.', false);
+      return true;
+    }
+    this.#apply(view);
+    const text = tooltipOf(shown, escapeMarkdown, Date.now());
+    this.#setTooltip(vscode.workspace.isTrusted ? text : `${text}\n\n${RESTRICTED}`, true);
+    return true;
+  }
+
   #setTooltip(text: string, linked: boolean): void {
     const now = this.#item.tooltip;
     if (typeof now === 'object' && now.value === text) return;
-    const markdown = new vscode.MarkdownString(text, true);
+    // Without icons: a session's title must not draw one.
+    const markdown = new vscode.MarkdownString(text, false);
     markdown.isTrusted = linked ? { enabledCommands: LINKED_COMMANDS } : false;
     this.#item.tooltip = markdown;
   }

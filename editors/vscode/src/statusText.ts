@@ -22,6 +22,7 @@ export interface StatusView {
 export function statusView(input: StatusInput): StatusView {
   const { health, usage, compaction, done } = input;
   if (isTrouble(health)) return trouble(health);
+  if (health.kind === 'idle') return noSession();
   if (health.kind !== 'running') return busy(health);
   if (compaction) return compacting(compaction);
   if (done) return justDone(done.before, done.after);
@@ -31,8 +32,8 @@ export function statusView(input: StatusInput): StatusView {
 }
 
 function trouble(health: Extract<Health, { reason: string }>): StatusView {
-  const text = health.kind === 'missing' ? 'Ullage: not set up' : 'Ullage: stopped';
-  return { text: `$(error) ${text}`, label: `${text}. ${health.reason}`, command: 'ullage.showProblem', tone: 'error' };
+  const [text, icon, tone] = health.kind === 'missing' ? (['Ullage: not set up', '', 'dimmed'] as const) : (['Ullage: stopped', '$(error) ', 'error'] as const);
+  return { text: `${icon}${text}`, label: `${text}. ${health.reason}`, command: 'ullage.showProblem', tone };
 }
 
 function busy(health: Health): StatusView {
@@ -77,13 +78,12 @@ function limitUnknown(usage: UsageState): StatusView {
 function known(usage: UsageState, size: number): StatusView {
   const share = percent(usage.used, size);
   const { source, level, compactAt } = usage.meta;
-  const near = source === 'estimated' ? '~' : '';
+  const near = source === 'reported' ? '' : '~';
   const warned = level === 'warning' || level === 'critical';
   const rest =
-    warned && compactAt !== null ? `of ${short(size)} · compacts at ${short(compactAt)}` : `· ${short(usage.used)}/${short(size)}`;
-  const word = source === 'stale' ? ' stale' : '';
+    warned && compactAt !== null ? `of ${short(size)} · compacts at ${percent(compactAt, size)}%` : `· ${short(usage.used)}/${short(size)}`;
   return {
-    text: `${moon(share)} ${near}${share}% ${rest}${word}`,
+    text: `${moon(share)} ${near}${share}% ${rest}`,
     label: `${warned ? 'Warning: context' : 'Context'} ${share} per cent full, ${full(usage.used)} of the window's ${full(size)} tokens, ${source}.`,
     command: 'ullage.showContext',
     tone: level === 'critical' ? 'error' : warned ? 'warning' : 'normal',
@@ -93,7 +93,7 @@ function known(usage: UsageState, size: number): StatusView {
 const MOONS = ['○', '◔', '◑', '◕', '●'] as const;
 
 /** Returns a circle that is filled like the context. */
-function moon(share: number): string {
+export function moon(share: number): string {
   if (share >= 95) return MOONS[4];
   if (share >= 70) return MOONS[3];
   if (share >= 50) return MOONS[2];

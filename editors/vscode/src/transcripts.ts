@@ -1,58 +1,21 @@
-/** Finds transcripts that other programs keep in their usual folders. Only names and times are read, no content. */
-import type { Dirent } from 'node:fs';
-import * as fs from 'node:fs/promises';
+/** The conversations that coding agents keep on this machine, as the server finds them. */
 import * as path from 'node:path';
 
-export interface Transcript {
-  readonly path: string;
-  readonly program: 'Claude Code' | 'Codex';
-  /** The project's folder according to the folder's name, or the file's name. */
-  readonly name: string;
-  /** Last change, Unix milliseconds. */
-  readonly changedAt: number;
-  /** Bytes. */
-  readonly size: number;
+import { oneLine } from './figures';
+import { plainText } from './plainText';
+import { TranscriptsList, type FoundTranscript } from './protocol.gen';
+import type { Door } from './sessions';
+import type { Found } from './view/messages';
+
+const TITLE = 120;
+
+/** Returns at most `limit` conversations: those of a folder and the folders in it first, then the newest. Titles are plain text on one line. */
+export async function findTranscripts(door: Pick<Door, 'request'>, folder: string, limit: number): Promise<readonly FoundTranscript[]> {
+  const { transcripts } = await door.request(TranscriptsList, { cwd: folder, limit });
+  return transcripts.map((one) => ({ ...one, title: oneLine(plainText(one.title), TITLE) || path.basename(one.path) }));
 }
 
-/** Folders of transcripts in a program's own folder. Codex sorts by year, month and day. */
-const MAX_DEPTH = 4;
-
-/** Returns at most `limit` transcripts under a home folder, newest first. */
-export async function findTranscripts(home: string, limit = 200): Promise<readonly Transcript[]> {
-  const found = await Promise.all([
-    collect(path.join(home, '.claude', 'projects'), 'Claude Code'),
-    collect(path.join(home, '.codex', 'sessions'), 'Codex'),
-  ]);
-  return found.flat().sort((a, b) => b.changedAt - a.changedAt).slice(0, limit);
-}
-
-async function collect(root: string, program: Transcript['program']): Promise<readonly Transcript[]> {
-  const files = await walk(root, MAX_DEPTH);
-  const described = await Promise.all(files.map((file) => describe(root, file, program)));
-  return described.filter((one) => one !== undefined);
-}
-
-async function walk(folder: string, depth: number): Promise<readonly string[]> {
-  const entries = await list(folder);
-  const below = await Promise.all(
-    entries.map(async (entry) => {
-      const full = path.join(folder, entry.name);
-      if (entry.isDirectory() && depth > 0) return walk(full, depth - 1);
-      return entry.isFile() && entry.name.endsWith('.jsonl') ? [full] : [];
-    }),
-  );
-  return below.flat();
-}
-
-/** Returns the entries of a folder; none if it does not exist or cannot be read. */
-async function list(folder: string): Promise<readonly Dirent[]> {
-  return fs.readdir(folder, { withFileTypes: true }).catch(() => []);
-}
-
-async function describe(root: string, file: string, program: Transcript['program']): Promise<Transcript | undefined> {
-  const status = await fs.stat(file).catch(() => undefined);
-  if (!status || status.size === 0) return undefined;
-  const [first = ''] = path.relative(root, file).split(path.sep);
-  const name = program === 'Claude Code' ? first : path.basename(file, '.jsonl');
-  return { path: file, program, name, changedAt: status.mtimeMs, size: status.size };
+/** Returns a conversation as the empty view lists it. */
+export function asFound({ path: file, run, title, agent, cwd, updatedAt, here }: FoundTranscript): Found {
+  return { path: file, run, title, program: agent, folder: path.basename(cwd), changedAt: updatedAt, here };
 }

@@ -4,15 +4,22 @@ import * as vscode from 'vscode';
 import { Chat } from './chat';
 import { Connection } from './connection';
 import { errorText } from './errors';
+import { Following } from './following/following';
+import { LiveFile } from './following/liveFile';
+import { hasConversations } from './following/places';
+import { Terminals } from './following/terminals';
+import { Warnings } from './following/warnings';
 import { HealthItem } from './healthItem';
+import { isTrouble, type Health } from './health';
+import { Keys } from './keys';
 import { MessageDocuments } from './messageDocuments';
 import { Notices } from './notices';
-import { Permissions } from './permissions';
+import { Permissions, type Question } from './permissions';
 import { Preview } from './preview';
-import { SessionCancel } from './protocol.gen';
+import { SessionCancel, SessionLoad } from './protocol.gen';
 import { ServerLocator } from './server';
 import { Sessions } from './sessions';
-import { StatusBar } from './statusBar';
+import { isQuiet, StatusBar } from './statusBar';
 
 export class Ullage implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel('Ullage', { log: true });
@@ -22,32 +29,59 @@ export class Ullage implements vscode.Disposable {
   readonly messages = new MessageDocuments();
   readonly connection: Connection;
   readonly sessions: Sessions;
+  readonly following: Following;
+  readonly terminals: Terminals;
   readonly chat: Chat;
   readonly notices: Notices;
   readonly version: string;
+  /** The file of the conversation that the extension brings along. */
+  readonly sample: string;
+  readonly keys: Keys;
+  readonly permissions = new Permissions();
+  /** Whether the Context view is open. Set where the view is made. */
+  isViewShown: () => boolean = () => false;
   readonly #disposables: vscode.Disposable;
-  #offered = false;
+  readonly #memory: vscode.Memento;
 
   constructor(context: vscode.ExtensionContext) {
     const packageJson = context.extension.packageJSON as { readonly version: string };
     this.version = packageJson.version;
-    this.connection = new Connection(new ServerLocator(context, this.log), this.log, new Permissions());
+    this.sample = context.asAbsolutePath('bundled/sample.jsonl');
+    this.#memory = context.globalState;
+    this.keys = new Keys(context);
+    const { log, permissions, keys, version } = this;
+    this.connection = new Connection({ locator: new ServerLocator(context, log), log, permissions, keys, version });
     this.sessions = new Sessions(this.connection, context.workspaceState);
+    this.following = new Following({
+      door: this.connection,
+      memory: context.globalState,
+      hasConversations,
+      folders,
+      live: new LiveFile(),
+      failed: (error) => { this.log.error(errorText(error)); },
+    });
+    this.terminals = new Terminals(this.following);
     this.chat = new Chat(this.sessions, (sessionId) => this.connection.notify(SessionCancel, { sessionId }));
     this.notices = new Notices(this.sessions, context.workspaceState);
     this.#disposables = vscode.Disposable.from(
-      new StatusBar(this.connection, this.sessions),
+      new StatusBar(this.connection, this.sessions, this.following),
+      this.following.onDidChange(() => {
+        setContext('hasAgents', this.following.shown.subject !== undefined);
+        this.run(this.showSubject());
+      }),
+      new Warnings(this.following, context.globalState, isQuiet),
+      this.terminals,
+      this.following,
       new HealthItem(this.connection),
       this.notices,
-      this.connection.onDidChangeHealth(({ kind }) => {
-        setContext('serverRunning', kind === 'running');
-        if (kind === 'running') this.run(this.sessions.reload());
-        if (kind === 'missing') this.run(this.#offerFix());
-      }),
+      this.connection.onDidChangeHealth((health) => { this.#onHealth(health); }),
       this.sessions.onDidChangeSession((id) => { setContext('hasSession', id !== undefined); }),
       this.sessions.onDidChangeCompaction((run) => { setContext('compacting', run !== undefined); }),
+      this.chat.onDidChange(() => { setContext('answering', this.chat.running(this.sessions.activeSessionId ?? '')); }),
+      this.permissions.onDidAsk((question) => { this.run(this.#showQuestion(question)); }),
+      this.permissions,
       vscode.workspace.onDidChangeConfiguration((change) => { this.#configure(change); }),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.connection.restart()); }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => { this.run(this.#searchAgain()); }),
       this.chat,
       this.sessions,
       this.connection,
@@ -67,24 +101,87 @@ export class Ullage implements vscode.Disposable {
     this.#disposables.dispose();
   }
 
-  /** Offers to set up the server, once. The status bar shows the problem from then on. */
-  async #offerFix(): Promise<void> {
-    if (this.#offered) return;
-    this.#offered = true;
-    const text = "Ullage's server is not set up yet.";
-    const chosen = await vscode.window.showWarningMessage(text, 'Set it up for me', 'Other ways…');
+  /**
+   * Has the Context view show the agent's conversation that the status bar shows, while the view is open and the user
+   * has chosen no session.
+   */
+  async showSubject(): Promise<void> {
+    const { subject } = this.following.shown;
+    const { sessions } = this;
+    if (!this.isViewShown() || !subject || this.#hasChosen() || sessions.activeSessionId === subject.sessionId) return;
+    const session = await sessions.request(SessionLoad, { sessionId: subject.sessionId });
+    // The user may have chosen one meanwhile.
+    if (!this.#hasChosen()) await sessions.activate(session, false);
+  }
+
+  #hasChosen(): boolean {
+    return this.sessions.isChosen;
+  }
+
+  /** Starts the server where a session waits for it. In other windows it starts when it is needed. */
+  begin(): void {
+    setContext('hasSession', this.sessions.activeSessionId !== undefined);
+    this.run(this.sessions.activeSessionId === undefined ? this.connection.look() : this.connection.restart());
+    this.run(this.following.begin());
+  }
+
+  /** Shows the view with the question for a tool call; the focus stays where the user types. Another session's waits. */
+  async #showQuestion({ params: { sessionId, toolCall } }: Question): Promise<void> {
+    if (sessionId !== this.sessions.activeSessionId) {
+      const chosen = await vscode.window.showInformationMessage(`Another session asks: ${toolCall.title}?`, 'Show');
+      if (chosen !== 'Show') return;
+      await this.sessions.activate(await this.sessions.request(SessionLoad, { sessionId }));
+    }
+    await vscode.commands.executeCommand('ullage.context.focus', { preserveFocus: true });
+  }
+
+  #onHealth(health: Health): void {
+    setContext('serverRunning', health.kind === 'running');
+    setContext('serverMissing', health.kind === 'missing');
+    setContext('serverTrouble', isTrouble(health));
+    if (health.kind === 'running') this.run(this.sessions.reload());
+    else this.permissions.drop();
+    if (health.kind === 'running' && health.misfit !== '') this.run(this.#offerOwn(health.misfit));
+    if (health.kind === 'missing') this.run(this.#offerSetUp());
+  }
+
+  /** Offers to set up the server, once on a machine. Status bar, view and commands offer it from then on. */
+  async #offerSetUp(): Promise<void> {
+    if (this.#memory.get<boolean>(OFFERED, false)) return;
+    await this.#memory.update(OFFERED, true);
+    const text = 'Ullage counts tokens with a small server, which is not set up yet.';
+    const chosen = await vscode.window.showInformationMessage(text, 'Set it up for me', 'Other ways…');
     if (chosen) await vscode.commands.executeCommand(chosen === 'Other ways…' ? 'ullage.showProblem' : 'ullage.setUpServer');
   }
 
+  /** Offers the server of this extension in place of one that does not fit. */
+  async #offerOwn(misfit: string): Promise<void> {
+    const chosen = await vscode.window.showWarningMessage(misfit, "Use the extension's own", 'Show log');
+    if (chosen) await vscode.commands.executeCommand(chosen === 'Show log' ? 'ullage.showLogs' : 'ullage.setUpServer');
+  }
+
   #configure(change: vscode.ConfigurationChangeEvent): void {
-    if (change.affectsConfiguration('ullage.server')) this.run(this.connection.restart());
+    if (change.affectsConfiguration('ullage.server')) this.run(this.#searchAgain());
+    else if (change.affectsConfiguration('ullage.followAgents')) this.run(this.following.configure());
     else if (change.affectsConfiguration('ullage')) this.run(this.#pushSettings());
+  }
+
+  /** Looks for the server at its new place. A server that nothing has needed yet stays off. */
+  #searchAgain(): Promise<void> {
+    return this.connection.health.kind === 'idle' ? this.connection.look() : this.connection.restart();
   }
 
   async #pushSettings(): Promise<void> {
     await this.connection.pushSettings();
     await this.sessions.refresh();
   }
+}
+
+/** Whether setting up was offered on this machine. */
+const OFFERED = 'ullage.offeredSetUp';
+
+function folders(): readonly string[] {
+  return (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 }
 
 /** Sets a context key for the `when` clauses of the manifest. */

@@ -3,7 +3,8 @@ import * as vscode from 'vscode';
 
 import { archivedBehind, bringsBack, describeEdit, undoSteps, type UndoStep } from '../edits';
 import { errorText, isCancelled } from '../errors';
-import { oneLine, shrinking } from '../figures';
+import { numberOf, oneLine, shrinking } from '../figures';
+import { asLabel } from '../labels';
 import { messageMarkdown } from '../messageText';
 import {
   ContextHistory,
@@ -14,6 +15,7 @@ import {
   type RevertResult,
   type SearchHit,
 } from '../protocol.gen';
+import { speaker } from '../speaker';
 import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
 import { contextEntries } from './messages';
@@ -53,13 +55,10 @@ export const restore: Command = async (ullage) => {
 export const search: Command = async (ullage) => {
   const hit = await pickHit(ullage, activeSession(ullage));
   if (!hit) return;
-  // The hit's number does not count markers, and up to that many markers may come before the message.
-  const limit = 1 + (ullage.sessions.usage?.meta.compactions ?? 0);
-  const { sessionId, index } = hit;
-  const page = await ullage.sessions.request(ContextMessages, { sessionId, scope: 'transcript', offset: index, limit });
-  const entry = page.entries.find(({ message }) => message.id === hit.messageId);
-  if (!entry) throw new Error(`Message ${index} is not where the search found it; search again.`);
-  await ullage.messages.show(`${sessionId}-${index}`, `#${index} ${hit.role}`, messageMarkdown(entry.message));
+  const { sessionId, messageId, index, role } = hit;
+  const { entries: [entry] } = await ullage.sessions.request(ContextMessages, { sessionId, messageId });
+  if (!entry) throw new Error(`Message ${numberOf(index)} is no longer in this session; search again.`);
+  await ullage.messages.show(`${sessionId}-${index}`, `${numberOf(index)} ${speaker(role)}`, messageMarkdown(entry.message));
 };
 
 async function history(ullage: Ullage, sessionId: string): Promise<readonly UndoStep[]> {
@@ -89,10 +88,14 @@ async function revert(ullage: Ullage, sessionId: string, work: () => Promise<Rev
 
 type HitItem = vscode.QuickPickItem & { readonly hit: SearchHit };
 
+const SEARCH = 'Search everything ever said in this session';
+/** The most messages that a search lists. */
+const HITS = 50;
+
 /** Shows results while the user types. A newer search cancels an older one. */
 async function pickHit(ullage: Ullage, sessionId: string): Promise<SearchHit | undefined> {
   const pick = vscode.window.createQuickPick<HitItem>();
-  pick.title = 'Search everything ever said in this session';
+  pick.title = SEARCH;
   pick.matchOnDetail = true;
   pick.placeholder = 'Words to find, archived or not';
   let source = new vscode.CancellationTokenSource();
@@ -122,8 +125,10 @@ async function find(
 ): Promise<void> {
   pick.busy = true;
   try {
-    const hits = query.trim() ? (await ullage.sessions.request(ContextSearch, { sessionId, query, limit: 50 }, token)).hits : [];
-    if (!token.isCancellationRequested) pick.items = hits.map(asItem);
+    const hits = query.trim() ? (await ullage.sessions.request(ContextSearch, { sessionId, query, limit: HITS }, token)).hits : [];
+    if (token.isCancellationRequested) return;
+    pick.items = hits.map(asItem);
+    pick.title = query.trim() ? `${SEARCH}: ${hits.length === HITS ? `the best ${HITS}` : hits.length} found` : SEARCH;
   } catch (error) {
     if (isCancelled(error)) return;
     pick.items = [];
@@ -135,6 +140,6 @@ async function find(
 
 /** Keeps the editor's own filter from hiding results of the server. */
 function asItem(hit: SearchHit): HitItem {
-  const detail = oneLine(hit.snippet.replaceAll('**', ''), 200);
-  return { label: `#${hit.index} ${hit.role}`, detail, alwaysShow: true, hit };
+  const detail = asLabel(oneLine(hit.snippet.replaceAll('**', ''), 200));
+  return { label: `${numberOf(hit.index)} ${speaker(hit.role)}`, detail, alwaysShow: true, hit };
 }

@@ -1,14 +1,23 @@
 /** Commands that compact, or preview a compaction. */
 import * as vscode from 'vscode';
 
-import { ContextCommit, ContextCompact, type CompactParams, type CompactResult } from '../protocol.gen';
+import { isCopy, original } from '../copies';
+import { ContextCommit, ContextCompact, type CompactParams, type CompactResult, type FollowedConversation } from '../protocol.gen';
 import type { Ullage } from '../ullage';
+import { offerCompaction } from './agents';
 import { activeSession, withProgress, type Command } from './guard';
 import { contextEntries, pickMessage } from './messages';
 
-export const compact: Command = (ullage) => run(ullage, 'Compacting', { sessionId: activeSession(ullage) });
+/** Compacts the active session. The first argument names another, which an agent has. */
+export const compact: Command = async (ullage, given) => {
+  const followed = followedBy(ullage, typeof given === 'string' ? given : undefined);
+  if (followed) await offerCompaction(ullage, followed);
+  else await run(ullage, 'Compacting', { sessionId: activeSession(ullage) });
+};
 
 export const compactWithFocus: Command = async (ullage) => {
+  const followed = followedBy(ullage);
+  if (followed) return offerCompaction(ullage, followed);
   const sessionId = activeSession(ullage);
   const focus = await vscode.window.showInputBox({
     title: 'Compact Context with Focus',
@@ -36,11 +45,12 @@ export const preview: Command = async (ullage) => {
   const sessionId = activeSession(ullage);
   const result = await run(ullage, 'Previewing a compaction', { sessionId, dryRun: true });
   const entries = await contextEntries(ullage, sessionId);
-  await ullage.preview.show(sessionId, { result, entries, title: ullage.sessions.title });
+  await ullage.preview.show(sessionId, { result, entries, title: ullage.sessions.title, copyOf: copyOf(ullage) });
 };
 
 export const acceptPreview: Command = async (ullage) => {
   const decision = await ullage.preview.decision();
+  if (!decision) return;
   await withProgress('Compacting', (_, token) => ullage.sessions.request(ContextCommit, decision, token));
   await ullage.preview.close();
   await ullage.sessions.refreshEdits(decision.sessionId);
@@ -48,7 +58,12 @@ export const acceptPreview: Command = async (ullage) => {
 
 export const discardPreview: Command = (ullage) => ullage.preview.close();
 
-/** Compacts. The server's notice shows the result; only a remark about a moved cut is shown here. */
+/** Returns the conversation to compact if an agent has it: the named one, else the active session's, else what the status bar shows. */
+function followedBy({ following, sessions }: Ullage, sessionId = sessions.activeSessionId): FollowedConversation | undefined {
+  return sessionId === undefined ? following.shown.subject : following.row(sessionId);
+}
+
+/** Compacts. The server's notice shows the result; a remark about a moved cut, and that a copy was compacted, are shown here. */
 async function run(ullage: Ullage, title: string, params: CompactParams): Promise<CompactResult> {
   const result = await withProgress(title, async (report, token) => {
     const listening = ullage.sessions.onDidChangeCompaction((state) => {
@@ -61,6 +76,13 @@ async function run(ullage: Ullage, title: string, params: CompactParams): Promis
     }
   });
   await ullage.sessions.refreshEdits(params.sessionId);
-  if (result.note) void vscode.window.showInformationMessage(result.note);
+  const copied = params.dryRun !== true && copyOf(ullage) ? `Only the copy was compacted; ${copyOf(ullage)} stays as it is.` : '';
+  const words = [result.note, copied].filter(Boolean).join(' ');
+  if (words) void vscode.window.showInformationMessage(words);
   return result;
+}
+
+/** Returns whose conversation the active session is a copy of, or an empty string. */
+function copyOf({ sessions: { usage } }: Ullage): string {
+  return usage && isCopy(usage.meta) ? original(usage.meta) : '';
 }

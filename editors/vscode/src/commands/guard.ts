@@ -1,7 +1,9 @@
 /** The common parts of all commands: the active session, progress, and messages for failures. */
 import * as vscode from 'vscode';
 
-import { errorKind, errorText, isCancelled, NotConnected } from '../errors';
+import { errorKind, errorText, isCancelled, isLost } from '../errors';
+import { type Health } from '../health';
+import { NoPython } from '../privateEnvironment';
 import type { Ullage } from '../ullage';
 
 /** A command: a function of `Ullage` and the arguments that VS Code passes. */
@@ -43,20 +45,33 @@ async function tell(ullage: Ullage, error: unknown): Promise<void> {
   if (isCancelled(error)) return;
   const text = errorText(error);
   if (error instanceof NoSession) return offerSession(text);
-  if (error instanceof NotConnected) return offer(text, [['Restart', 'ullage.restartServer'], ['Show log', 'ullage.showLogs']]);
+  if (error instanceof NoPython) return offer(text, [['Say where Python is', 'ullage.openPythonSetting'], ['Say where the server is', 'ullage.openServerSetting'], SHOW_LOG]);
+  if (isLost(error)) return offer(text, [wayBack(ullage.connection.health), SHOW_LOG]);
   switch (errorKind(error)) {
     case 'NothingToCompact':
     case 'NothingToUndo':
       void vscode.window.showInformationMessage(text);
       return;
+    case 'SessionFollowed':
+      return offer(text, [['What is possible…', 'ullage.compactContext'], ['Fork…', 'ullage.forkSession']]);
     case 'PreviewExpired':
       return offer(text, [['Preview again', 'ullage.previewCompaction']]);
+    case 'AuthenticationFailed':
+    case 'NoModelConfigured':
+      return offer(text, [['Set a Key…', 'ullage.setKey'], SHOW_LOG]);
     case 'WindowUnknown':
       return offer(text, [['Set the limit', 'ullage.setWindow']]);
     default:
       ullage.log.error(error instanceof Error ? (error.stack ?? text) : text);
-      return offer(text, [['Show log', 'ullage.showLogs']]);
+      return offer(text, [SHOW_LOG]);
   }
+}
+
+const SHOW_LOG = ['Show log', 'ullage.showLogs'] as const;
+
+/** Returns what brings the server back: setting it up if there is none, a restart otherwise. */
+function wayBack(health: Health): readonly [string, string] {
+  return health.kind === 'missing' && health.fixable ? ['Set it up for me', 'ullage.setUpServer'] : ['Restart', 'ullage.restartServer'];
 }
 
 function offerSession(text: string): Promise<void> {

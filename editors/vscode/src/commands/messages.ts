@@ -1,7 +1,8 @@
 /** Commands on single messages. */
 import * as vscode from 'vscode';
 
-import { short } from '../figures';
+import { numberOf, short } from '../figures';
+import { asLabel } from '../labels';
 import { messageLine } from '../messageText';
 import { ContextMessages, ContextPin, type Entry } from '../protocol.gen';
 import type { Ullage } from '../ullage';
@@ -25,8 +26,11 @@ export async function pickMessage(
 ): Promise<MessageItem | undefined> {
   const entries = await contextEntries(ullage, sessionId);
   const items = entries.filter((entry) => !entry.inserted && fits(entry)).map(asItem).reverse();
-  const placeHolder = items.length > 0 ? 'Newest first' : none;
-  return vscode.window.showQuickPick(items, { title, placeHolder, matchOnDescription: true });
+  if (items.length === 0) {
+    void vscode.window.showInformationMessage(`${none}.`);
+    return undefined;
+  }
+  return vscode.window.showQuickPick(items, { title, placeHolder: 'Newest first', matchOnDescription: true });
 }
 
 async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
@@ -39,7 +43,7 @@ async function choose(ullage: Ullage, pinned: boolean): Promise<void> {
   if (!chosen) return;
   const { pinned: all } = await ullage.sessions.request(ContextPin, { sessionId, messageId: chosen.messageId, pinned });
   ullage.pinsChanged.fire();
-  void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} #${chosen.index}. Pinned now: ${all.length}.`);
+  void vscode.window.showInformationMessage(`${pinned ? 'Pinned' : 'Unpinned'} ${numberOf(chosen.index)}. Pinned now: ${all.length}.`);
 }
 
 interface MessageItem extends vscode.QuickPickItem {
@@ -50,7 +54,7 @@ interface MessageItem extends vscode.QuickPickItem {
 function asItem(entry: Entry): MessageItem {
   const icon = entry.pinned ? '$(pinned) ' : '';
   return {
-    label: `${icon}${messageLine(entry)}`,
+    label: `${icon}${asLabel(messageLine(entry))}`,
     description: `${short(entry.tokens)} tokens`,
     messageId: entry.message.id,
     index: entry.index,

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 
 import { diagnosticsText } from '../diagnostics';
 import { describe, isTrouble } from '../health';
+import { keyVariables } from '../keys';
 import type { Command } from './guard';
 
 export const restart: Command = (ullage) => ullage.connection.restart();
@@ -11,9 +12,23 @@ export const restart: Command = (ullage) => ullage.connection.restart();
 export const setUp: Command = async (ullage) => {
   const detail =
     'Ullage makes itself a Python environment in its own storage folder, installs the server that came with the ' +
-    'extension there, and fetches what that needs with pip, as pip is configured. Nothing else is changed.';
+    'extension there, and fetches what that needs with pip, as pip is configured. That takes about a minute. Nothing else is changed.';
   const chosen = await vscode.window.showInformationMessage('Set up the Ullage server?', { modal: true, detail }, 'Set it up');
   if (chosen) await ullage.connection.setUp();
+};
+
+/** Keeps a provider's key for this editor, or forgets it. The server starts again, because it reads keys when it starts. */
+export const setKey: Command = async (ullage) => {
+  const providers = vscode.workspace.getConfiguration('ullage').get<Record<string, { keyEnv?: string }>>('providers', {});
+  const kept = ullage.keys.names;
+  const items = keyVariables(providers).map((name) => ({ label: name, description: kept.includes(name) ? 'kept for this editor' : '' }));
+  const chosen = await vscode.window.showQuickPick(items, { title: 'Set a Key', placeHolder: 'Which provider? The key is kept by the operating system, never in settings' });
+  if (!chosen) return;
+  const prompt = kept.includes(chosen.label) ? 'Leave it empty to forget the key' : 'Kept by the operating system, and given to the server alone';
+  const key = await vscode.window.showInputBox({ title: chosen.label, prompt, password: true, ignoreFocusOut: true });
+  if (key === undefined) return;
+  await ullage.keys.set(chosen.label, key.trim());
+  await ullage.connection.restart();
 };
 
 export const showProblem: Command = async (ullage) => {
@@ -21,18 +36,23 @@ export const showProblem: Command = async (ullage) => {
   const fixable = health.kind === 'missing' && health.fixable;
   const items = [
     ...(fixable ? [{ label: '$(wand) Set it up for me', command: 'ullage.setUpServer' }] : []),
-    { label: '$(debug-restart) Restart the server', command: 'ullage.restartServer' },
+    ...(health.kind === 'missing' ? [] : [{ label: '$(debug-restart) Restart the server', command: 'ullage.restartServer' }]),
     { label: '$(output) Show the log', command: 'ullage.showLogs' },
-    { label: '$(gear) Say where the program is', command: 'ullage.openServerSetting' },
+    { label: '$(gear) Say where the server is (ullage.server.path)', command: 'ullage.openServerSetting' },
+    { label: '$(gear) Say where Python is (ullage.server.python)', command: 'ullage.openPythonSetting' },
     { label: '$(copy) Copy diagnostics', command: 'ullage.copyDiagnostics' },
   ];
-  const title = isTrouble(health) ? 'Ullage does not run' : 'Ullage';
+  const title = health.kind === 'missing' ? "Ullage's server is not set up" : isTrouble(health) ? 'Ullage does not run' : 'Ullage';
   const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: describe(health) });
   if (chosen) await vscode.commands.executeCommand(chosen.command);
 };
 
 export const openSetting: Command = async () => {
   await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.server.path');
+};
+
+export const openPythonSetting: Command = async () => {
+  await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.server.python');
 };
 
 export const showLogs: Command = (ullage) => {

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 
 import { ago, messages } from '../figures';
+import { asLabel } from '../labels';
 import { SessionFork, SessionList, SessionLoad, SessionNew, type ListedSession } from '../protocol.gen';
 import type { Ullage } from '../ullage';
 import { activeSession, type Command } from './guard';
@@ -100,9 +101,9 @@ const OTHERS: readonly SessionItem[] = [
 function asItem({ sessionId, title, cwd, updatedAt, _meta }: ListedSession, active: string | undefined): SessionItem {
   const { model, messages: count } = _meta.ullage;
   return {
-    label: `${sessionId === active ? '$(check) ' : ''}${title || 'Untitled session'}`,
-    description: [model, messages(count), ago(Date.parse(updatedAt), Date.now())].filter(Boolean).join(' · '),
-    detail: cwd,
+    label: `${sessionId === active ? '$(check) ' : ''}${asLabel(title || 'Untitled session')}`,
+    description: [asLabel(model), messages(count), ago(Date.parse(updatedAt), Date.now())].filter(Boolean).join(' · '),
+    detail: asLabel(cwd),
     sessionId,
   };
 }

@@ -4,18 +4,26 @@ import * as os from 'node:os';
 import * as vscode from 'vscode';
 
 import { ago, messages, short } from '../figures';
-import { SessionExport, SessionImport, type ExportParams, type ImportResult } from '../protocol.gen';
-import { findTranscripts, type Transcript } from '../transcripts';
+import { SessionExport, SessionImport, type ExportParams, type FoundTranscript, type ImportParams, type ImportResult } from '../protocol.gen';
+import { asLabel } from '../labels';
+import { findTranscripts } from '../transcripts';
+import type { Ullage } from '../ullage';
 import { activeSession, withProgress, type Command } from './guard';
 import { folder } from './sessions';
 
-/** Imports the file that the first argument names (a path or a Uri), or asks for one. */
-export const importTranscript: Command = async (ullage, given) => {
-  const path = givenPath(given) ?? (await pickTranscript());
-  if (path === undefined) return;
+/** The conversations that the picker offers. Users narrow the list by typing. */
+const OFFERED = 200;
+
+type Picked = Pick<ImportParams, 'path' | 'run'>;
+
+/** Imports the file that the first argument names (a path or a Uri), or asks for one. The second is the number of a conversation in the file. */
+export const importTranscript: Command = async (ullage, given, run) => {
+  const path = givenPath(given);
+  const picked = path === undefined ? await pickTranscript(ullage) : { path, ...asRun(run) };
+  if (picked === undefined) return;
   const done = await withProgress('Importing', (report, token) => {
-    report(path);
-    return ullage.sessions.request(SessionImport, { path, cwd: folder() }, token);
+    report(picked.path ?? '');
+    return ullage.sessions.request(SessionImport, { ...picked, cwd: folder() }, token);
   });
   ullage.notices.announce(done.session.sessionId, imported(done));
   await ullage.sessions.activate(done.session);
@@ -47,28 +55,52 @@ function givenPath(given: unknown): string | undefined {
   return typeof given === 'string' ? given : undefined;
 }
 
-async function pickTranscript(): Promise<string | undefined> {
-  const found = await findTranscripts(os.homedir());
-  const items = [{ label: '$(folder-opened) Choose a file…', alwaysShow: true, path: '' }, ...found.map(asItem)];
+/** Imports the conversation that the extension brings along. */
+export const importSample: Command = (ullage) => importTranscript(ullage, ullage.sample);
+
+function asRun(run: unknown): Picked {
+  return typeof run === 'number' ? { run } : {};
+}
+
+async function pickTranscript(ullage: Ullage): Promise<Picked | undefined> {
+  const found = await findTranscripts(ullage.sessions, folder(), OFFERED);
+  const [here, elsewhere] = [found.filter((one) => one.here), found.filter((one) => !one.here)];
+  const items = [...group('This folder', here), ...group('Other folders', elsewhere), ...OTHER_WAYS];
   const chosen = await vscode.window.showQuickPick(items, {
     title: 'Import Transcript',
-    placeHolder: found.length > 0 ? 'Newest first; a file is read when you pick it' : 'No transcripts of Claude Code or Codex were found',
+    placeHolder: found.length > 0 ? 'A copy is imported; the conversation itself stays as it is' : 'No conversations of coding agents were found',
     matchOnDescription: true,
     matchOnDetail: true,
   });
   if (!chosen) return undefined;
-  return chosen.path || (await openDialog());
+  if (chosen.command) await vscode.commands.executeCommand(chosen.command);
+  return chosen.command ? undefined : (chosen.source ?? (await openDialog()));
 }
 
-async function openDialog(): Promise<string | undefined> {
+interface TranscriptItem extends vscode.QuickPickItem {
+  readonly source?: Picked;
+  readonly command?: string;
+}
+
+const OTHER_WAYS: readonly TranscriptItem[] = [
+  { label: '', kind: vscode.QuickPickItemKind.Separator },
+  { label: '$(folder-opened) Choose a file…', alwaysShow: true },
+  { label: '$(beaker) Import the sample conversation', alwaysShow: true, command: 'ullage.importSample' },
+];
+
+function group(label: string, transcripts: readonly FoundTranscript[]): readonly TranscriptItem[] {
+  return transcripts.length > 0 ? [{ label, kind: vscode.QuickPickItemKind.Separator }, ...transcripts.map(asItem)] : [];
+}
+
+async function openDialog(): Promise<Picked | undefined> {
   const filters = { Transcripts: ['jsonl', 'json'], 'All files': ['*'] };
   const files = await vscode.window.showOpenDialog({ title: 'Import Transcript', openLabel: 'Import', filters });
-  return files?.[0]?.fsPath;
+  return files?.[0] && { path: files[0].fsPath };
 }
 
-function asItem({ path, program, name, changedAt, size }: Transcript): vscode.QuickPickItem & { readonly path: string } {
-  const description = `${program} · ${ago(changedAt, Date.now())} · ${short(size)}B`;
-  return { label: name, description, detail: path, path };
+function asItem({ path, run, agent, title, cwd, updatedAt, bytes }: FoundTranscript): TranscriptItem {
+  const description = `${agent} · ${ago(updatedAt, Date.now())} · ${short(bytes)}B`;
+  return { label: asLabel(title), description, detail: asLabel(cwd || path), source: { path, ...asRun(run) } };
 }
 
 function imported({ messages: count, format, unread }: ImportResult): string {

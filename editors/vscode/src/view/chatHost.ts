@@ -1,9 +1,10 @@
 /** The extension's side of prompts and answers in the Context view: forwards the events of `Chat` for the shown session. */
 import * as vscode from 'vscode';
 
-import type { Chat, PromptEnd, Said } from '../chat';
+import type { Chat, Failure, PromptEnd, Said } from '../chat';
+import type { Permissions, Question } from '../permissions';
 import type { TurnEnd } from '../protocol.gen';
-import type { HostMessage, PageMessageOf } from './messages';
+import type { CommandName, HostMessage, PageMessageOf } from './messages';
 
 /** Messages for the ends of turns that need one. A complete answer needs none. */
 const ENDS: Readonly<Record<Exclude<TurnEnd, 'end_turn'>, { readonly severity: 'info' | 'warning'; readonly text: string }>> = {
@@ -13,8 +14,18 @@ const ENDS: Readonly<Record<Exclude<TurnEnd, 'end_turn'>, { readonly severity: '
   refusal: { severity: 'warning', text: 'The model refused to answer.' },
 };
 
+/** What helps against an error that is not gone when the prompt is sent again. */
+const REMEDIES: Readonly<Record<string, readonly CommandName[]>> = {
+  AuthenticationFailed: ['setKey'],
+  NoModelConfigured: ['setKey'],
+  SdkMissing: ['log'],
+  CannotFit: ['compact'],
+  ContextTooLong: ['compact'],
+};
+
 export interface ChatHostOptions {
   readonly chat: Chat;
+  readonly permissions: Permissions;
   readonly sessionId: () => string | undefined;
   readonly post: (message: HostMessage) => void;
   /** Called when an answer ended and is in the transcript. */
@@ -26,9 +37,10 @@ export class ChatHost implements vscode.Disposable {
   readonly #subscription: vscode.Disposable;
 
   constructor(options: ChatHostOptions) {
-    const { chat } = options;
+    const { chat, permissions } = options;
     this.#options = options;
     this.#subscription = vscode.Disposable.from(
+      permissions.onDidChange(() => { this.#showQuestions(); }),
       chat.onDidChange((sessionId) => { if (sessionId === options.sessionId()) this.#showTurn(sessionId); }),
       chat.onDidSay((said) => { this.#pass(said); }),
       chat.onDidEnd((end) => { this.#showEnd(end); }),
@@ -49,22 +61,47 @@ export class ChatHost implements vscode.Disposable {
     const sessionId = this.#options.sessionId();
     if (sessionId === undefined) return;
     this.#showTurn(sessionId);
+    this.#showQuestions();
     const { chat, post } = this.#options;
     post({ type: 'live', speeches: chat.speeches(sessionId), calls: chat.calls(sessionId) });
   }
 
-  answer(message: PageMessageOf<'prompt' | 'stop' | 'withdraw'>): void {
+  answer(message: PageMessageOf<'prompt' | 'stop' | 'withdraw' | 'permit' | 'retry' | 'dismiss'>): void {
     const sessionId = this.#options.sessionId();
     if (sessionId === undefined) return;
-    const { chat } = this.#options;
-    if (message.type === 'prompt') void chat.prompt(sessionId, message.text);
-    else if (message.type === 'stop') void chat.stop(sessionId);
-    else chat.withdraw(sessionId, message.id);
+    const { chat, permissions } = this.#options;
+    switch (message.type) {
+      case 'prompt':
+        void chat.prompt(sessionId, message.text);
+        return;
+      case 'stop':
+        void chat.stop(sessionId);
+        return;
+      case 'withdraw':
+        chat.withdraw(sessionId, message.id);
+        return;
+      case 'permit':
+        permissions.answer(message.id, message.optionId);
+        return;
+      case 'retry':
+        void chat.retry(sessionId);
+        return;
+      case 'dismiss':
+        chat.dismiss(sessionId);
+        return;
+    }
+  }
+
+  #showQuestions(): void {
+    const { permissions, post, sessionId } = this.#options;
+    post({ type: 'questions', questions: permissions.waiting(sessionId() ?? '').map(toQuestion) });
   }
 
   #showTurn(sessionId: string): void {
     const { chat, post } = this.#options;
     post({ type: 'turn', running: chat.running(sessionId), queued: chat.queued(sessionId) });
+    const failure = chat.failure(sessionId);
+    post({ type: 'failed', failure: failure ? toFailed(failure) : null });
   }
 
   #pass(said: Said): void {
@@ -77,11 +114,22 @@ export class ChatHost implements vscode.Disposable {
     if (end.sessionId !== this.#options.sessionId()) return;
     const { post, ended } = this.#options;
     ended();
-    if ('error' in end) {
-      post({ type: 'notice', severity: 'error', text: end.error, editId: null });
-      if (end.unsent !== '') post({ type: 'unsent', text: end.unsent });
+    if ('failure' in end) {
+      if (!end.failure.taken) post({ type: 'unsent', text: end.failure.text });
     } else if (end.reason !== 'end_turn') {
       post({ type: 'notice', ...ENDS[end.reason], editId: null });
     }
   }
+}
+
+function toFailed({ text, error, kind, lost }: Failure) {
+  const words = lost ? `${error} What it had said stays here until the next answer.` : error;
+  return { text, error: words, retry: true, actions: REMEDIES[kind ?? ''] ?? [] };
+}
+
+function toQuestion({ id, params: { toolCall, options } }: Question) {
+  const places = toolCall.locations.map(({ path, line }) => (line === undefined ? path : `${path}:${line}`));
+  const named = places.length > 0 ? places.join(', ') : JSON.stringify(toolCall.rawInput ?? {});
+  const detail = toolCall.title.includes(named) ? '' : named;
+  return { id, title: toolCall.title, detail, options: options.map(({ optionId, name }) => ({ optionId, name })) };
 }

@@ -3,30 +3,24 @@ import { randomBytes } from 'node:crypto';
 
 import * as vscode from 'vscode';
 
-import type { Chat } from '../chat';
-import type { SessionModel } from '../session';
 import { pageHtml } from './html';
-import { ViewHost } from './viewHost';
+import { ViewHost, type ViewParts } from './viewHost';
 
 export const VIEW_ID = 'ullage.context';
-
-/** Moves the focus to the view. */
-export function registerContextView(context: vscode.ExtensionContext, model: SessionModel, chat: Chat): ContextView {
-  return new ContextView(context.extensionUri, model, chat);
-}
 
 /** The registered view. Its page is made when it is shown and dropped when it is hidden; what was open in it is kept. */
 export class ContextView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #root: vscode.Uri;
-  readonly #model: SessionModel;
-  readonly #chat: Chat;
+  readonly #parts: ViewParts;
+  readonly #shown: () => void;
   readonly #registered: vscode.Disposable;
   #host: ViewHost | undefined;
 
-  constructor(root: vscode.Uri, model: SessionModel, chat: Chat) {
+  /** `shown` is called when the view is shown. */
+  constructor(root: vscode.Uri, parts: ViewParts, shown: () => void) {
     this.#root = root;
-    this.#model = model;
-    this.#chat = chat;
+    this.#parts = parts;
+    this.#shown = shown;
     this.#registered = vscode.window.registerWebviewViewProvider(VIEW_ID, this, { webviewOptions: { retainContextWhenHidden: false } });
   }
 
@@ -34,7 +28,7 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
     const { webview } = view;
     const [dist, media] = [vscode.Uri.joinPath(this.#root, 'dist'), vscode.Uri.joinPath(this.#root, 'media')];
     webview.options = { enableScripts: true, localResourceRoots: [dist, media] };
-    const host = new ViewHost(webview, this.#model, this.#chat);
+    const host = new ViewHost(webview, this.#parts);
     this.#host = host;
     view.onDidDispose(() => {
       host.dispose();
@@ -47,6 +41,11 @@ export class ContextView implements vscode.WebviewViewProvider, vscode.Disposabl
       nonce: randomBytes(16).toString('base64url'),
       language: vscode.env.language,
     });
+    this.#shown();
+  }
+
+  get isShown(): boolean {
+    return this.#host !== undefined;
   }
 
   /** Reads the transcript again, after a change for which the server sends no update (a pin). */

@@ -26,14 +26,19 @@ export function toItem(entry: Entry, edits: readonly EditInfo[], replacements: R
     archived: entry.archived,
     pinned: entry.pinned,
     replaced: entry.archived ? null : (replacements.get(message.id) ?? null),
-    parts: marker ? [] : message.content.map((block) => toPart(block, PREVIEW)),
+    parts: marker ? [] : drawn(message).map((block) => toPart(block, PREVIEW)),
     marker: marker ? toMarker(message.id, marker, edits) : null,
   };
 }
 
 /** Returns a message's whole contents. */
 export function wholeParts(message: Message): Part[] {
-  return message.content.map((block) => toPart(block, WHOLE));
+  return drawn(message).map((block) => toPart(block, WHOLE));
+}
+
+/** Returns the blocks that show something. Some models put a blank text before their thinking. */
+function drawn({ content }: Message): readonly Block[] {
+  return content.filter((block) => block.type !== 'text' || block.text.trim() !== '');
 }
 
 export function toEditLine(edit: EditInfo): EditLine {
@@ -110,9 +115,16 @@ function clip(text: string, limit: number): { text: string; more: boolean } {
 }
 
 function argument(input: Readonly<Record<string, unknown>>): string {
-  const telling = TELLING.map((name) => input[name]).find((value) => typeof value === 'string' && value !== '');
-  const value = telling ?? Object.values(input).find((each) => typeof each === 'string' && each !== '');
-  return (typeof value === 'string' ? value : pretty(input)).replace(/\s+/g, ' ').slice(0, ARGUMENT);
+  const telling = TELLING.map((name) => spoken(input[name])).find((value) => value !== '');
+  const value = telling ?? Object.values(input).map(spoken).find((each) => each !== '');
+  return (value ?? pretty(input)).replace(/\s+/g, ' ').slice(0, ARGUMENT);
+}
+
+/** Returns a text, or the command of a list like `bash -lc COMMAND`, or an empty string. */
+function spoken(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const words = Array.isArray(value) ? value.filter((word): word is string => typeof word === 'string') : [];
+  return words.length === 3 && /^-\w*c$/.test(words[1] ?? '') ? (words[2] ?? '') : words.join(' ');
 }
 
 function pretty(input: Readonly<Record<string, unknown>>): string {

@@ -63,6 +63,15 @@ const usage = object({
   messagesActive: count,
   messagesArchived: count,
   reportedAt: nullable(number),
+  /** The moment of the last message or report that the figure covers. */
+  asOf: nullable(number),
+  /** The agent whose conversation this is a copy of, or an empty string. */
+  agent: string,
+  managedBy: word('ullage', 'agent', 'nobody'),
+  /** Whether the conversation continues elsewhere, so that nothing can be changed in it. */
+  followed: boolean,
+  /** How the window and the place of compaction are known, one line each. */
+  basis: list(string),
   pendingMessages: count,
   errorShare: nullable(number),
 });
@@ -75,6 +84,34 @@ const edit = object({
   tokensSaved: number,
   reverted: boolean,
   partOf: nullable(string),
+});
+
+/** What a button of the page does, by a command of the extension. */
+const commandName = word('compact', 'preview', 'new', 'import', 'sample', 'switch', 'setWindow', 'setUp', 'restart', 'problem', 'log', 'setKey');
+
+const question = object({
+  id: count,
+  title: string,
+  /** What the tool call would touch: a path or its input. */
+  detail: string,
+  options: list(object({ optionId: string, name: string })),
+});
+
+/** A conversation that another program keeps in its own files. `run` is its number in a file that holds several. `here` means that it is about the open folder. */
+const found = object({ path: string, run: nullable(count), title: string, program: string, folder: string, changedAt: number, here: boolean });
+
+/** What a compaction left out. `error` says why it is not known, or is empty. `readable` is false if the summary is encrypted. */
+const lost = object({
+  editId: string,
+  error: string,
+  readable: boolean,
+  /** How many were left out of each kind, whether listed or not. */
+  counts: record(count),
+  entries: list(object({ kind: string, text: string, detail: string, index: count })),
+  /** What is needed most of it, quoted, to be given back to the agent. */
+  brief: string,
+  /** The terminal in which the agent runs, or null if none is known. */
+  terminal: nullable(string),
 });
 
 const hit = object({ messageId: string, index: count, role: string, snippet: string });
@@ -94,6 +131,10 @@ export const isPageMessage = tagged('type', {
   pin: { id: string, pinned: boolean },
   undo: { editId: string },
   cancel: {},
+  /** Asks what a compaction left out. */
+  lost: { editId: string },
+  /** Puts what a compaction left out into the agent's terminal. */
+  giveBack: { editId: string },
   search: { query: string },
   copy: { text: string },
   prompt: { text: string },
@@ -101,7 +142,14 @@ export const isPageMessage = tagged('type', {
   stop: {},
   /** Cancels a waiting prompt. */
   withdraw: { id: count },
-  command: { name: word('compact', 'preview', 'new', 'import', 'switch', 'setWindow') },
+  /** Answers a question before a tool call. */
+  permit: { id: count, optionId: string },
+  /** Sends the prompt again that failed, or forgets it. */
+  retry: {},
+  dismiss: {},
+  /** Imports a conversation that was found. */
+  open: { path: string, run: nullable(count) },
+  command: { name: commandName },
 });
 
 /** The messages of the extension. */
@@ -116,8 +164,11 @@ export const isHostMessage = tagged('type', {
     reveal: nullable(string),
   },
   entries: { generation: count, offset: count, total: count, items: list(item) },
+  /** A page of entries that could not be read, and why, for the user. */
+  unread: { generation: count, offset: count, error: string },
   /** A message's whole contents. */
   detail: { id: string, parts: list(part) },
+  lost: { lost },
   usage: { usage },
   history: { edits: list(edit) },
   pinned: { ids: list(string) },
@@ -136,7 +187,16 @@ export const isHostMessage = tagged('type', {
   called: { call },
   /** A prompt that did not reach the model. */
   unsent: { text: string },
-  hits: { query: string, hits: list(hit), error: string },
+  /** The last prompt, if it failed: why, and what may help. */
+  failed: { failure: nullable(object({ text: string, error: string, retry: boolean, actions: list(commandName) })) },
+  /** The questions before tool calls that wait for the user, oldest first. */
+  questions: { questions: list(question) },
+  /** The server's state, what to say about it (may be empty), and what the user can do. */
+  server: { state: word('running', 'busy', 'down'), text: string, actions: list(commandName) },
+  /** Conversations that can be imported, those of the open folder first. */
+  found: { transcripts: list(found) },
+  /** `full` means that as many are listed as may be, so that more may match. */
+  hits: { query: string, hits: list(hit), full: boolean, error: string },
   /** A line for the user, and the edit that it is about. */
   notice: { severity: word('info', 'warning', 'error'), text: string, editId: nullable(string) },
 });
@@ -150,7 +210,11 @@ export type Ledger = Guarded<typeof ledger>;
 export type Usage = Guarded<typeof usage>;
 export type EditLine = Guarded<typeof edit>;
 export type Piece = Guarded<typeof piece>;
+export type CommandName = Guarded<typeof commandName>;
+export type Question = Guarded<typeof question>;
+export type Found = Guarded<typeof found>;
 export type Call = Guarded<typeof call>;
+export type Lost = Guarded<typeof lost>;
 export type Hit = Guarded<typeof hit>;
 export type PageMessageOf<T extends PageMessage['type']> = Extract<PageMessage, { type: T }>;
 export type HostMessageOf<T extends HostMessage['type']> = Extract<HostMessage, { type: T }>;

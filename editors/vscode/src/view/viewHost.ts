@@ -2,15 +2,34 @@
 import * as vscode from 'vscode';
 
 import type { Chat } from '../chat';
+import { errorText, isLost } from '../errors';
+import type { Permissions } from '../permissions';
+import type { HealthSource } from '../statusBar';
 import { ContextPin, ContextSearch, ContextUndo, type SessionNotification } from '../protocol.gen';
 import type { SessionModel, UsageState } from '../session';
 import { ChatHost } from './chatHost';
-import { toEditLine, wholeParts } from './entries';
-import { type HostMessage, isPageMessage, type PageMessage, type PageMessageOf, type Usage } from './messages';
-import { TranscriptReader } from './transcriptReader';
+import { wholeParts } from './entries';
+import { LostHost, type TerminalFinder } from './lostHost';
+import { type Found, type HostMessage, isPageMessage, type PageMessage, type PageMessageOf } from './messages';
+import { serverState } from './serverState';
+import { TranscriptFeed } from './transcriptFeed';
+import type { TranscriptReader } from './transcriptReader';
+import { toUsage } from './usage';
 
-/** The most messages that are read at once after appends. */
-const APPENDED = 500;
+/** The parts of the extension that the view shows and uses. */
+export interface ViewParts {
+  readonly model: SessionModel;
+  readonly chat: Chat;
+  readonly permissions: Permissions;
+  readonly connection: HealthSource;
+  readonly terminals: TerminalFinder;
+  /** Finds conversations that can be imported. */
+  readonly find: () => Promise<readonly Found[]>;
+  /** Imports a conversation that was found. */
+  readonly open: (path: string, run: number | null) => void;
+}
+
+/** The most messages that a search lists. */
 const HITS = 30;
 
 const COMMANDS: Readonly<Record<PageMessageOf<'command'>['name'], string>> = {
@@ -18,33 +37,42 @@ const COMMANDS: Readonly<Record<PageMessageOf<'command'>['name'], string>> = {
   preview: 'ullage.previewCompaction',
   new: 'ullage.newSession',
   import: 'ullage.importTranscript',
+  sample: 'ullage.importSample',
   switch: 'ullage.switchSession',
   setWindow: 'ullage.setWindow',
+  setUp: 'ullage.setUpServer',
+  restart: 'ullage.restartServer',
+  problem: 'ullage.showProblem',
+  log: 'ullage.showLogs',
+  setKey: 'ullage.setKey',
 };
 
 export class ViewHost implements vscode.Disposable {
   readonly #webview: vscode.Webview;
+  readonly #parts: ViewParts;
   readonly #model: SessionModel;
   readonly #chat: ChatHost;
+  readonly #feed: TranscriptFeed;
+  readonly #lost: LostHost;
   readonly #subscriptions: readonly { dispose(): unknown }[];
-  #reader: TranscriptReader | undefined;
-  #generation = 0;
-  #shape = '';
-  #following = false;
-  #stale = false;
-  #edited = false;
-  #reveal: string | null = null;
-  #settling = false;
+  #found: readonly Found[] = [];
   #disposed = false;
 
-  constructor(webview: vscode.Webview, model: SessionModel, chat: Chat) {
+  constructor(webview: vscode.Webview, parts: ViewParts) {
+    const { model, chat, permissions, connection, terminals } = parts;
     this.#webview = webview;
+    this.#parts = parts;
     this.#model = model;
+    const post = (message: HostMessage): void => { this.#post(message); };
+    this.#feed = new TranscriptFeed({ model, post, guarded: (work) => this.#guarded(work), begun: () => { this.#showFigures(); } });
+    this.#lost = new LostHost({ model, terminals, post });
     this.#chat = new ChatHost({
       chat,
+      permissions,
       sessionId: () => model.activeSessionId,
-      post: (message) => { this.#post(message); },
-      ended: () => { this.#settle(); },
+      post,
+      // The live answer is dropped once it was read from the transcript.
+      ended: () => { this.#feed.whenRead(() => { this.#chat.show(); }); },
     });
     this.#subscriptions = [
       this.#chat,
@@ -54,90 +82,47 @@ export class ViewHost implements vscode.Disposable {
       model.onDidChangeSession(() => { this.open(); }),
       model.onDidChangeUsage((usage) => { this.#showUsage(usage); }),
       model.onDidUpdate((note) => { this.#pass(note); }),
+      connection.onDidChangeHealth((health) => {
+        this.#post(serverState(health));
+        // The server finds the conversations, and was not there when the view was opened.
+        if (health.kind === 'running' && model.activeSessionId === undefined) void this.#guarded(() => this.#showFound());
+      }),
     ];
   }
 
   dispose(): void {
     this.#disposed = true;
+    this.#feed.close();
     for (const subscription of this.#subscriptions) subscription.dispose();
   }
 
   /** Shows the active session from its end. */
   open(): void {
-    this.#reader = undefined;
-    this.#shape = '';
+    this.#post(serverState(this.#parts.connection.health));
     const sessionId = this.#model.activeSessionId;
+    this.#feed.open(sessionId);
     if (sessionId === undefined) {
       this.#post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
+      void this.#guarded(() => this.#showFound());
       return;
     }
-    this.#reader = new TranscriptReader(this.#model, sessionId);
-    this.#reread();
-    if (this.#model.usage) this.#showUsage(this.#model.usage);
-    this.#showCompaction();
+    this.#showFigures();
     this.#chat.show();
+  }
+
+  async #showFound(): Promise<void> {
+    this.#found = await this.#parts.find();
+    this.#post({ type: 'found', transcripts: this.#found });
   }
 
   /** Reads the transcript again, for example after a change for which the server sends no update. */
   refresh(): void {
-    if (this.#reader) this.#reread();
+    this.#feed.reread();
   }
 
-  /** Drops the live answer after it ended, once it was read from the transcript. */
-  #settle(): void {
-    this.#settling = true;
-    this.#follow();
-  }
-
-  #reread(): void {
-    this.#edited = true;
-    this.#shape = 'unread';
-    this.#follow();
-  }
-
-  /** Brings the page up to date. One round runs at a time, and changes in the meantime cause one more round. */
-  #follow(): void {
-    this.#stale = true;
-    if (!this.#following) void this.#rounds();
-  }
-
-  async #rounds(): Promise<void> {
-    this.#following = true;
-    while (this.#stale && !this.#disposed) {
-      this.#stale = false;
-      await this.#guarded(() => this.#round());
-    }
-    this.#following = false;
-    if (!this.#settling) return;
-    this.#settling = false;
-    this.#chat.show();
-  }
-
-  async #round(): Promise<void> {
-    const reader = this.#reader;
-    if (!reader) return;
-    const anew = this.#shape === 'unread';
-    if (anew || (this.#edited && (await reader.edited()))) return this.#begin(reader);
-    this.#edited = false;
-    const page = await reader.appended(APPENDED);
-    if (!page) return this.#begin(reader);
-    if (reader !== this.#reader || page.items.length === 0) return;
-    this.#post(page);
-    if (page.items.length === APPENDED) this.#stale = true;
-  }
-
-  async #begin(reader: TranscriptReader): Promise<void> {
-    this.#edited = false;
-    this.#shape = shapeOf(this.#model.usage);
-    this.#generation += 1;
-    await reader.begin(this.#generation);
-    if (reader !== this.#reader) return;
-    const title = this.#model.usage?.title ?? '';
-    const { sessionId, generation, total } = reader;
-    this.#post({ type: 'session', sessionId, title, generation, total, reveal: this.#reveal });
-    this.#reveal = null;
-    this.#post({ type: 'history', edits: reader.edits.map(toEditLine) });
-    if (this.#model.usage) this.#post({ type: 'usage', usage: toUsage(this.#model.usage) });
+  /** Shows the session's figures, and the compaction that runs. */
+  #showFigures(): void {
+    if (this.#model.usage) this.#showUsage(this.#model.usage);
     this.#showCompaction();
   }
 
@@ -145,12 +130,7 @@ export class ViewHost implements vscode.Disposable {
     if (state.sessionId !== this.#model.activeSessionId) return;
     this.#post({ type: 'usage', usage: toUsage(state) });
     this.#showPrompting();
-    const shape = shapeOf(state);
-    if (this.#shape === 'unread' || shape === this.#shape) return;
-    // Appends only add messages. If anything else changed, an edit was made or undone.
-    this.#edited ||= !grew(this.#shape, shape);
-    this.#shape = shape;
-    this.#follow();
+    this.#feed.takeFigures(state);
   }
 
   #showPrompting(): void {
@@ -176,9 +156,7 @@ export class ViewHost implements vscode.Disposable {
         this.#post({ type: 'compacted', status: update.status, error: update.error ?? '' });
         if (update.status !== 'completed') return;
         // A user who reads an answer while it is written must not be moved away from it.
-        this.#reveal = this.#chat.running ? null : (meta?.messageId ?? null);
-        this.#edited = true;
-        this.#follow();
+        this.#feed.takeEdit(this.#chat.running ? null : (meta?.messageId ?? null));
         return;
       }
       case 'compaction_summary_chunk':
@@ -187,9 +165,7 @@ export class ViewHost implements vscode.Disposable {
       case 'notice': {
         const editId = update._meta?.ullage.editId ?? null;
         this.#post({ type: 'notice', severity: update.severity, text: update.title, editId });
-        if (editId === null) return;
-        this.#edited = true;
-        this.#follow();
+        if (editId !== null) this.#feed.takeEdit(null);
         return;
       }
       default:
@@ -214,26 +190,36 @@ export class ViewHost implements vscode.Disposable {
       case 'prompt':
       case 'stop':
       case 'withdraw':
+      case 'permit':
+      case 'retry':
+      case 'dismiss':
         this.#chat.answer(message);
+        return;
+      case 'open':
+        // The page may name only what it was offered.
+        if (this.#found.some(({ path, run }) => path === message.path && run === message.run)) this.#parts.open(message.path, message.run);
         return;
       default:
         void this.#guarded(() => this.#ask(message));
     }
   }
 
-  async #ask(message: PageMessageOf<'load' | 'detail' | 'pin' | 'undo' | 'search'>): Promise<void> {
-    const reader = this.#reader;
+  async #ask(message: PageMessageOf<'load' | 'detail' | 'lost' | 'giveBack' | 'pin' | 'undo' | 'search'>): Promise<void> {
+    const { reader } = this.#feed;
     if (!reader) return;
     const { sessionId } = reader;
     switch (message.type) {
       case 'load':
-        if (message.generation === reader.generation) this.#post(await reader.page(message.offset, message.limit));
-        return;
+        return this.#load(reader, message);
       case 'detail': {
         const whole = await reader.message(message.offset, message.id);
         if (whole) this.#post({ type: 'detail', id: message.id, parts: wholeParts(whole) });
         return;
       }
+      case 'lost':
+        return this.#lost.show(sessionId, message.editId);
+      case 'giveBack':
+        return this.#lost.giveBack(sessionId, message.editId);
       case 'pin': {
         const { pinned } = await this.#model.request(ContextPin, { sessionId, messageId: message.id, pinned: message.pinned });
         this.#post({ type: 'pinned', ids: pinned });
@@ -242,19 +228,28 @@ export class ViewHost implements vscode.Disposable {
       }
       case 'undo':
         await this.#model.request(ContextUndo, { sessionId, editId: message.editId });
-        this.#reread();
+        this.#feed.reread();
         return;
       case 'search':
         return this.#search(sessionId, message.query);
     }
   }
 
+  async #load(reader: TranscriptReader, { generation, offset, limit }: PageMessageOf<'load'>): Promise<void> {
+    if (generation !== reader.generation) return;
+    try {
+      this.#post(await reader.page(offset, limit));
+    } catch (error) {
+      this.#post({ type: 'unread', generation, offset, error: errorText(error) });
+    }
+  }
+
   async #search(sessionId: string, query: string): Promise<void> {
     try {
       const { hits } = await this.#model.request(ContextSearch, { sessionId, query, limit: HITS });
-      this.#post({ type: 'hits', query, hits: hits.map(({ messageId, index, role, snippet }) => ({ messageId, index, role, snippet })), error: '' });
+      this.#post({ type: 'hits', query, hits: hits.map(({ messageId, index, role, snippet }) => ({ messageId, index, role, snippet })), full: hits.length === HITS, error: '' });
     } catch (error) {
-      this.#post({ type: 'hits', query, hits: [], error: textOf(error) });
+      this.#post({ type: 'hits', query, hits: [], full: false, error: errorText(error) });
     }
   }
 
@@ -263,48 +258,12 @@ export class ViewHost implements vscode.Disposable {
     try {
       await work();
     } catch (error) {
-      this.#post({ type: 'notice', severity: 'error', text: textOf(error), editId: null });
+      // The view says already that the server is gone; when it is back, the view is drawn anew.
+      if (!isLost(error)) this.#post({ type: 'notice', severity: 'error', text: errorText(error), editId: null });
     }
   }
 
   #post(message: HostMessage): void {
     if (!this.#disposed) void this.#webview.postMessage(message);
   }
-}
-
-function toUsage({ used, size, meta }: UsageState): Usage {
-  const { usable, warnAt, compactAt, level, source, model, messagesActive, messagesArchived } = meta;
-  return {
-    used,
-    size,
-    usable,
-    warnAt,
-    compactAt,
-    level,
-    source,
-    breakdown: { ...meta.breakdown },
-    model,
-    messagesActive,
-    messagesArchived,
-    reportedAt: meta.reportedAt,
-    pendingMessages: meta.pendingMessages,
-    errorShare: meta.errorShare,
-  };
-}
-
-/** The figures that determine the entries: messages archived, compactions, messages active. */
-function shapeOf(state: UsageState | undefined): string {
-  if (!state) return '';
-  const { messagesArchived, compactions, messagesActive, source } = state.meta;
-  return [messagesArchived, compactions, source === 'estimated' ? 'edited' : '', messagesActive].join(' ');
-}
-
-/** Whether messages were appended and nothing else changed. */
-function grew(before: string, after: string): boolean {
-  const [was, is] = [before.split(' '), after.split(' ')];
-  return was.slice(0, 3).join() === is.slice(0, 3).join() && Number(was[3]) < Number(is[3]);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { before, test } from 'node:test';
 
 import type { Locator } from 'playwright-core';
 
 import { until } from './rig/patience.ts';
 import { given, repository } from './rig/places.ts';
+import { continues } from './rig/story.ts';
 import { Workbench } from './rig/workbench.ts';
 
 const story = path.join(repository, 'tests/data/chat');
@@ -22,7 +23,6 @@ const SETTINGS = {
 };
 
 let vscode: Workbench;
-let failed = false;
 
 before(async () => {
   const files = Object.fromEntries(['expiry.py', 'sessions.py'].map((name) => [name, readFileSync(path.join(story, name), 'utf8')]));
@@ -31,14 +31,7 @@ before(async () => {
   await vscode.answer('token expiry');
   await vscode.run('Show Context');
 });
-// The tests after a failed one would fail only because of it.
-beforeEach(() => { assert.ok(!failed, 'an earlier test failed'); });
-afterEach(async (context) => {
-  if (failed || !('passed' in context) || context.passed) return;
-  failed = true;
-  await vscode.shot(`failed: ${context.name}`.replace(/[^\w:]+/g, ' '));
-});
-after(async () => { await vscode.close(failed); });
+continues(() => vscode);
 
 const box = (): Locator => vscode.context.getByRole('textbox', { name: 'Ask the model' });
 const stop = (): Locator => vscode.context.getByRole('button', { name: 'Stop the answer' });
@@ -49,8 +42,10 @@ async function ask(text: string): Promise<void> {
   await box().press('Enter');
 }
 
+/** Waits for the end of the answer, and until the list shows it from the transcript. */
 async function ended(): Promise<void> {
   await stop().waitFor({ state: 'hidden' });
+  await vscode.context.locator('.live').first().waitFor({ state: 'hidden' });
 }
 
 test('with a model the prompt box takes a prompt, and its answer streams into the list', async () => {
@@ -62,16 +57,25 @@ test('with a model the prompt box takes a prompt, and its answer streams into th
 });
 
 test('the user is asked before the model reads a file, and need not be asked again', async () => {
-  await vscode.page.getByText('Ullage: Read expiry.py?').waitFor();
+  const card = vscode.context.locator('.questions');
+  await card.getByText('Read expiry.py?').waitFor();
+  // The focus has stayed where the prompt was typed.
+  assert.ok(await box().evaluate((element) => element.ownerDocument.activeElement === element));
   await vscode.shot('asked for permission');
-  await vscode.pick('Always allow in this session');
+  await until('the digit to be an answer', async () => {
+    // A digit that comes with the card is typed, because it may belong to a prompt.
+    await box().fill('');
+    await box().press('2');
+    return (await box().inputValue()) === '';
+  });
+  await card.waitFor({ state: 'hidden' });
+  assert.equal(await box().inputValue(), '');
   await ended();
 });
 
 test('its tool call reads a file of the folder, its thinking is folded, and nothing is shown twice', async () => {
   await rows('expiry.py').waitFor();
   await rows('30 seconds early').waitFor();
-  assert.equal(await vscode.context.locator('.live').count(), 0);
   assert.equal(await rows('How does the code decide').count(), 1);
   assert.equal(await rows("I'll read the file").count(), 1);
   assert.equal(await rows('30 seconds early').count(), 1);
@@ -105,15 +109,18 @@ test('an answer is stopped, what it said is kept, and the prompt that waited is 
   await ended();
   const cut = await rows('One. Two. Three.').innerText();
   assert.ok(!cut.includes('very end'), cut);
-  assert.equal(await vscode.context.locator('.waiting-text').count(), 0);
+  await vscode.context.locator('.waiting-text').waitFor({ state: 'hidden' });
   assert.equal(await rows('And in one word?').count(), 1);
-  assert.equal(await vscode.context.locator('.live').count(), 0);
 });
 
 test('a failure is shown as text, with its remedy', async () => {
   await ask('And once more?');
-  await vscode.context.getByText('the key was refused; set another one').first().waitFor();
+  const failure = vscode.context.locator('.failure');
+  await failure.getByText('the key was refused; set another one').waitFor();
+  await failure.getByRole('button', { name: 'Set a key…' }).waitFor();
   await vscode.shot('refused');
+  await failure.getByRole('button', { name: 'Dismiss' }).click();
+  await failure.waitFor({ state: 'hidden' });
 });
 
 test('the arrow brings the last prompt back, and Escape stops nothing when nothing runs', async () => {
@@ -130,4 +137,25 @@ test('a view that was hidden shows the conversation again, and what was typed', 
   await vscode.run('Show Context');
   await rows('Early.').waitFor();
   await until('the draft', async () => (await box().inputValue()) === 'half of a question');
+});
+
+test('a server that is killed while it answers leaves what it said, and Retry asks again without piling prompts up', async () => {
+  await box().fill('Now count for me.');
+  await box().press('Enter');
+  await rows('First. Second. Third.').waitFor();
+  const pid = await until('the server', () => vscode.serverProcess);
+  process.kill(pid, 'SIGKILL');
+  const failure = vscode.context.locator('.failure');
+  await failure.getByText('The server ended before it answered').waitFor();
+  await vscode.context.locator('.broken', { hasText: 'First. Second.' }).waitFor();
+  await until('another process', () => vscode.serverProcess !== undefined && vscode.serverProcess !== pid);
+  await until('the box', async () => box().isEnabled());
+  assert.ok(await vscode.context.locator('.broken', { hasText: 'First. Second.' }).isVisible());
+  await vscode.shot('killed while answering');
+  await failure.getByRole('button', { name: 'Retry' }).click();
+  await stop().waitFor();
+  await failure.waitFor({ state: 'hidden' });
+  await stop().click();
+  await ended();
+  assert.equal(await rows('Now count for me.').count(), 1);
 });

@@ -7,7 +7,6 @@ import path from 'node:path';
 
 import type { Locator } from 'playwright-core';
 
-import type { Driver } from './rig/driver.ts';
 import { newcomer } from './rig/newcomer.ts';
 import { until } from './rig/patience.ts';
 import { given, output } from './rig/places.ts';
@@ -27,7 +26,9 @@ interface Painted {
 /** The time of a watched element's last change, just before it is painted, in Unix milliseconds. The element's window keeps it. */
 interface Watched extends Window {
   ullagePainted?: Painted;
-  /** When an answer began to be shown, in Unix milliseconds; 0 while none is shown. */
+  /** When a prompt was sent, in Unix milliseconds. */
+  ullageAsked?: number;
+  /** When its answer began to be shown, in Unix milliseconds; 0 while none is shown. */
   ullageAnswered?: number;
 }
 
@@ -90,25 +91,34 @@ async function measure(): Promise<Measured> {
     }
   }
   const [appendToScreen = [], appendToView = []] = durations;
-  return { appendToScreen, appendToView, promptToView: await measurePrompts(driver, sessionId) };
+  return { appendToScreen, appendToView, promptToView: await measurePrompts() };
 }
 
-async function measurePrompts(driver: Driver, sessionId: string | undefined): Promise<readonly number[]> {
+/** Sends prompts as a user does, since only the window that sent a prompt shows its answer before it is complete. */
+async function measurePrompts(): Promise<readonly number[]> {
   const list = workbench.context.locator('.rows');
+  const box = workbench.context.getByRole('textbox', { name: 'Ask the model' });
   await list.evaluate((rows) => {
+    const page = window as Watched;
+    const now = (): number => performance.timeOrigin + performance.now();
+    document.addEventListener('keydown', ({ key }) => { if (key === 'Enter') page.ullageAsked = now(); }, { capture: true });
     new MutationObserver(() => {
-      const page = window as Watched;
       if (page.ullageAnswered || !rows.querySelector('.assistant.live')) return;
-      requestAnimationFrame(() => { page.ullageAnswered ||= performance.timeOrigin + performance.now(); });
+      requestAnimationFrame(() => { page.ullageAnswered ||= now(); });
     }).observe(rows, { subtree: true, childList: true });
   });
   const durations: number[] = [];
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
     await list.evaluate(() => { (window as Watched).ullageAnswered = 0; });
-    const { sentAt } = await driver.ask('ullage/session/prompt', { sessionId, prompt: [{ type: 'text', text: 'Well?' }] });
-    const at = await until('the answer', () => list.evaluate(() => (window as Watched).ullageAnswered || undefined));
+    await box.fill('Well?');
+    await box.press('Enter');
+    const took = await until('the answer', () => list.evaluate(() => {
+      const { ullageAsked, ullageAnswered } = window as Watched;
+      return ullageAsked && ullageAnswered ? ullageAnswered - ullageAsked : undefined;
+    }));
+    await workbench.context.getByRole('button', { name: 'Stop the answer' }).waitFor({ state: 'hidden' });
     await workbench.context.locator('.live').first().waitFor({ state: 'hidden' });
-    if (round >= WARM_UP) durations.push(at - sentAt);
+    if (round >= WARM_UP) durations.push(took);
   }
   return durations;
 }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 
 import { pacedProgram } from './rig/paced.ts';
-import { until } from './rig/patience.ts';
+import { START_PATIENCE, until } from './rig/patience.ts';
 import { sample, transcripts } from './rig/places.ts';
+import { continues } from './rig/story.ts';
 import { Workbench } from './rig/workbench.ts';
 
 // In this window the sample is in the warning's range, and stays there because tool results are kept whole.
@@ -15,22 +16,14 @@ const SETTINGS = {
   'ullage.context.excludeTools': ['read_file', 'write_file', 'edit_file', 'run'],
 };
 const RECORDED = path.join(transcripts, 'claude_code_spotter/tool_heavy.jsonl');
-const FULL = /~64% of 60K · compacts at 41K/;
+const FULL = /~64% of 60K · compacts at 68%/;
 
 let vscode: Workbench;
-let failed = false;
 
 before(async () => {
   vscode = await Workbench.open('story', { settings: SETTINGS, environment: { ULLAGE_SERVER: pacedProgram() } });
 });
-// The tests after a failed one would fail only because of it.
-beforeEach(() => { assert.ok(!failed, 'an earlier test failed'); });
-afterEach(async (context) => {
-  if (failed || !('passed' in context) || context.passed) return;
-  failed = true;
-  await vscode.shot(`failed: ${context.name}`.replace(/[^\w:]+/g, ' '));
-});
-after(async () => { await vscode.close(failed); });
+continues(() => vscode);
 
 async function importFile(file: string): Promise<void> {
   await vscode.run('Import Transcript…');
@@ -41,14 +34,15 @@ async function importFile(file: string): Promise<void> {
 describe('the first session', () => {
   test('without a session the status bar says only the name', async () => {
     await vscode.reads(/^Ullage$/);
-    assert.equal(await vscode.statusKind(), 'normal');
+    await vscode.isOfKind('normal');
     await vscode.shot('no session');
   });
 
   test('a new session of an unknown model says that its limit is unknown, and asks for it on a click', async () => {
     await vscode.run('New Session');
     await vscode.answer('first steps');
-    await vscode.reads(/0 · limit unknown/);
+    // The first session starts the server.
+    await vscode.reads(/0 · limit unknown/, START_PATIENCE);
     await vscode.status.click();
     await vscode.answer('claude-sonnet-4-5');
     await vscode.reads(/0% · 0\/60K/);
@@ -66,10 +60,11 @@ describe('the first session', () => {
 describe('a conversation that fills its window', () => {
   test('is imported, shown in the warning colour, and shown in one notification', async () => {
     await importFile(sample);
-    await vscode.toast(/Imported 203 messages \(ullage\)\. Context 85% full \(38K of 45K usable\)\. Compacts by itself at 4[01]K\./);
+    await vscode.toast(/Imported 203 messages \(ullage\)\. Context \d\d% full \(38K of \d\dK\)\. Compacts by itself at \d\d% \(4[01]K\)\./);
     await vscode.reads(FULL);
-    assert.equal(await vscode.statusKind(), 'warning');
-    assert.equal(await vscode.page.locator('.notification-toast').count(), 1);
+    await vscode.isOfKind('warning');
+    // The progress of the import may be on its way out.
+    await until('a single notification', async () => (await vscode.page.locator('.notification-toast').count()) === 1);
     await vscode.shot('warning', 'warning.png');
   });
 
@@ -78,9 +73,8 @@ describe('a conversation that fills its window', () => {
     await vscode.status.hover();
     const hover = vscode.page.locator('.monaco-hover', { hasText: 'tool results' });
     await hover.waitFor();
-    const text = await hover.innerText();
-    for (const word of ['Add token refresh to the login service', 'claude-sonnet-4-5', '~64% of the window', '38,164 of 60,000 tokens · 85% of the 45,000 usable', 'Estimated', 'Compact now', 'Preview', 'Show context'])
-      assert.ok(text.includes(word), `${word} is not in ${text}`);
+    for (const word of ['Add token refresh to the login service', 'claude-sonnet-4-5', '~64% of the window', '38,164 of 60,000 tokens · compacts at 41K (68%)', 'Estimated', 'Compact now', 'Preview', 'Show context'])
+      await hover.filter({ hasText: word }).waitFor();
     await vscode.shot('hover', 'hover.png');
     await vscode.page.mouse.move(600, 300);
   });
@@ -95,25 +89,27 @@ describe('a conversation that fills its window', () => {
 
 describe('compacting', () => {
   test('from the palette, its summary streams into the Context view', async () => {
-    await vscode.run('Compact Context');
-    await vscode.reads(/Compacting… 1\d\d messages · [\d.]+K? characters/);
-    const lengths = new Set<number>();
-    await until('three stages of the summary', async () => {
-      lengths.add((await vscode.context.locator('.writing .prose, .writing').first().innerText().catch(() => '')).length);
-      return lengths.size > 3;
+    const writing = vscode.context.locator('.writing');
+    // The page counts the stages itself: on a busy machine this test looks too rarely to see them.
+    await writing.evaluate((element) => {
+      const stages = new Set<number>();
+      const observer = new MutationObserver(() => { element.setAttribute('data-stages', String(stages.add(element.textContent.length).size)); });
+      observer.observe(element, { childList: true, characterData: true, subtree: true });
     });
+    await vscode.run('Compact Context');
+    await until('three stages of the summary', async () => Number(await writing.getAttribute('data-stages')) > 3);
     await vscode.shot('streaming', 'streaming.png');
     await vscode.toast(/Compacted 1\d\d messages: 38K → [\d.]+K\. Everything is kept; undo any time\./);
-    await vscode.reads(/✓ 38K → [\d.]+K/);
+    await vscode.hasRead(/✓ 38K → [\d.]+K/);
     await vscode.reads(/~\d+% · [\d.]+K\/60K/);
-    assert.equal(await vscode.statusKind(), 'normal');
+    await vscode.isOfKind('normal');
   });
 
   test('leaves a marker that opens to the summary', async () => {
     const marker = vscode.context.locator('.marker', { hasText: 'Compacted #1' });
     await marker.first().waitFor();
     if (!(await marker.first().getAttribute('class'))?.includes('open')) await marker.locator('.marker-head').click();
-    await marker.getByText('Next step').first().waitFor();
+    await marker.getByText('State of work').first().waitFor();
     await vscode.clearToasts();
     await vscode.shot('compacted', 'compacted.png');
   });
@@ -134,10 +130,9 @@ describe('previewing', () => {
   test('is discarded without a trace', async () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
-    // The preview opens with the cursor in the summary.
-    await vscode.page.locator('.statusbar-item', { hasText: /Ln \d\d+, Col 1/ }).waitFor();
+    await cursorInSummary();
     await vscode.page.keyboard.press('Control+End');
-    await vscode.page.locator('.view-line', { hasText: /^-\s#\d+\s(user|assistant)\s/ }).first().waitFor();
+    await vscode.page.locator('.view-line', { hasText: /^-\s#\d+\s(you|assistant|tool result)\s/ }).first().waitFor();
     await vscode.shot('preview, what goes');
     await vscode.run('Discard Preview');
     await vscode.page.locator('.tab', { hasText: '38K →' }).waitFor({ state: 'detached' });
@@ -148,7 +143,7 @@ describe('previewing', () => {
     await vscode.run('Preview Compaction');
     await vscode.page.locator('.tab', { hasText: /38K → [\d.]+K/ }).waitFor();
     await vscode.shot('preview', 'preview.png');
-    // The preview opens with the cursor at the summary's beginning.
+    await cursorInSummary();
     await vscode.page.locator('.monaco-editor.focused').waitFor();
     await vscode.page.keyboard.insertText('The eleventh refresh within a minute gets 429.\n');
     await vscode.page.locator('.codelens-decoration', { hasText: /38K → ≈/ }).first().waitFor();
@@ -161,8 +156,7 @@ describe('previewing', () => {
   });
 
   test('and the toast takes it back', async () => {
-    const toast = await vscode.toast(/Compacted 1\d\d messages/);
-    await toast.getByRole('button', { name: 'Undo' }).click();
+    await vscode.act(/Compacted 1\d\d messages/, 'Undo');
     await vscode.confirm('Undo');
     await vscode.reads(FULL);
     await vscode.clearToasts();
@@ -198,10 +192,10 @@ describe('the other commands', () => {
 
   test('Pin Message… and Unpin Message… say how many are pinned', async () => {
     await vscode.run('Pin Message…');
-    await vscode.picks.first().click();
+    await vscode.pick(/#\d+ /);
     await vscode.toast(/Pinned #\d+\. Pinned now: 1\./);
     await vscode.run('Unpin Message…');
-    await vscode.picks.first().click();
+    await vscode.pick(/#\d+ /);
     await vscode.toast(/Unpinned #\d+\. Pinned now: 0\./);
     await vscode.clearToasts();
   });
@@ -266,8 +260,7 @@ describe('the other commands', () => {
 
 describe('when the server ends', () => {
   test('Restart Server starts another one', async () => {
-    const before = vscode.serverProcess;
-    assert.ok(before);
+    const before = await until('the server', () => vscode.serverProcess);
     await vscode.run('Restart Server');
     await until('another process', () => vscode.serverProcess !== undefined && vscode.serverProcess !== before);
     await vscode.reads(FULL);
@@ -295,6 +288,11 @@ describe('a conversation that continues', () => {
     await vscode.shot('automatic');
   });
 });
+
+/** The preview opens with the cursor at the beginning of the summary, some lines down. */
+async function cursorInSummary(): Promise<void> {
+  await vscode.page.locator('.statusbar-item', { hasText: /Ln ([2-9]|\d\d+), Col 1/ }).waitFor();
+}
 
 interface History {
   readonly edits: readonly unknown[];

@@ -77,13 +77,13 @@ test.each(exampleNames('context.messages.').filter((name) => name.endsWith('resu
 test('a preview shows its summary where the user can edit it', () => {
   const result = example('context.compact.preview.result.json') as protocol.CompactResult;
   const { entries } = example('context.messages.result.json') as protocol.MessagesResult;
-  const document = previewDocument({ result, entries, title: 'Story' });
+  const document = previewDocument({ result, entries, title: 'Story', copyOf: '' });
   expect(summaryOf(document)).toBe(result.summary.trim());
   expect(document).not.toMatch(HOLES);
 });
 
 test('every method of ours has an example of its params', () => {
-  const names = Object.values(protocol).flatMap((value) => ('name' in value ? [value.name] : []));
+  const names = Object.values(protocol).flatMap((value) => ('name' in value && typeof value.name === 'string' ? [value.name] : []));
   const asked = names.filter((name) => name !== protocol.SessionUpdate.name);
   expect(asked).not.toHaveLength(0);
   for (const name of asked) {
@@ -96,8 +96,8 @@ test('every setting of the example is one in the manifest', () => {
   const manifest = JSON.parse(readFileSync(path.join(repository, 'editors/vscode/package.json'), 'utf8')) as {
     contributes: { configuration: { properties: Record<string, unknown> } };
   };
-  const { context, summary, hooks, ...others } = example('settings.json') as protocol.Settings;
-  const grouped = Object.entries({ context, summary, hooks }).flatMap(([group, values]) =>
+  const { archive, context, summary, hooks, ...others } = example('settings.json') as protocol.Settings;
+  const grouped = Object.entries({ archive, context, summary, hooks }).flatMap(([group, values]) =>
     Object.keys(values ?? {}).map((key) => `${group}.${key}`),
   );
   const keys = [...Object.keys(others), ...grouped];

@@ -31,10 +31,12 @@ test('a share is a whole number, and nothing of nothing is none', () => {
 
 test.each([
   [0, 'just now'],
-  [12_000, '12 s ago'],
+  [12_000, '12 seconds ago'],
   [60_000, '1 minute ago'],
   [2 * 3_600_000, '2 hours ago'],
   [50 * 3_600_000, '2 days ago'],
+  [282 * 86_400_000, '9 months ago'],
+  [800 * 86_400_000, '2 years ago'],
 ])('%i ms earlier is %s', (elapsed, text) => {
   expect(ago(1_000, 1_000 + elapsed)).toBe(text);
 });

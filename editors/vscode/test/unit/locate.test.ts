@@ -17,15 +17,36 @@ function around(programs: readonly string[], changes: Partial<Surroundings> = {}
   };
 }
 
+/** Returns the program that is tried first. */
+function first(surroundings: Surroundings): string | undefined {
+  const places = locate(surroundings);
+  return 'reason' in places ? undefined : places[0].command;
+}
+
 const ALL = ['/opt/ullage', '/env/ullage', '/project/.venv/bin/ullage', '/home/ada/.local/bin/ullage', PRIVATE];
 
 test('the order is setting, variable, Python environment, PATH, own environment', () => {
   const full = { setting: '/opt/ullage', environment: { PATH: '/home/ada/.local/bin', ULLAGE_SERVER: '/env/ullage' } };
-  expect(locate(around(ALL, full))).toMatchObject({ command: '/opt/ullage' });
-  expect(locate(around(ALL, { ...full, setting: '' }))).toMatchObject({ command: '/env/ullage' });
-  expect(locate(around(ALL))).toMatchObject({ command: '/project/.venv/bin/ullage' });
-  expect(locate(around(ALL, { pythonFolders: [] }))).toMatchObject({ command: '/home/ada/.local/bin/ullage' });
-  expect(locate(around([PRIVATE]))).toMatchObject({ command: PRIVATE });
+  expect(first(around(ALL, full))).toBe('/opt/ullage');
+  expect(first(around(ALL, { ...full, setting: '' }))).toBe('/env/ullage');
+  expect(first(around(ALL))).toBe('/project/.venv/bin/ullage');
+  expect(first(around(ALL, { pythonFolders: [] }))).toBe('/home/ada/.local/bin/ullage');
+  expect(first(around([PRIVATE]))).toBe(PRIVATE);
+});
+
+test('a program that was not named is followed by the others, for when it is too old', () => {
+  const places = locate(around(['/home/ada/.local/bin/ullage', PRIVATE]));
+  expect(places).toEqual([
+    { command: '/home/ada/.local/bin/ullage', how: 'PATH' },
+    { command: PRIVATE, how: "the extension's own environment" },
+  ]);
+  expect(locate(around(ALL, { setting: '/opt/ullage' }))).toHaveLength(1);
+});
+
+test('where it was looked for is said in a sentence', () => {
+  expect(locate(around([]))).toEqual({
+    reason: 'No ullage program was found in the active Python environment or on PATH, and none has been set up yet.',
+  });
 });
 
 test('a program that was named but is not there is no reason to run another', () => {
@@ -35,7 +56,7 @@ test('a program that was named but is not there is no reason to run another', ()
 });
 
 test('a path may begin with the home folder', () => {
-  expect(locate(around(['/home/ada/bin/ullage'], { setting: '~/bin/ullage' }))).toMatchObject({ command: '/home/ada/bin/ullage' });
+  expect(first(around(['/home/ada/bin/ullage'], { setting: '~/bin/ullage' }))).toBe('/home/ada/bin/ullage');
 });
 
 test("an untrusted folder's Python environment and relative places on PATH are not used", () => {
@@ -45,5 +66,5 @@ test("an untrusted folder's Python environment and relative places on PATH are n
 
 test('on Windows the program ends in .exe', () => {
   const windows = { windows: true, pythonFolders: [], environment: { Path: 'C:\\tools;rel' } };
-  expect(locate(around(['C:\\tools\\ullage.exe'], windows))).toMatchObject({ command: 'C:\\tools\\ullage.exe' });
+  expect(first(around(['C:\\tools\\ullage.exe'], windows))).toBe('C:\\tools\\ullage.exe');
 });

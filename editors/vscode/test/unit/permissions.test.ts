@@ -1,53 +1,57 @@
-/** The question that the user is asked before a tool call, and the result of the answer. */
-import { afterEach, expect, test, vi } from 'vitest';
+/** The questions before tool calls, and their answers. */
+import { expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
 import { Permissions } from '../../src/permissions';
 import type { RequestPermissionParams } from '../../src/protocol.gen';
 import { example } from './samples';
-import { EventEmitter, window } from './vscode';
+import { EventEmitter } from './vscode';
 
 const params = example('session.request_permission.params.json') as RequestPermissionParams;
-const token = { isCancellationRequested: false } as vscode.CancellationToken;
-const selected = (optionId: string): object => ({ outcome: { outcome: 'selected', optionId } });
-const pick = (label: string) => (choices: readonly vscode.QuickPickItem[]): Promise<vscode.QuickPickItem | undefined> =>
-  Promise.resolve(choices.find((choice) => choice.label.includes(label)));
 
-afterEach(() => { vi.clearAllMocks(); });
+/** A token, and what cancels it. */
+function source(): { readonly token: vscode.CancellationToken; readonly cancel: () => void } {
+  const cancelled = new EventEmitter<unknown>();
+  const token = { isCancellationRequested: false, onCancellationRequested: cancelled.event };
+  return { token, cancel: () => { cancelled.fire(undefined); } };
+}
 
-test.each([
-  ['Allow', 'allow_once'],
-  ['Always allow in this session', 'allow_always'],
-  ['Reject', 'reject_once'],
-])('the choice “%s” is answered with %s', async (label, optionId) => {
-  window.showQuickPick.mockImplementationOnce(pick(label));
-  await expect(new Permissions().ask(params, token)).resolves.toEqual(selected(optionId));
-  expect(window.showQuickPick.mock.calls[0]?.[1]).toMatchObject({ title: 'Ullage: Read units.py?', ignoreFocusOut: true });
-});
-
-test('a list that is closed without a choice permits nothing', async () => {
-  window.showQuickPick.mockResolvedValueOnce(undefined);
-  await expect(new Permissions().ask(params, token)).resolves.toEqual(selected('reject_once'));
-});
-
-test('what an Enter meant for something else would choose permits nothing', async () => {
-  window.showQuickPick.mockImplementationOnce((choices: readonly vscode.QuickPickItem[]) => Promise.resolve(choices[0]));
-  await expect(new Permissions().ask(params, token)).resolves.toEqual(selected('reject_once'));
-});
-
-test('a second question waits for the first one’s answer', async () => {
+test.each(params.options.map(({ optionId }) => optionId))('the option %s is the answer', async (optionId) => {
   const permissions = new Permissions();
-  const closed = new EventEmitter<undefined>();
-  window.showQuickPick.mockReturnValueOnce(new Promise((resolve) => { closed.event(resolve); })).mockImplementationOnce(pick('Always'));
-  const answers = [permissions.ask(params, token), permissions.ask(params, token)];
-  await vi.waitUntil(() => window.showQuickPick.mock.calls.length > 0);
-  expect(window.showQuickPick).toHaveBeenCalledTimes(1);
-  closed.fire(undefined);
-  await expect(Promise.all(answers)).resolves.toEqual([selected('reject_once'), selected('allow_always')]);
+  const answer = permissions.ask(params, source().token);
+  const [question] = permissions.waiting(params.sessionId);
+  expect(question?.params.toolCall.title).toBe('Read units.py');
+  permissions.answer(question?.id ?? 0, optionId);
+  await expect(answer).resolves.toEqual({ outcome: { outcome: 'selected', optionId } });
+  expect(permissions.waiting(params.sessionId)).toEqual([]);
 });
 
-test('a question of a turn that was stopped is not asked any more', async () => {
-  const stopped = { isCancellationRequested: true } as vscode.CancellationToken;
-  await expect(new Permissions().ask(params, stopped)).resolves.toEqual({ outcome: { outcome: 'cancelled' } });
-  expect(window.showQuickPick).not.toHaveBeenCalled();
+test('what was not offered is no answer', () => {
+  const permissions = new Permissions();
+  void permissions.ask(params, source().token);
+  const [question] = permissions.waiting(params.sessionId);
+  permissions.answer(question?.id ?? 0, 'allow_everything');
+  expect(permissions.waiting(params.sessionId)).toHaveLength(1);
+});
+
+test('a stopped turn and a lost server end the question without a permission', async () => {
+  const permissions = new Permissions();
+  const { token, cancel } = source();
+  const stopped = permissions.ask(params, token);
+  cancel();
+  await expect(stopped).resolves.toEqual({ outcome: { outcome: 'cancelled' } });
+  const lost = permissions.ask(params, source().token);
+  permissions.drop();
+  await expect(lost).resolves.toEqual({ outcome: { outcome: 'cancelled' } });
+});
+
+test('questions of one session are shown together, those of others are not', () => {
+  const permissions = new Permissions();
+  const changed = vi.fn();
+  permissions.onDidChange(changed);
+  void permissions.ask(params, source().token);
+  void permissions.ask({ ...params, sessionId: 'another' }, source().token);
+  void permissions.ask(params, source().token);
+  expect(permissions.waiting(params.sessionId).map(({ id }) => id)).toEqual([1, 3]);
+  expect(changed).toHaveBeenCalledTimes(3);
 });

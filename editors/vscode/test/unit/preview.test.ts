@@ -1,17 +1,23 @@
 import { expect, test } from 'vitest';
 
-import { changedLines, previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/previewText';
+import { changedLines, outsideOf, previewDocument, previewLine, sizeWith, summaryOf, SUMMARY_BEGIN } from '../../src/previewText';
 import type { CompactResult, MessagesResult } from '../../src/protocol.gen';
 import { example } from './samples';
 
 const result = example('context.compact.preview.result.json') as CompactResult;
 const { entries } = example('context.messages.anthropic.result.json') as MessagesResult;
-const document = previewDocument({ result, entries: [...entries, ...result.archived], title: 'fix-login' });
+const document = previewDocument({ result, entries: [...entries, ...result.archived], title: 'fix-login', copyOf: '' });
 
-test('a preview lists the kept messages, then the summary, then the archived messages', () => {
-  const places = ['## Stays: 1 message', SUMMARY_BEGIN, '## Goes: 6 messages'].map((text) => document.indexOf(text));
+test('a preview begins with the summary, then lists the kept messages and the archived ones', () => {
+  const places = [SUMMARY_BEGIN, '## Stays: 1 message', '## Goes: 6 messages'].map((text) => document.indexOf(text));
   expect(places.every((place) => place >= 0)).toBe(true);
   expect([...places].sort((a, b) => a - b)).toEqual(places);
+});
+
+test('a preview of a copy says that the original stays', () => {
+  const copy = previewDocument({ result, entries, title: 'fix-login', copyOf: 'Claude Code’s conversation' });
+  expect(copy).toContain('This is a copy: Claude Code’s conversation stays as it is.');
+  expect(document).not.toContain('This is a copy');
 });
 
 test('the summary is read back as it was written, and as it was edited', () => {
@@ -22,6 +28,11 @@ test('the summary is read back as it was written, and as it was edited', () => {
 test('a summary that holds the mark itself is read to the last one', () => {
   const edited = document.replace(result.summary, 'a <!-- End of the summary. --> b');
   expect(summaryOf(edited)).toBe('a <!-- End of the summary. --> b');
+});
+
+test('what is typed outside of the summary is noticed, and what is typed in it is not taken for that', () => {
+  expect(outsideOf(document.replace(result.summary, 'Mine.'))).toBe(outsideOf(document));
+  expect(outsideOf(document.replace('## Stays', 'Keep the tests! ## Stays'))).not.toBe(outsideOf(document));
 });
 
 test('without its marks the summary is not guessed', () => {
@@ -41,8 +52,8 @@ test('it reads as a diff: lines that go have a minus, those that stay none, the 
 });
 
 test('the live line follows the edit, and warns when the context would grow', () => {
-  expect(previewLine(result, result.summary)).toBe('718 → 335 (53% less)');
-  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ≈435 (39% less)');
+  expect(previewLine(result, result.summary)).toBe('718 → 334 (53% less)');
+  expect(previewLine(result, `${result.summary}${'x'.repeat(400)}`)).toBe('718 → ≈434 (40% less)');
   expect(previewLine(result, 'x'.repeat(8_000))).toContain('larger than what it replaces');
   expect(sizeWith(result, '')).toBeGreaterThanOrEqual(0);
 });

@@ -19,7 +19,7 @@ export function example(name: string): unknown {
   return JSON.parse(readFileSync(path.join(examples, name), 'utf8'));
 }
 
-export const running: Health = { kind: 'running', version: '0.1.0' };
+export const running: Health = { kind: 'running', version: '0.1.0', misfit: '' };
 
 const meta: UsageMeta = {
   source: 'reported',
@@ -38,6 +38,18 @@ const meta: UsageMeta = {
   pendingMessages: 0,
   errorShare: 0.04,
   shares: null,
+  asOf: 1_000_000,
+  percent: 46,
+  warnPercent: 68,
+  window: { size: 128_000, source: 'catalog', basis: 'the list of models: claude-sonnet-4-5', contradiction: null },
+  threshold: { tokens: 97_200, percent: 76, source: 'ours', basis: 'Ullage compacts at 90% of the 108,000 tokens', times: 0 },
+  left: 38_768,
+  callsLeft: { low: 4, mean: 9, high: 20 },
+  remarks: [],
+  hidden: { tokens: 0, name: '' },
+  managedBy: 'ullage',
+  agent: '',
+  followed: null,
 };
 
 export function usage(changes: Partial<Omit<UsageState, 'meta'>> & { readonly meta?: Partial<UsageMeta> } = {}): UsageState {

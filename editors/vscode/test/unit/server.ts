@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 
-import { createMessageConnection, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import { createMessageConnection, StreamMessageReader, StreamMessageWriter, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 
 import { SessionUpdate, type Method, type NotificationMethod, type SessionNotification } from '../../src/protocol.gen';
 import type { Door } from '../../src/sessions';
@@ -35,9 +35,9 @@ export class RealServer implements Door {
     await connection.sendNotification('initialized', {});
   }
 
-  request<P, R>(method: Method<P, R>, params: NoInfer<P>): Promise<R> {
+  request<P, R>(method: Method<P, R>, params: NoInfer<P>, token?: CancellationToken): Promise<R> {
     if (!this.#connection) throw new Error('start the server first');
-    return this.#connection.sendRequest<R>(method.name, params);
+    return this.#connection.sendRequest<R>(method.name, params, ...(token ? [token] : []));
   }
 
   notify<P>(method: NotificationMethod<P>, params: NoInfer<P>): Promise<void> {

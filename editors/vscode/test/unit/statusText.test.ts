@@ -12,16 +12,16 @@ test('without a session it offers to open one', () => {
   expect(view({})).toMatchObject({ text: 'Ullage', tone: 'dimmed', command: 'ullage.switchSession' });
 });
 
-test('a reported figure is plain, an estimate has a tilde, a stale figure has the word', () => {
+test('a reported figure is plain, one that was counted here has a tilde', () => {
   expect(view({ usage: usage() }).text).toBe('◔ 46% · 58K/128K');
   expect(view({ usage: usage({ meta: { source: 'estimated' } }) }).text).toBe('◔ ~46% · 58K/128K');
-  expect(view({ usage: usage({ meta: { source: 'stale' } }) }).text).toBe('◔ 46% · 58K/128K stale');
+  expect(view({ usage: usage({ meta: { source: 'stale' } }) }).text).toBe('◔ ~46% · 58K/128K');
 });
 
 test("colours follow the server's level, with words beside them", () => {
   const near = { used: 164_000, size: 200_000 };
   const warning = view({ usage: usage({ ...near, meta: { level: 'warning', compactAt: 172_000 } }) });
-  expect(warning).toMatchObject({ text: '◕ 82% of 200K · compacts at 172K', tone: 'warning' });
+  expect(warning).toMatchObject({ text: '◕ 82% of 200K · compacts at 86%', tone: 'warning' });
   expect(warning.label).toContain('Warning');
   expect(view({ usage: usage({ ...near, meta: { level: 'critical' } }) }).tone).toBe('error');
 });
@@ -44,7 +44,7 @@ test('an unknown limit is said, and a click sets it', () => {
 
 test.each<[Health, string, string]>([
   [{ kind: 'stopped', reason: 'why' }, 'Ullage: stopped', 'error'],
-  [{ kind: 'missing', reason: 'why', fixable: true }, 'Ullage: not set up', 'error'],
+  [{ kind: 'missing', reason: 'why', fixable: true }, 'Ullage: not set up', 'dimmed'],
   [{ kind: 'restarting', attempt: 1 }, 'Ullage: restarting…', 'dimmed'],
   [{ kind: 'installing' }, 'Ullage: setting up…', 'dimmed'],
   [{ kind: 'starting' }, 'Ullage: starting…', 'dimmed'],

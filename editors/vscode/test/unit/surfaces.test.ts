@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { Health } from '../../src/health';
 import { Notices } from '../../src/notices';
-import type { SessionNotification } from '../../src/protocol.gen';
+import type { FollowedConversation, SessionNotification } from '../../src/protocol.gen';
 import { Sessions } from '../../src/sessions';
 import { StatusBar } from '../../src/statusBar';
+import { LINKED_COMMANDS } from '../../src/tooltip';
 import { memory } from './memory';
 import { example, running } from './samples';
 import { commands, EventEmitter, window } from './vscode';
@@ -14,6 +15,8 @@ const updates = new EventEmitter<SessionNotification>();
 const warning = example('update.notice.context_warning.json') as SessionNotification;
 const usage = example('update.usage_update.json') as SessionNotification;
 let sessions: Sessions;
+/** No agent has a conversation here. */
+const nothingFollowed = { shown: { rows: [], subject: undefined, terminal: undefined }, isOn: false, row: () => undefined, onDidChange: new EventEmitter<readonly FollowedConversation[]>().event };
 
 /** A status item that counts the assignments that are sent to the window. */
 class CountingItem {
@@ -56,7 +59,7 @@ test('the status item takes a thousand updates in a second with some twenty repa
   const item = new CountingItem();
   window.createStatusBarItem.mockReturnValue(item);
   const health = new EventEmitter<Health>();
-  const bar = new StatusBar({ health: running, onDidChangeHealth: health.event }, sessions);
+  const bar = new StatusBar({ health: running, onDidChangeHealth: health.event }, sessions, nothingFollowed);
   for (let used = 1; used <= 1_000; used += 1) {
     updates.fire(withUsed(used * 8));
     vi.advanceTimersByTime(1);
@@ -71,7 +74,7 @@ test('what a compaction did leaves the status bar when it is undone', () => {
   vi.useFakeTimers();
   const item = new CountingItem();
   window.createStatusBarItem.mockReturnValue(item);
-  const bar = new StatusBar({ health: running, onDidChangeHealth: new EventEmitter<Health>().event }, sessions);
+  const bar = new StatusBar({ health: running, onDidChangeHealth: new EventEmitter<Health>().event }, sessions, nothingFollowed);
   updates.fire({ ...(example('update.compaction_update.completed.json') as SessionNotification), sessionId: 's_1' });
   updates.fire(withUsed(300, 1));
   vi.advanceTimersByTime(100);
@@ -82,7 +85,18 @@ test('what a compaction did leaves the status bar when it is undone', () => {
   bar.dispose();
 });
 
-const WARNING = 'Context 81% full (5K of 6.1K usable). Compacts by itself at 5.5K.';
+test('the hover draws no icon that a title names, and runs no command but its own', () => {
+  vi.useFakeTimers();
+  const item = new CountingItem();
+  window.createStatusBarItem.mockReturnValue(item);
+  const bar = new StatusBar({ health: running, onDidChangeHealth: new EventEmitter<Health>().event }, sessions, nothingFollowed);
+  updates.fire(withUsed(7_000));
+  vi.advanceTimersByTime(100);
+  expect(item.tooltip).toMatchObject({ supportThemeIcons: false, isTrusted: { enabledCommands: LINKED_COMMANDS } });
+  bar.dispose();
+});
+
+const WARNING = 'Context 61% full (5K of 8.2K). Compacts by itself at 67% (5.5K).';
 const CHOICES = ['Compact now', 'Preview', 'Not for this session'];
 
 test('a warning offers to compact, to look first, and to be silent', async () => {
@@ -94,6 +108,18 @@ test('a warning offers to compact, to look first, and to be silent', async () =>
   expect(window.showWarningMessage).toHaveBeenCalledWith(WARNING, ...CHOICES);
   vi.useRealTimers();
   await expect.poll(() => commands.executeCommand.mock.calls).toContainEqual(['ullage.compactContext']);
+  notices.dispose();
+});
+
+test('a warning about a copy does not offer to compact it, since that would not help the agent', async () => {
+  vi.useFakeTimers();
+  const notices = new Notices(sessions, memory());
+  const { update } = withUsed(7_000);
+  if (update.sessionUpdate !== 'usage_update' || !update._meta) throw new Error('no usage');
+  updates.fire({ sessionId: 's_1', update: { ...update, _meta: { ullage: { ...update._meta.ullage, managedBy: 'agent', agent: 'Codex' } } } });
+  updates.fire(warning);
+  await vi.runAllTimersAsync();
+  expect(window.showWarningMessage).toHaveBeenCalledWith(WARNING, 'Show', 'Preview', 'Not for this session');
   notices.dispose();
 });
 

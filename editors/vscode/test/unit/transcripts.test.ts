@@ -1,37 +1,36 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import * as path from 'node:path';
+import { expect, test } from 'vitest';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { TranscriptsList, type FoundTranscript } from '../../src/protocol.gen';
+import type { Door } from '../../src/sessions';
+import { asFound, findTranscripts } from '../../src/transcripts';
 
-import { findTranscripts } from '../../src/transcripts';
+const FOUND: FoundTranscript = {
+  path: '/home/ada/.agent/a.jsonl', run: null, agent: 'Other', format: 'other', originId: '1', title: 'Why is **Tuesday**\nwrong?', cwd: '/home/ada/weather',
+  here: true, model: 'm', updatedAt: 300, bytes: 10, sessionId: null,
+};
 
-let home: string;
-beforeEach(() => { home = mkdtempSync(path.join(tmpdir(), 'ullage-home-')); });
-afterEach(() => { rmSync(home, { recursive: true }); });
-
-function put(file: string, time: number, text = '{}'): void {
-  const full = path.join(home, file);
-  mkdirSync(path.dirname(full), { recursive: true });
-  writeFileSync(full, text);
-  utimesSync(full, time, time);
+/** A server on whose machine these conversations lie. `asked` are the calls. */
+function machine(...transcripts: readonly FoundTranscript[]): { door: Pick<Door, 'request'>; asked: unknown[] } {
+  const asked: unknown[] = [];
+  const request = (method: { name: string }, params: unknown): Promise<unknown> => {
+    asked.push([method.name, params]);
+    return Promise.resolve({ transcripts, unread: [] });
+  };
+  return { door: { request: request as Door['request'] }, asked };
 }
 
-test("both programs' transcripts are listed by name, newest first", async () => {
-  put('.claude/projects/-home-ada-weather/a.jsonl', 100);
-  put('.codex/sessions/2026/11/20/rollout-x.jsonl', 300);
-  put('.claude/projects/-home-ada-login/b.jsonl', 200);
-  put('.claude/projects/-home-ada-login/notes.txt', 400);
-  put('.claude/projects/-home-ada-login/empty.jsonl', 400, '');
-  const found = await findTranscripts(home);
-  expect(found.map(({ program, name }) => `${program}: ${name}`)).toEqual([
-    'Codex: rollout-x',
-    'Claude Code: -home-ada-login',
-    'Claude Code: -home-ada-weather',
-  ]);
-  expect(await findTranscripts(home, 1)).toHaveLength(1);
+test('the server finds the conversations, the open folder’s first', async () => {
+  const { door, asked } = machine(FOUND, { ...FOUND, run: 2, here: false });
+  const found = await findTranscripts(door, '/home/ada/weather', 8);
+  expect(asked).toEqual([[TranscriptsList.name, { cwd: '/home/ada/weather', limit: 8 }]]);
+  expect(found.map(({ run, here }) => [run, here])).toEqual([[null, true], [2, false]]);
 });
 
-test('a machine without either has none', async () => {
-  expect(await findTranscripts(home)).toEqual([]);
+test('a title is plain text on one line, and a conversation without one has the name of its file', async () => {
+  const { door } = machine(FOUND, { ...FOUND, title: '' });
+  expect((await findTranscripts(door, '', 8)).map(({ title }) => title)).toEqual(['Why is Tuesday wrong?', 'a.jsonl']);
+});
+
+test('the empty view lists a conversation by title, agent, folder and age', () => {
+  expect(asFound(FOUND)).toEqual({ path: FOUND.path, run: null, title: FOUND.title, program: 'Other', folder: 'weather', changedAt: 300, here: true });
 });

@@ -8,17 +8,16 @@ export const { Disposable, EventEmitter, Uri, MarkdownString, ThemeColor } = moc
 export const { languages, workspace } = mock;
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 export const commands = { executeCommand: vi.fn(() => Promise.resolve()) };
+export const ConfigurationTarget = { Global: 1, Workspace: 2, WorkspaceFolder: 3 };
 export const window = {
   createStatusBarItem: vi.fn(),
+  onDidChangeActiveTerminal: vi.fn(),
+  onDidCloseTerminal: vi.fn(),
   showErrorMessage: vi.fn(),
   showInformationMessage: vi.fn(),
   showQuickPick: vi.fn(),
   showWarningMessage: vi.fn(),
 };
-export class CancellationTokenSource {
-  readonly token = undefined;
-  cancel(): void { /* unit tests make requests without tokens */ }
-  dispose(): void { /* holds nothing */ }
-}
+export { CancellationTokenSource } from 'vscode-jsonrpc/node';
 export class CancellationError extends Error {}
 

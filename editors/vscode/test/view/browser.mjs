@@ -12,13 +12,15 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** Pixels: the usual width of a side bar, and a wide one. */
 export const NARROW = { width: 340, height: 760 };
+/** The narrowest that a side bar can be. */
+export const SLIM = { width: 200, height: 730 };
 export const WIDE = { width: 560, height: 820 };
 
 export function readTheme(name) {
   return JSON.parse(readFileSync(new URL(`themes/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** Builds the page, serves it and opens a browser. `open` returns a page with the stub in it. */
+/** Builds the page, serves it and opens a browser. `open` returns a page with the stub in it, and `turn`, which gives it another theme. */
 export async function launch() {
   const files = await bundle();
   const server = createServer((request, response) => {
@@ -39,7 +41,7 @@ export async function launch() {
       await page.addInitScript(applyTheme, readTheme(theme));
       await page.goto(origin);
       await page.waitForSelector('.row');
-      return { page, errors, close: () => context.close() };
+      return { page, errors, turn: (to) => page.evaluate(turnTo, [readTheme(theme), readTheme(theme = to)]), close: () => context.close() };
     },
     async close() {
       await browser.close();
@@ -56,6 +58,14 @@ function applyTheme({ kind, variables }) {
   };
   document.addEventListener('DOMContentLoaded', apply);
   if (document.documentElement) apply();
+}
+
+/** Runs in the page. Replaces a theme by another one, as VS Code does while the view is open. */
+function turnTo([from, to]) {
+  const { style } = document.documentElement;
+  for (const name of Object.keys(from.variables)) style.removeProperty(name);
+  for (const [name, value] of Object.entries(to.variables)) style.setProperty(name, value);
+  document.body.classList.replace(from.kind, to.kind);
 }
 
 async function bundle() {

@@ -1,12 +1,27 @@
 /** The view in the situations that users meet: the content of the page, and the actions before a screenshot. */
-import { NARROW, WIDE } from './browser.mjs';
+import { NARROW, SLIM, WIDE } from './browser.mjs';
 
 export const THEMES = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
+
+const RICH = '## Findings\n\nThe **expiry** is read in *seconds*, see [the docs](https://example.org/expiry):\n\n| file | unit |\n|---|---|\n| `token.py` | s |\n| `clock.py` | ms |\n\n```python\ndef is_expired(token): ...\n```\n\n1. Write the test\n2. Run it';
+
+/** Makes the conversation an agent's, whose last figure is a while old. */
+function follow(page) {
+  return page.evaluate(() => {
+    const { post, usage } = window.stub;
+    post({ type: 'session', sessionId: 's_1', title: 'Which port does the service use after a restart?', generation: 1, total: 61, reveal: null });
+    const basis = ['Window: as usual for Claude Code', 'Compaction: 167,000 tokens (3×)'];
+    post({ type: 'usage', usage: { ...usage(150_000), source: 'stale', pendingMessages: 4, model: 'claude-opus-4-6', agent: 'Claude Code', managedBy: 'agent', followed: true, basis } });
+  });
+}
 
 /** The actions before the screenshot. Each scene has a page of its own. */
 export const SCENES = {
   usual: { viewport: WIDE, stub: { count: 120, archived: 46 }, act: async () => {} },
-  narrow: { viewport: NARROW, stub: { count: 120, archived: 46, used: 155_000 }, act: (page) => page.locator('.part').nth(1).click() },
+  narrow: { viewport: NARROW, stub: { count: 120, archived: 46, used: 155_000 }, act: async (page) => {
+    await page.locator('.unfold').click();
+    await page.locator('.part').nth(1).click();
+  } },
   marker: {
     viewport: WIDE,
     stub: { count: 60, archived: 46 },
@@ -14,6 +29,7 @@ export const SCENES = {
       await page.locator('.marker .marker-head').scrollIntoViewIfNeeded();
       await page.locator('.marker .marker-head').click();
       for (const summary of await page.locator('.ledger summary').all()) await summary.click();
+      await page.locator('.section > summary').first().click();
       await page.locator('.ask-undo').click();
       await page.locator('.question').scrollIntoViewIfNeeded();
     },
@@ -55,6 +71,58 @@ export const SCENES = {
       await page.locator('.thought summary').click();
     },
   },
+  asked: {
+    viewport: SLIM,
+    stub: { count: 20, canPrompt: true },
+    act: async (page) => {
+      await page.evaluate(() => {
+        const options = [{ optionId: 'a', name: 'Allow' }, { optionId: 'b', name: 'Always allow in this session' }, { optionId: 'c', name: 'Reject' }];
+        window.stub.post({ type: 'questions', questions: [{ id: 1, title: 'Read src/auth/token.py', detail: 'src/auth/token.py:40', options }] });
+      });
+    },
+  },
+  followed: { viewport: SLIM, stub: { count: 60, archived: 46 }, act: follow },
+  lost: {
+    viewport: SLIM,
+    stub: { count: 60, archived: 46 },
+    act: async (page) => {
+      // Only the figures: a transcript that is read again would be drawn again in the middle of these actions.
+      await page.evaluate(() => window.stub.post({ type: 'usage', usage: { ...window.stub.usage(150_000), agent: 'Claude Code', managedBy: 'agent', followed: true } }));
+      await page.locator('.session.followed').waitFor();
+      await page.locator('.marker .marker-head').scrollIntoViewIfNeeded();
+      await page.locator('.marker .marker-head').click();
+      await page.locator('.lost > summary').click();
+      await page.locator('.lost-kind > summary').last().click();
+      await page.locator('.lost > summary').scrollIntoViewIfNeeded();
+    },
+  },
+  failed: {
+    viewport: NARROW,
+    stub: { count: 20, canPrompt: true },
+    act: async (page) => {
+      await page.evaluate((text) => {
+        const { post } = window.stub;
+        post({ type: 'said', piece: { id: 'm_live', role: 'assistant', kind: 'text', text } });
+        post({ type: 'turn', running: false, queued: [] });
+        post({ type: 'failed', failure: { text: 'Why?', error: 'The key was refused; set another one.', retry: true, actions: ['setKey'] } });
+      }, RICH);
+    },
+  },
+  down: {
+    viewport: SLIM,
+    stub: { count: 20, canPrompt: true },
+    act: (page) => page.evaluate(() => window.stub.post({ type: 'server', state: 'down', text: 'The server stopped again and again; see its log, then restart it.', actions: ['restart', 'problem', 'log'] })),
+  },
+  empty: {
+    viewport: NARROW,
+    stub: { count: 1 },
+    act: (page) => page.evaluate(() => {
+      const { post } = window.stub;
+      const one = (title, here, hours) => ({ path: `/${title}`, run: null, title, program: 'Claude Code', folder: 'weather', changedAt: Date.now() - hours * 3_600_000, here });
+      post({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
+      post({ type: 'found', transcripts: [one('Why is Tuesday wrong in the forecast by hour?', true, 2), one('Fix the login', false, 30), one('Move to the new API', false, 9_000)] });
+    }),
+  },
   search: {
     viewport: NARROW,
     stub: { count: 60, archived: 12, canPrompt: true },
@@ -68,15 +136,16 @@ export const SCENES = {
 
 /** Calls `look` with the page of every scene in every theme. Throws if a page logs an error. */
 export async function everyScene(browser, look) {
-  for (const theme of THEMES) {
-    for (const [name, { viewport, stub, act }] of Object.entries(SCENES)) {
-      const { page, errors, close } = await browser.open({ theme, viewport, ...stub });
-      await page.waitForFunction(() => !document.querySelector('.earlier'));
-      await act(page);
+  for (const [name, { viewport, stub, act }] of Object.entries(SCENES)) {
+    const { page, errors, turn, close } = await browser.open({ theme: THEMES[0], viewport, ...stub });
+    await page.waitForFunction(() => !document.querySelector('.earlier'));
+    await act(page);
+    for (const theme of THEMES) {
+      await turn(theme);
       await page.waitForTimeout(200);
       await look(page, `${name}-${theme}`);
       if (errors.length > 0) throw new Error(`${name}, ${theme}: ${errors.join('\n')}`);
-      await close();
     }
+    await close();
   }
 }

@@ -25,7 +25,7 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
     commands: [{ command: 'pytest -k refresh', outcome: 'failed', detail: '1 failed, 11 passed in 0.84s', times: 3 }, { command: 'ruff check src', outcome: 'passed', detail: '', times: 1 }],
     identifiers: [{ name: 'refresh_token', context: 'raises when the clock is behind', times: 9 }],
   };
-  const summary = '## Task\nThe login fails after an hour. Find out why, and fix it **without changing the public API**.\n\n## Decisions and findings\n- The expiry is read in seconds but compared in milliseconds (`src/auth/token.py`).\n- `refresh_token` must not be called twice in the same second:\n  - the server refuses the second one\n  - the first one stays valid\n\n## Next step\n1. Write the test for the expiry edge.\n2. Run it:\n```\npytest -k refresh\n```';
+  const summary = '## Task\nThe login fails after an hour. Find out why, and fix it **without changing the public API**.\n\n## Decisions and findings\n- The expiry is read in seconds but compared in milliseconds (`src/auth/token.py`).\n- The clock is read once for each request (#41), because two readings can lie on both sides of the expiry, and then the check and the header disagree.\n- The cache keeps tokens for an hour less a minute; its own clock is not the one of `src/auth/token.py`.\n- `refresh_token` must not be called twice in the same second:\n  - the server refuses the second one\n  - the first one stays valid\n\n## Next step\n1. Write the test for the expiry edge.\n2. Run it:\n```\npytest -k refresh\n```';
   const items = Array.from({ length: count }, (_, index) => makeItem(index));
   if (archived > 0) {
     const marker = { editId: 'e_1', number: 1, timestamp: now - 7_500_000, trigger: 'automatic', summary, summarizer: 'offline', messagesArchived: archived - 2, before: 150_000, after: 28_000, ledger };
@@ -40,7 +40,7 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
     used: tokens, size, usable: size - 20_000, warnAt: Math.round((size - 20_000) * 0.8), compactAt: Math.round((size - 20_000) * 0.9),
     level: tokens > (size - 20_000) * 0.9 ? 'critical' : tokens > (size - 20_000) * 0.8 ? 'warning' : 'normal',
     source: 'reported', breakdown: { messages: Math.round(tokens * 0.57), tool_results: Math.round(tokens * 0.3), system_prompt: 9000, tools: 6000, summary: archived > 0 ? 1100 : 0 },
-    model: 'claude-sonnet-4-5', messagesActive: count - archived, messagesArchived: archived, reportedAt: now - 12_000, pendingMessages: 0, errorShare: 0,
+    model: 'claude-sonnet-4-5', messagesActive: count - archived, messagesArchived: archived, reportedAt: now - 12_000, asOf: now - 12_000, agent: '', managedBy: 'ullage', followed: false, basis: ['Window: the list of models'], pendingMessages: 0, errorShare: 0,
   });
 
   const sent = [];
@@ -55,8 +55,21 @@ export function installStub({ count, archived = 0, window: size = 200_000, used 
     load: ({ generation, offset, limit }) => setTimeout(() => post({ type: 'entries', generation, offset, total: items.length, items: items.slice(offset, offset + limit) }), delay),
     detail: ({ id }) => post({ type: 'detail', id, parts: items.find((item) => item.id === id).parts.map((part) => ({ ...part, more: false })) }),
     pin: ({ id, pinned }) => post({ type: 'pinned', ids: items.filter((item) => (item.id === id ? pinned : item.pinned)).map((item) => item.id) }),
-    search: ({ query }) => post({ type: 'hits', query, error: '', hits: [{ messageId: 'm_12', index: 12, role: 'assistant', snippet: `I’ll start with **${query}** and what it reads` }] }),
+    search: ({ query }) => post({ type: 'hits', query, error: '', full: false, hits: [{ messageId: 'm_12', index: 12, role: 'assistant', snippet: `I’ll start with **${query}** and what it reads` }] }),
   };
+  const wide = Array.from({ length: 15 }, (_, i) => ({ kind: 'name', text: `${sentence(i, 3).replaceAll(' ', '_')} ${sentence(i + 3, 9)}`, detail: '', index: 3 + i }));
+  answers.lost = ({ editId }) => post({ type: 'lost', lost: {
+    editId, error: '', readable: true, terminal: 'claude', counts: { constraint: 2, error: 1, path: 1, command: 1, name: 40 },
+    brief: 'What the summary of the last compaction leaves out.',
+    entries: [
+      { kind: 'constraint', text: 'Never change the public API of src/auth, and do not touch the generated files.', detail: '', index: 6 },
+      { kind: 'constraint', text: 'All times are in UTC.', detail: '', index: 11 },
+      { kind: 'error', text: '`pytest -k refresh` failed: 1 failed, 11 passed in 0.84s', detail: '', index: 15 },
+      { kind: 'path', text: 'tests/auth/fixtures/a_very_long_name_of_a_recorded_answer_of_the_server.json', detail: 'created', index: 18 },
+      { kind: 'command', text: 'uv run alembic upgrade head', detail: 'passed', index: 22 },
+      ...wide,
+    ],
+  } });
   let state;
   window.acquireVsCodeApi = () => ({
     postMessage(message) {

@@ -1,4 +1,5 @@
 /** The biggest messages of a part of the gauge. Pure. */
+import { numberOf } from '../../figures';
 import type { Item } from '../messages';
 import { itemText } from './words';
 
@@ -7,7 +8,8 @@ const SHOWN = 8;
 
 export interface Big {
   readonly id: string;
-  readonly index: number;
+  /** The message's number, or an empty string for a summary. */
+  readonly number: string;
   readonly text: string;
   /** Undefined for parts that are not counted by message. */
   readonly tokens: number | undefined;
@@ -28,7 +30,7 @@ export function biggestOf(part: string, items: readonly Item[]): Big[] {
     .slice(0, SHOWN)
     .map((item) => ({
       id: item.id,
-      index: item.index,
+      number: item.marker ? '' : numberOf(item.index),
       text: item.marker ? `Compacted #${item.marker.number}` : itemText(item).slice(0, 120),
       tokens: item.marker ? undefined : item.tokens,
     }));

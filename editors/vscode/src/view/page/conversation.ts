@@ -2,16 +2,20 @@
  * The conversation: the transcript in its virtual list, the open rows, and the keyboard. It requests what it lacks
  * (earlier pages, whole contents) and gets the answers.
  */
-import type { HostMessageOf, PageMessage, Part, Usage } from '../messages';
+import type { HostMessageOf, PageMessage, Usage } from '../messages';
 import { h } from './dom';
 import type { Place } from './kept';
 import { keyAct } from './keys';
 import { Live } from './live';
 import { VirtualList } from './list';
-import { idsOf, type MessageRow, type Row } from './rows';
+import { LostLists } from './lostLists';
+import { asksFor } from './lostView';
+import { EARLIER, makesCall, type MessageRow, type Row } from './rows';
 import type { Voice } from './parts';
+import { Reading } from './reading';
 import { drawRow, estimateRow, type RowActions } from './rowView';
 import { Transcript } from './transcript';
+import { WholeContents } from './wholeContents';
 import type { Anchor } from './window';
 
 export interface ConversationHost {
@@ -27,15 +31,13 @@ export class Conversation {
   readonly #host: ConversationHost;
   readonly #list: VirtualList<Row>;
   readonly #expanded = new Set<string>();
-  readonly #details = new Map<string, readonly Part[]>();
+  readonly #details: WholeContents;
+  readonly #lost: LostLists;
   readonly #live = new Live();
-  #transcript = new Transcript(0, 0);
+  readonly #reading: Reading;
   /** The transcript's rows and, after them, those that are being written. */
   #rows: readonly Row[] = [];
   #frame = 0;
-  /** A transcript that is being read again. It replaces the old one as soon as its end was read. */
-  #coming: Transcript | undefined;
-  #asked: number | undefined;
   #usage: Usage | undefined;
   #asking: string | undefined;
   #target: { readonly id: string; readonly focus: boolean } | undefined;
@@ -43,6 +45,9 @@ export class Conversation {
 
   constructor(host: ConversationHost) {
     this.#host = host;
+    this.#reading = new Reading((message) => host.send(message));
+    this.#details = new WholeContents((message) => host.send(message));
+    this.#lost = new LostLists((message) => host.send(message));
     const content = h('div.rows', { role: 'tree', 'aria-label': 'Conversation' });
     this.element = h('div.conversation', {}, content);
     this.#list = new VirtualList<Row>(this.element, content, {
@@ -55,78 +60,87 @@ export class Conversation {
   }
 
   get transcript(): Transcript {
-    return this.#transcript;
+    return this.#reading.transcript;
   }
 
   get place(): Place {
-    return { opened: [...this.#transcript.opened], expanded: [...this.#expanded], anchor: this.#list.sticks ? undefined : this.#list.anchor };
+    return { opened: [...this.transcript.opened], expanded: [...this.#expanded], anchor: this.#list.sticks ? undefined : this.#list.anchor };
   }
 
   /** Opens another session's transcript, at the place where it was left if that is known. */
   open(generation: number, total: number, place: Place | undefined): void {
     this.#expanded.clear();
     this.#details.clear();
+    this.#lost.clear();
     for (const key of place?.expanded ?? []) this.#expanded.add(key);
     this.#returnTo = place?.anchor;
-    this.#coming = undefined;
     this.#live.clear();
-    this.#transcript = new Transcript(generation, total, place?.opened);
+    this.#reading.open(new Transcript(generation, total, place?.opened));
     this.#show(0);
     this.#list.scrollToEnd();
-    this.#askNext();
   }
 
   /** Reads the same session's transcript again. The old one stays in view until the end of the new one was read. */
   reopen(generation: number, total: number, reveal: string | null): void {
-    this.#coming = new Transcript(generation, total, this.#transcript.opened);
     this.#details.clear();
     this.#asking = undefined;
     if (reveal !== null && this.#list.sticks) {
       this.#expanded.add(reveal);
       this.#target = { id: reveal, focus: false };
     }
-    if (total === 0) this.#swap();
-    this.#askNext();
+    this.#reading.reopen(generation, total);
+    if (total === 0) this.#show(0);
   }
 
-  addEntries({ generation, offset, total, items }: HostMessageOf<'entries'>): void {
-    const transcript = this.#coming ?? this.#transcript;
-    if (generation !== transcript.generation) return;
-    if (offset === this.#asked) this.#asked = undefined;
-    const from = transcript.add(offset, items, total);
-    if (from !== undefined) this.#live.join(items.map(({ id }) => id));
-    if (this.#coming) this.#swap();
-    else if (from !== undefined) this.#show(from);
-    this.#askNext();
+  addEntries(message: HostMessageOf<'entries'>): void {
+    const from = this.#reading.take(message);
+    if (from === undefined) return;
+    this.#live.join(message.items.map(({ id }) => id));
+    this.#show(from);
     this.#pursue();
   }
 
+  /** Shows that a page could not be read. */
+  showUnread(message: HostMessageOf<'unread'>): void {
+    if (this.#reading.fail(message)) this.#list.redraw(EARLIER);
+  }
+
   addDetail({ id, parts }: HostMessageOf<'detail'>): void {
-    this.#details.set(id, parts);
-    const row = this.#transcript.rows[this.#transcript.find(id)];
+    this.#details.add(id, parts);
+    const row = this.transcript.rows[this.transcript.find(id)];
+    if (row) this.#list.redraw(row.key);
+  }
+
+  addLost({ lost }: HostMessageOf<'lost'>): void {
+    this.#lost.add(lost);
+    const row = this.#rows.find((each) => each.kind === 'marker' && each.marker.editId === lost.editId);
     if (row) this.#list.redraw(row.key);
   }
 
   /** Replaces the state of the answer that is being written. */
   showLive(live: HostMessageOf<'live'>): void {
-    this.#live.show(live, (id) => this.#transcript.has(id));
-    this.#show(this.#transcript.rows.length);
+    this.#live.show(live, (id) => this.transcript.has(id));
+    this.#show(this.transcript.rows.length);
   }
 
   /** Adds a piece of the answer. It is drawn with the next frame, together with all pieces until then. */
   say({ piece }: HostMessageOf<'said'>): void {
-    if (!this.#live.say(piece, (id) => this.#transcript.has(id)) || this.#frame !== 0) return;
+    if (!this.#live.say(piece, (id) => this.transcript.has(id)) || this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
-      this.#show(this.#transcript.rows.length);
+      this.#show(this.transcript.rows.length);
     });
+  }
+
+  /** Says whether the answer that is shown goes on. */
+  go(running: boolean): void {
+    if (this.#live.go(running)) this.#show(this.transcript.rows.length);
   }
 
   /** Updates a tool call. */
   call({ call }: HostMessageOf<'called'>): void {
     this.#live.call(call);
-    const calls = (row: Row): boolean => row.kind === 'message' && row.item.parts.some((part) => part.kind === 'tool_use' && part.id === call.id);
-    const row = this.#rows.findLast(calls);
+    const row = this.#rows.findLast((each) => makesCall(each, call.id));
     if (row) this.#list.redraw(row.key);
   }
 
@@ -141,11 +155,13 @@ export class Conversation {
   }
 
   setUsage(usage: Usage): void {
+    const asked = asksFor({ usage: this.#usage });
     this.#usage = usage;
+    if (asksFor({ usage }) !== asked) for (const row of this.#rows) if (row.kind === 'marker') this.#list.redraw(row.key);
   }
 
   setPinned(ids: readonly string[]): void {
-    if (this.#transcript.pin(new Set(ids))) this.#show(0);
+    if (this.transcript.pin(new Set(ids))) this.#show(0);
   }
 
   /** Brings a message into view, and opens what hides it, as soon as the message is loaded. */
@@ -161,37 +177,22 @@ export class Conversation {
   /** Shows the rows. Those from `from` on have changed. */
   #show(from: number): void {
     const live = this.#live.rows;
-    this.#rows = live.length === 0 ? this.#transcript.rows : [...this.#transcript.rows, ...live];
+    this.#rows = live.length === 0 ? this.transcript.rows : [...this.transcript.rows, ...live];
     this.#list.show(this.#rows, from);
-  }
-
-  #swap(): void {
-    if (!this.#coming) return;
-    this.#transcript = this.#coming;
-    this.#coming = undefined;
-    this.#show(0);
-  }
-
-  #askNext(): void {
-    const transcript = this.#coming ?? this.#transcript;
-    const range = transcript.nextPage();
-    if (!range || this.#asked === range.offset) return;
-    this.#asked = range.offset;
-    this.#host.send({ type: 'load', generation: transcript.generation, ...range });
   }
 
   #pursue(): void {
     if (this.#returnTo && this.#list.restore(this.#returnTo)) this.#returnTo = undefined;
     const target = this.#target;
     if (!target) return;
-    const before = this.#transcript.rows;
-    const row = this.#transcript.reveal(target.id);
-    if (before !== this.#transcript.rows) this.#show(0);
+    const before = this.transcript.rows;
+    const row = this.transcript.reveal(target.id);
+    if (before !== this.transcript.rows) this.#show(0);
     if (row >= 0) {
       this.#target = undefined;
       this.#list.activate(row, target.focus);
-      this.#needDetails(this.#transcript.rows[row]);
-    } else if (this.#transcript.loaded) {
+      this.#needDetails(this.transcript.rows[row]);
+    } else if (this.transcript.loaded) {
       this.#target = undefined;
       this.#host.announce('That message is no longer there.');
     }
@@ -204,19 +205,19 @@ export class Conversation {
       usage: this.#usage,
       now: Date.now(),
       expanded: this.#expanded,
-      details: this.#details,
+      details: this.#details.parts,
       voice: this.#voice,
+      lost: this.#lost.lists,
       asking: this.#asking,
+      unread: this.#reading.unread,
     });
   }
 
-  /** Requests the whole messages of an open row. */
+  /** Requests what an open row lacks: whole messages, or what a compaction left out. */
   #needDetails(row: Row | undefined): void {
-    if (row?.kind !== 'message' || !this.#expanded.has(row.key)) return;
-    for (const id of idsOf(row)) {
-      const offset = this.#details.has(id) ? undefined : this.#transcript.offsetOf(id);
-      if (offset !== undefined) this.#host.send({ type: 'detail', generation: this.#transcript.generation, offset, id });
-    }
+    if (!row || !this.#expanded.has(row.key)) return;
+    if (row.kind === 'message') this.#details.need(row, this.transcript);
+    else if (row.kind === 'marker' && row.marker.editId !== null && asksFor({ usage: this.#usage })) this.#lost.need(row.marker.editId);
   }
 
   readonly #voice: Voice = {
@@ -235,7 +236,13 @@ export class Conversation {
       this.#list.redraw(key);
     },
     undo: (editId) => this.#host.send({ type: 'undo', editId }),
+    showNumber: (number) => this.#showNumber(number),
     copy: (text) => this.#host.send({ type: 'copy', text }),
+    giveBack: (editId) => this.#host.send({ type: 'giveBack', editId }),
+    retry: () => {
+      this.#reading.retry();
+      this.#list.redraw(EARLIER);
+    },
     keepOpen: (key, open) => {
       if (open) this.#expanded.add(key);
       else this.#expanded.delete(key);
@@ -245,13 +252,20 @@ export class Conversation {
   #toggle(row: Row): void {
     if (row.kind === 'earlier' || (row.kind === 'message' && row.live)) return;
     if (row.kind === 'group') {
-      this.#transcript.toggle(row.key);
+      this.transcript.toggle(row.key);
       this.#show(0);
     } else {
       if (!this.#expanded.delete(row.key)) this.#expanded.add(row.key);
+      else if (row.kind === 'marker' && row.marker.editId !== null) this.#lost.forget(row.marker.editId);
       this.#list.redraw(row.key);
     }
     this.#host.changed();
+  }
+
+  #showNumber(number: number): void {
+    const id = this.transcript.idOf(number);
+    if (id !== undefined) this.reveal(id);
+    else this.#host.announce(`Message #${number} is not loaded.`);
   }
 
   #pin(row: MessageRow): void {

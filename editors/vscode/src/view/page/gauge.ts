@@ -1,9 +1,11 @@
 /** The gauge: how full the context is, the compaction threshold, and the parts of the context. */
 import { full, percent, short } from '../../figures';
 import type { Usage } from '../messages';
+import { age } from './ages';
 import { type Big, explain } from './biggest';
 import { button, h, replace, setAttribute, setProperty, setText } from './dom';
-import { gaugeWords, levelWord, partWord, sourceWords } from './words';
+import { icon } from './icons';
+import { evidence, gaugeWords, levelWord, partWord, sourceParts } from './words';
 
 export interface GaugeActions {
   /** Returns the biggest messages of a part. */
@@ -22,36 +24,42 @@ export class Gauge {
   readonly #mark = h('div.mark');
   readonly #parts = h('div.parts', { role: 'group', 'aria-label': 'What the context is made of' });
   readonly #source = h('div.source');
+  /** Shown where there is little room: it unfolds the parts. */
+  readonly #unfold = button('.unfold.quiet', { 'aria-expanded': 'false', 'aria-label': 'Parts' }, () => this.#toggleParts(), icon('chevron'), h('span.unfold-word', {}, 'Parts'));
   readonly #list = h('div.biggest', { hidden: true });
-  #usage: Usage | undefined;
   #open: string | undefined;
   #shape = '';
 
   constructor(actions: GaugeActions) {
     this.#actions = actions;
     const line = h('div.gauge-line', {}, this.#share, this.#level, this.#words);
-    this.element = h('div.gauge', {}, line, this.#bar, this.#parts, this.#list, this.#source);
+    this.element = h('div.gauge', {}, line, this.#bar, h('div.source-line', {}, this.#source, this.#unfold), this.#parts, this.#list);
   }
 
   show(usage: Usage | undefined): void {
-    this.#usage = usage;
     this.element.hidden = usage === undefined;
     if (!usage) return;
-    const near = usage.source === 'estimated' ? '~' : '';
+    const near = usage.source === 'reported' ? '' : '~';
     setText(this.#share, usage.size === null ? '' : `${near}${percent(usage.used, usage.size)}%`);
     setText(this.#words, gaugeWords(usage));
+    this.#words.title = evidence(usage);
     setText(this.#level, levelWord(usage));
     setAttribute(this.element, 'data-level', usage.level);
     this.#drawBar(usage);
     this.#drawParts(usage);
-    this.tick();
+    this.#drawSource(usage);
   }
 
-  /** Updates the age of the figure. */
-  tick(): void {
-    if (!this.#usage) return;
-    setText(this.#source, sourceWords(this.#usage, Date.now()));
-    if (this.#usage.size === null) this.#source.append(' · ', button('.link', {}, () => this.#actions.setWindow(), 'Set the model’s window'));
+  #drawSource(usage: Usage): void {
+    const { words, at } = sourceParts(usage);
+    replace(this.#source, words, at !== null && ' ', at !== null && age(at));
+    this.#source.title = words;
+    if (usage.size === null) this.#source.append(' · ', button('.link', {}, () => this.#actions.setWindow(), 'Set the model’s window'));
+  }
+
+  #toggleParts(): void {
+    const open = this.element.classList.toggle('unfolded');
+    setAttribute(this.#unfold, 'aria-expanded', open);
   }
 
   #drawBar(usage: Usage): void {
@@ -109,7 +117,7 @@ export class Gauge {
           '.biggest-item',
           {},
           () => this.#actions.reveal(item.id),
-          h('span.place', {}, `#${item.index + 1}`),
+          h('span.place', {}, item.number),
           h('span.biggest-text', {}, item.text),
           h('span.tokens', {}, item.tokens === undefined ? '' : short(item.tokens)),
         ),

@@ -1,6 +1,7 @@
 /** The history of edits, newest first: the effect of each, and undo for those in force. */
-import { ago, short } from '../../figures';
+import { short } from '../../figures';
 import type { EditLine } from '../messages';
+import { age } from './ages';
 import { button, h, replace } from './dom';
 import { icon } from './icons';
 import { editWord } from './words';
@@ -35,11 +36,11 @@ export class HistoryView {
   }
 
   #line(edit: EditLine): HTMLElement {
-    const facts = [ago(edit.timestamp, Date.now()), edit.trigger, `saved ${short(Math.max(0, edit.tokensSaved))}`];
+    const saved = edit.tokensSaved > 0 ? ` · saved ${short(edit.tokensSaved)}` : '';
     return h(
       `li.edit${edit.reverted ? '.reverted' : ''}`,
-      { title: new Date(edit.timestamp).toLocaleString() },
-      h('div.edit-words', {}, h('span.edit-kind', {}, editWord(edit)), h('span.note', {}, facts.join(' · '))),
+      {},
+      h('div.edit-words', {}, h('span.edit-kind', {}, editWord(edit)), h('span.note', {}, age(edit.timestamp), ` · ${edit.trigger}${saved}`)),
       ...(edit.reverted ? [h('span.badge', {}, 'undone')] : this.#buttons(edit)),
     );
   }

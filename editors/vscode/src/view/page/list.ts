@@ -47,6 +47,8 @@ export class VirtualList<R extends ListRow> {
   #frame = 0;
   /** Where the list itself scrolled to last. Any other position was scrolled to by the user. */
   #scrolledTo = -1;
+  /** The scroller's height then. A scroller whose height has changed since may have moved by itself. */
+  #heightThen = -1;
   /** The rows in the document. */
   #shown: Window = { start: 0, end: 0 };
 
@@ -146,10 +148,12 @@ export class VirtualList<R extends ListRow> {
   #setTop(top: number): void {
     this.#scroller.scrollTop = top;
     this.#scrolledTo = this.#scroller.scrollTop;
+    this.#heightThen = this.#scroller.clientHeight;
   }
 
   #scrolled(): void {
-    if (Math.abs(this.#scroller.scrollTop - this.#scrolledTo) >= 1) this.#noteEnd();
+    const { scrollTop, clientHeight } = this.#scroller;
+    if (clientHeight === this.#heightThen && Math.abs(scrollTop - this.#scrolledTo) >= 1) this.#noteEnd();
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
@@ -258,6 +262,7 @@ export class VirtualList<R extends ListRow> {
 
   /** Measures rows in the document whose size changed by itself: they were opened, or the view's width changed. */
   #remeasure(): void {
+    this.#heightThen = this.#scroller.clientHeight;
     const places: number[] = [];
     for (let i = this.#shown.start; i < this.#shown.end; i += 1) places.push(i);
     const moved = this.#measure(places);

@@ -12,6 +12,8 @@ export class Live {
   /** The last answer's text; empty once another prompt was sent. */
   #answer = '';
   #pending = new Map<string, Speech>();
+  /** Whether nothing more comes, although the messages are in no transcript. */
+  #broken = false;
 
   /** Whole texts by message id. */
   get said(): ReadonlyMap<string, readonly Part[]> {
@@ -27,7 +29,7 @@ export class Live {
   }
 
   get rows(): MessageRow[] {
-    return [...this.#pending.values()].map(toRow);
+    return [...this.#pending.values()].map((speech) => toRow(speech, this.#broken));
   }
 
   /** Clears everything, because another session is shown. */
@@ -42,6 +44,13 @@ export class Live {
     this.#pending = new Map(speeches.filter(({ id }) => !isThere(id)).map((speech) => [speech.id, speech]));
     for (const { id, parts } of speeches) this.#said.set(id, parts);
     for (const call of calls) this.#calls.set(call.id, call);
+  }
+
+  /** Says whether the answer goes on. Returns whether the rows look different now. */
+  go(running: boolean): boolean {
+    const changed = this.#broken === running && this.#pending.size > 0;
+    this.#broken = !running;
+    return changed;
   }
 
   /** Adds a piece. Returns false if the message is in the transcript already. */
@@ -69,7 +78,7 @@ function textOf({ parts }: Speech): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ').trim();
 }
 
-function toRow({ id, role, parts }: Speech): MessageRow {
+function toRow({ id, role, parts }: Speech, broken: boolean): MessageRow {
   const item: Item = { id, index: 0, role, tokens: 0, archived: false, pinned: false, replaced: null, parts, marker: null };
-  return { kind: 'message', key: id, item, results: [], inGroup: false, tokens: 0, itemized: false, toolsOnly: false, pinned: false, live: true };
+  return { kind: 'message', key: id, item, results: [], inGroup: false, tokens: 0, itemized: false, toolsOnly: false, pinned: false, live: broken ? 'broken' : 'written' };
 }

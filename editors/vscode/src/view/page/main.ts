@@ -21,4 +21,8 @@ const page = new Page(document.body, {
 window.addEventListener('message', (event: MessageEvent<unknown>) => {
   if (isHostMessage(event.data)) page.receive(event.data);
 });
+// A command that focuses the view focuses the page, and nothing in it.
+window.addEventListener('focus', () => {
+  if (document.activeElement === null || document.activeElement === document.body) page.focus();
+});
 api.postMessage({ type: 'ready' });

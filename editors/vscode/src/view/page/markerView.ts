@@ -1,22 +1,23 @@
 /** A compaction marker: one line that opens to summary, ledger, figures, undo and copy. */
 import { full, messages } from '../../figures';
 import type { Marker } from '../messages';
+import { age } from './ages';
 import { button, type Child, h } from './dom';
 import { icon } from './icons';
-import { renderMarkdown } from './markdownView';
+import { drawLost } from './lostView';
 import type { MarkerRow } from './rows';
 import type { RowContext } from './rowView';
+import { drawSummary } from './summaryView';
 import { markerWords, undoWords } from './words';
 
 export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
   const open = context.expanded.has(row.key);
   const { marker } = row;
-  const when = new Date(marker.timestamp).toLocaleString();
   const head = h(
     'div.marker-head',
-    { title: when },
+    {},
     icon('marker'),
-    drawLine(marker, context.now),
+    drawLine(marker),
     icon('chevron'),
   );
   const element = h('div.marker', { 'aria-expanded': String(open) }, head);
@@ -26,10 +27,10 @@ export function drawMarker(row: MarkerRow, context: RowContext): HTMLElement {
 }
 
 /** Breaks the line so that no line begins with a dot. */
-function drawLine(marker: Marker, now: number): HTMLElement {
-  const words = markerWords(marker, now);
+function drawLine(marker: Marker): HTMLElement {
+  const words = [age(marker.timestamp), ...markerWords(marker)];
   const title = h('span.marker-title', {}, `Compacted #${marker.number}`, h('span.marker-word', {}, ' ·'));
-  return h('div.marker-line', {}, title, ...words.map((word, at) => h('span.marker-word', {}, at < words.length - 1 ? `${word} ·` : word)));
+  return h('div.marker-line', {}, title, ...words.map((word, at) => h('span.marker-word', {}, word, at < words.length - 1 && ' ·')));
 }
 
 function drawBody(row: MarkerRow, context: RowContext): HTMLElement {
@@ -38,16 +39,17 @@ function drawBody(row: MarkerRow, context: RowContext): HTMLElement {
     'div.marker-body',
     {},
     h('div.figures', {}, figures(marker)),
-    h('div.prose', {}, renderMarkdown(marker.summary)),
+    drawLost(row, context),
+    h('div.prose.summary', {}, ...drawSummary(row, context)),
     ...drawLedger(row, context),
     context.asking === row.key ? drawQuestion(row, context) : drawActions(row, context),
   );
 }
 
 function figures(marker: Marker): string {
-  const saved = full(Math.max(0, marker.before - marker.after));
+  const saved = marker.after > 0 && marker.before > marker.after ? `, ${full(marker.before - marker.after)} tokens saved` : '';
   const writer = marker.summarizer === 'offline' ? 'summary written offline' : marker.summarizer === 'edited' ? 'summary edited by hand' : `summary by ${marker.summarizer}`;
-  return `${messages(marker.messagesArchived)} archived, ${saved} tokens saved; ${writer}`;
+  return `${messages(marker.messagesArchived)} archived${saved}; ${writer}`;
 }
 
 function drawLedger({ key, marker: { ledger } }: MarkerRow, context: RowContext): Child[] {

@@ -8,7 +8,9 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 import type { HostMessage, Item, PageMessage } from '../messages';
 import type { Kept } from './kept';
+import { toUsage } from '../usage';
 import { Page } from './page';
+import { usage } from '../../../test/unit/samples';
 import { call, item, items, marker, result } from '../../../test/unit/view/items';
 
 let root: HTMLElement;
@@ -84,6 +86,26 @@ test('a marker opens to summary, ledger and undo, which says first what it bring
   expect(sent).toContainEqual({ type: 'undo', editId: 'e1' });
 });
 
+test('a summary’s sections fold under their headings, a long one is folded at first, and what the user changes stays', () => {
+  const long = '- the expiry is read in seconds\n'.repeat(20);
+  const summary = `## Task\nFix it.\n\n## Decisions and findings\n${long}\n### Of the clock\nNone.\n\n## Next step\n\`\`\`\n## no heading\n\`\`\``;
+  show([item('e1-marker', { marker: { ...marker, summary } })]);
+  find('.marker').click();
+  const sections = (): HTMLDetailsElement[] => [...root.querySelectorAll<HTMLDetailsElement>('.summary > .section')];
+  expect(words('.section .md-heading')).toEqual(['Task', 'Decisions and findings', 'Of the clock', 'Next step']);
+  expect(sections().map(({ open }) => open)).toEqual([true, false, true]);
+  expect(words('.section .gist')[1]).toBe('the expiry is read in seconds');
+  expect(find('.section pre').textContent).toBe('## no heading');
+  for (const [at, open] of [[0, false], [1, true]] as const) {
+    const section = sections()[at];
+    if (section) section.open = open;
+    section?.dispatchEvent(new Event('toggle'));
+  }
+  find('.marker .marker-head').click();
+  find('.marker .marker-head').click();
+  expect(sections().map(({ open }) => open)).toEqual([false, true, true]);
+});
+
 test('a summary’s HTML is text', () => {
   show([item('e1-marker', { marker: { ...marker, summary: '<img src=x onerror=alert(1)>' } })]);
   find('.marker').click();
@@ -122,7 +144,7 @@ test('one row is the tab stop; keys move it, pin and open', () => {
 
 test('a search hit in the archive is opened and focused', () => {
   show(archived);
-  page.receive({ type: 'hits', query: '', error: '', hits: [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }] });
+  page.receive({ type: 'hits', query: '', error: '', full: false, hits: [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }] });
   expect(words('.hit mark')).toEqual(['b']);
   find('.hit').click();
   expect(document.activeElement).toBe(find('[data-key="m2"]'));
@@ -131,7 +153,10 @@ test('a search hit in the archive is opened and focused', () => {
 test('the prompt box says why it is off, and sends when it is on', () => {
   show([item('m0')]);
   page.receive({ type: 'prompting', remedy: 'No model is configured; set a key.' });
-  expect(find('.no-model').textContent).toBe('No model is configured; set a key.');
+  expect(find('.no-model-words').textContent).toBe('No model is configured; set a key.');
+  expect(find('.prompt-line').hidden).toBe(true);
+  find('.no-model button').click();
+  expect(sent).toContainEqual({ type: 'command', name: 'setKey' });
   expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(true);
   page.receive({ type: 'prompting', remedy: null });
   const input = find('.prompt-input') as HTMLTextAreaElement;
@@ -171,4 +196,129 @@ test('the notice of a compaction disappears when the compaction is undone', () =
   expect(find('.notice').hidden).toBe(false);
   page.receive({ type: 'history', edits: [{ ...edit, reverted: true }] });
   expect(find('.notice').hidden).toBe(true);
+});
+
+test('a search says who speaks and how many were found', () => {
+  show(archived);
+  const hits = [{ messageId: 'm2', index: 2, role: 'user', snippet: 'a **b** c' }];
+  page.receive({ type: 'hits', query: '', error: '', full: false, hits });
+  expect(find('.hit .place').textContent).toBe('#3 you');
+  expect(find('.hits .empty-words').textContent).toBe('1 found');
+  page.receive({ type: 'hits', query: '', error: '', full: true, hits });
+  expect(find('.hits .empty-words').textContent).toBe('The best 1 are listed.');
+});
+
+test('a hit in the result of a tool is not said to be the user’s', () => {
+  show([item('m0'), item('m1', { parts: [result('c')] })]);
+  page.receive({ type: 'hits', query: '', error: '', full: false, hits: [{ messageId: 'm1', index: 1, role: 'user', snippet: '**b**' }] });
+  expect(find('.hit .place').textContent).toBe('#2 tool result');
+});
+
+test('a message has its number, and one that a summary names is a click away', () => {
+  const summary = 'The limit is in `#1`, see #2 and PR#3.';
+  show([item('m0'), item('m1', { archived: true }), item('e1-marker', { marker: { ...marker, summary } }), item('m9')]);
+  expect(words('.number')).toEqual(['#1', '#10']);
+  find('.marker').click();
+  expect(words('.number-link')).toEqual(['#2']);
+  find('.number-link').click();
+  expect(words('.message .text')).toEqual(['m0', 'm1', 'm9']);
+  expect(document.activeElement?.textContent).toContain('m1');
+});
+
+test('in a copy of an agent’s conversation the button says that the copy is compacted', () => {
+  show([item('m0')]);
+  page.receive({ type: 'usage', usage: toUsage(usage()) });
+  expect(find('.tools button').getAttribute('aria-label')).toBe('Compact now');
+  page.receive({ type: 'usage', usage: toUsage(usage({ meta: { managedBy: 'agent', agent: 'Codex' } })) });
+  expect(find('.tools button').getAttribute('aria-label')).toBe('Compact this copy');
+  expect(find('.tools button').title).toBe('Compact this copy');
+});
+
+test('ages go on while they are looked at', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'Date'] });
+  vi.setSystemTime(1_000_000);
+  start();
+  show([item('e1-marker', { marker: { ...marker, timestamp: 1_000_000 - 50_000 } })]);
+  expect(find('.marker .age').textContent).toBe('50 seconds ago');
+  vi.advanceTimersByTime(130_000);
+  expect(find('.marker .age').textContent).toBe('3 minutes ago');
+  vi.useRealTimers();
+});
+
+test('a stopped server looks stopped, and offers what brings it back', () => {
+  show([item('m0')]);
+  page.receive({ type: 'prompting', remedy: null });
+  page.receive({ type: 'server', state: 'down', text: 'It crashed.', actions: ['restart', 'log'] });
+  expect(find('.server').hidden).toBe(false);
+  expect(document.body.dataset['server']).toBe('down');
+  expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(true);
+  find('.server .primary').click();
+  expect(sent).toContainEqual({ type: 'command', name: 'restart' });
+  page.receive({ type: 'server', state: 'running', text: '', actions: [] });
+  expect(find('.server').hidden).toBe(true);
+  expect((find('.prompt-input') as HTMLTextAreaElement).disabled).toBe(false);
+});
+
+test('what failed is said next to the prompt, with Retry and what may help', () => {
+  show([item('m0')]);
+  page.receive({ type: 'prompting', remedy: null });
+  page.receive({ type: 'unsent', text: 'Once more?' });
+  page.receive({ type: 'failed', failure: { text: 'Once more?', error: 'The key was refused.', retry: true, actions: ['setKey'] } });
+  expect(find('.failure-words').textContent).toBe('The key was refused.');
+  expect(words('.failure .actions button')).toEqual(['Retry', 'Set a key…']);
+  find('.retry').click();
+  expect(sent).toContainEqual({ type: 'retry' });
+  expect((find('.prompt-input') as HTMLTextAreaElement).value).toBe('');
+  page.receive({ type: 'failed', failure: null });
+  expect(find('.failure').hidden).toBe(true);
+});
+
+test('a question is answered by a digit in the empty prompt box, which keeps the focus', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  start();
+  show([item('m0')]);
+  page.receive({ type: 'prompting', remedy: null });
+  const input = find('.prompt-input') as HTMLTextAreaElement;
+  input.focus();
+  const options = [{ optionId: 'yes', name: 'Allow' }, { optionId: 'always', name: 'Always allow' }, { optionId: 'no', name: 'Reject' }];
+  page.receive({ type: 'questions', questions: [{ id: 7, title: 'Read a.py', detail: 'a.py:3', options }] });
+  expect(document.activeElement).toBe(input);
+  press(input, '1');
+  expect(sent.some(({ type }) => type === 'permit')).toBe(false);
+  vi.advanceTimersByTime(1_000);
+  input.value = 'I am typing';
+  press(input, '1');
+  expect(sent.some(({ type }) => type === 'permit')).toBe(false);
+  input.value = '';
+  press(input, '3');
+  expect(sent).toContainEqual({ type: 'permit', id: 7, optionId: 'no' });
+  page.receive({ type: 'questions', questions: [] });
+  expect(find('.questions').hidden).toBe(true);
+  vi.useRealTimers();
+});
+
+test('without a session what was found can be opened, and the sample tried', () => {
+  page.receive({ type: 'session', sessionId: null, title: '', generation: 0, total: 0, reveal: null });
+  page.receive({ type: 'found', transcripts: [{ path: '/a.jsonl', run: null, title: 'Fix the login', program: 'Other', folder: 'weather', changedAt: Date.now() - 7_200_000, here: true }] });
+  expect(find('.found-item').textContent).toBe('Fix the loginOther · weather · 2 hours ago');
+  find('.found-item').click();
+  expect(sent).toContainEqual({ type: 'open', path: '/a.jsonl', run: null });
+  expect(words('.ways button')).toContain('Try the Sample');
+});
+
+test('the view’s focus goes to the prompt, or else to the conversation', () => {
+  show([item('m0'), item('m1')]);
+  page.receive({ type: 'prompting', remedy: null });
+  page.focus();
+  expect(document.activeElement).toBe(find('.prompt-input'));
+  page.receive({ type: 'prompting', remedy: 'No model.' });
+  find('.prompt-input').blur();
+  page.focus();
+  expect(document.activeElement).toBe(find('[data-key="m1"]'));
+});
+
+test('a closed row shows words, not their markup', () => {
+  const text = (words_: string): Item['parts'] => [{ kind: 'text', text: words_, more: false }];
+  show([item('m0', { parts: text('<command-name>/clear</command-name>') }), item('m1', { role: 'assistant', parts: text('## Done\n**all** of `it`') })]);
+  expect(words('.message .text')).toEqual(['/clear', 'Done\nall of it']);
 });

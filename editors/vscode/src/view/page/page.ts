@@ -1,14 +1,23 @@
 /** The page as a whole: header, gauge, panels, conversation, prompt box. Each message of the extension goes to its part. */
-import type { HostMessage, HostMessageOf, PageMessage, PageMessageOf } from '../messages';
-import { biggestOf } from './biggest';
+import { speaker } from '../../speaker';
+import { readOnlyWords } from './words';
+import type { CommandName, Hit, HostMessage, HostMessageOf, PageMessage } from '../messages';
+import { TICK, tickAges } from './ages';
+import { biggestOf, partOf } from './biggest';
 import { Conversation } from './conversation';
-import { button, h, setText } from './dom';
+import { h, setText } from './dom';
+import { FailureCard } from './failure';
 import { Gauge } from './gauge';
 import { HistoryView } from './historyView';
-import { icon, type IconName } from './icons';
 import type { Kept } from './kept';
+import { onCopy } from './markdownView';
+import { NoticeLine } from './noticeLine';
 import { PromptBox } from './promptBox';
+import { Questions } from './questions';
 import { SearchView } from './searchView';
+import { ServerBanner } from './serverBanner';
+import { Toolbar } from './toolbar';
+import { Welcome } from './welcome';
 import { Writing } from './writing';
 
 export interface PageHost {
@@ -18,14 +27,10 @@ export interface PageHost {
 }
 
 /** The messages about prompts and their answers. */
-type Chatting = 'prompting' | 'turn' | 'live' | 'said' | 'called' | 'unsent';
+type Chatting = 'prompting' | 'turn' | 'live' | 'said' | 'called' | 'unsent' | 'failed' | 'questions';
 
 /** Characters of a finished answer that a screen reader reads out. */
 const SPOKEN = 600;
-/** Milliseconds after which relative times are updated. */
-const TICK = 30_000;
-/** Milliseconds for which an information stays. Warnings and errors stay until dismissed. */
-const NEWS = 8_000;
 /** Milliseconds after the last change when the open rows and the rows in view are kept. */
 const KEEP_PAUSE = 300;
 
@@ -35,22 +40,25 @@ export class Page {
   readonly #model = h('span.model');
   readonly #polite = h('div.announcer', { 'aria-live': 'polite', role: 'status' });
   readonly #urgent = h('div.announcer', { 'aria-live': 'assertive', role: 'alert' });
-  readonly #notice = h('div.notice', { hidden: true });
+  readonly #notice = new NoticeLine();
+  readonly #readOnly = h('p.read-only', { hidden: true });
   readonly #gauge: Gauge;
   readonly #writing: Writing;
   readonly #history: HistoryView;
   readonly #search: SearchView;
   readonly #conversation: Conversation;
   readonly #prompt: PromptBox;
+  readonly #questions: Questions;
+  readonly #failure: FailureCard;
+  readonly #server: ServerBanner;
   readonly #session: HTMLElement;
-  readonly #welcome: HTMLElement;
-  readonly #toggles = new Map<HTMLElement, HTMLButtonElement>();
+  readonly #welcome: Welcome;
+  readonly #toolbar: Toolbar;
   #sessionId: string | null = null;
   #running = false;
+  /** The prompt that failed. */
+  #failed = '';
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
-  /** The edit that the notice is about. */
-  #noticeEdit: string | null = null;
-  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement, host: PageHost) {
     this.#host = host;
@@ -58,7 +66,7 @@ export class Page {
     const reveal = (id: string): void => this.#conversation.reveal(id);
     const announce = (words: string): void => setText(this.#polite, words);
     const undo = (editId: string): void => send({ type: 'undo', editId });
-    this.#conversation = new Conversation({ send, announce, search: () => this.#openSearch(), changed: () => this.#keepSoon() });
+    this.#conversation = new Conversation({ send, announce, search: () => this.#toolbar.open(this.#search), changed: () => this.#keepSoon() });
     this.#gauge = new Gauge({
       biggest: (part) => biggestOf(part, this.#conversation.transcript.items),
       reveal,
@@ -66,17 +74,31 @@ export class Page {
     });
     this.#writing = new Writing(() => send({ type: 'cancel' }));
     this.#history = new HistoryView({ reveal, undo });
-    this.#search = new SearchView({ search: (query) => send({ type: 'search', query }), reveal, announce });
+    this.#search = new SearchView({ search: (query) => send({ type: 'search', query }), reveal, announce, speaker: (hit) => this.#speaker(hit) });
     this.#prompt = new PromptBox({
       ask: (text) => this.#ask(text),
       stop: () => send({ type: 'stop' }),
       withdraw: (id) => send({ type: 'withdraw', id }),
+      setKey: () => send({ type: 'command', name: 'setKey' }),
+      press: (key) => this.#questions.key(key),
       changed: () => this.#keepSoon(),
     });
-    this.#welcome = this.#drawWelcome();
+    const run = (name: CommandName): void => send({ type: 'command', name });
+    this.#toolbar = new Toolbar(run, this.#history, this.#search);
+    this.#questions = new Questions({ announce, answer: (id, optionId) => send({ type: 'permit', id, optionId }) });
+    this.#failure = new FailureCard({ run, retry: () => this.#retry(), dismiss: () => send({ type: 'dismiss' }) });
+    this.#server = new ServerBanner(run);
+    this.#welcome = new Welcome({ run, open: (path, run) => send({ type: 'open', path, run }) });
     this.#session = this.#drawSession();
-    root.replaceChildren(this.#welcome, this.#session, this.#polite, this.#urgent);
-    setInterval(() => this.#gauge.tick(), TICK);
+    onCopy((text) => send({ type: 'copy', text }));
+    root.replaceChildren(this.#server.element, this.#welcome.element, this.#session, this.#polite, this.#urgent);
+    setInterval(() => tickAges(Date.now()), TICK);
+  }
+
+  /** Focuses what the user most likely wants: the prompt box, the conversation, or the first button. */
+  focus(): void {
+    if (this.#sessionId === null) this.#welcome.focus();
+    else if (!this.#prompt.focus()) this.#conversation.focus();
   }
 
   receive(message: HostMessage): void {
@@ -87,18 +109,34 @@ export class Page {
       case 'entries':
         this.#conversation.addEntries(message);
         return;
+      case 'server':
+        this.#showServer(message);
+        return;
+      case 'found':
+        this.#welcome.show(message.transcripts);
+        return;
+      case 'unread':
+        this.#conversation.showUnread(message);
+        return;
       case 'detail':
         this.#conversation.addDetail(message);
         return;
+      case 'lost':
+        this.#conversation.addLost(message);
+        return;
       case 'usage':
+        this.#session.classList.toggle('followed', message.usage.followed);
+        this.#readOnly.hidden = !message.usage.followed;
+        setText(this.#readOnly, readOnlyWords(message.usage));
         setText(this.#model, message.usage.model);
         this.#model.title = message.usage.model;
         this.#conversation.setUsage(message.usage);
         this.#gauge.show(message.usage);
+        this.#toolbar.show(message.usage);
         return;
       case 'history':
         this.#history.show(message.edits);
-        if (message.edits.some(({ id, reverted }) => reverted && id === this.#noticeEdit)) this.#notice.hidden = true;
+        this.#notice.takeHistory(message.edits);
         return;
       case 'pinned':
         this.#conversation.setPinned(message.ids);
@@ -132,6 +170,13 @@ export class Page {
       case 'unsent':
         this.#prompt.giveBack(message.text);
         return;
+      case 'failed':
+        this.#failed = message.failure?.text ?? '';
+        this.#failure.show(message);
+        return;
+      case 'questions':
+        this.#questions.show(message.questions);
+        return;
       default:
         this.#report(message);
         return;
@@ -157,14 +202,27 @@ export class Page {
     }
   }
 
+  #showServer(message: HostMessageOf<'server'>): void {
+    this.#server.show(message);
+    this.#prompt.connect(message.state !== 'down');
+    this.#welcome.connect(message.state !== 'down');
+  }
+
+  #retry(): void {
+    this.#prompt.take(this.#failed);
+    this.#conversation.follow();
+    this.#host.send({ type: 'retry' });
+  }
+
   #ask(text: string): void {
-    this.#notice.hidden = true;
+    this.#notice.hide();
     this.#conversation.follow();
     this.#host.send({ type: 'prompt', text });
   }
 
   #showTurn(message: HostMessageOf<'turn'>): void {
     this.#prompt.show(message);
+    this.#conversation.go(message.running);
     if (message.running === this.#running) return;
     this.#running = message.running;
     const words = this.#conversation.answer;
@@ -174,10 +232,11 @@ export class Page {
   #showSession(message: HostMessageOf<'session'>): void {
     const same = message.sessionId !== null && message.sessionId === this.#sessionId;
     this.#sessionId = message.sessionId;
-    this.#welcome.hidden = message.sessionId !== null;
+    this.#welcome.element.hidden = message.sessionId !== null;
     this.#session.hidden = message.sessionId === null;
     setText(this.#title, message.title || 'Untitled session');
     this.#title.title = message.title;
+    if (!same && document.hasFocus() && document.activeElement === document.body) queueMicrotask(() => this.focus());
     if (same) {
       this.#conversation.reopen(message.generation, message.total, message.reveal);
       return;
@@ -185,84 +244,40 @@ export class Page {
     const kept = this.#host.kept;
     this.#search.clear();
     this.#writing.end();
-    this.#notice.hidden = true;
+    this.#notice.hide();
     this.#gauge.show(undefined);
     this.#running = false;
     this.#prompt.restore(kept?.sessionId === message.sessionId && kept.prompt ? kept.prompt : { draft: '', history: this.#prompt.kept.history });
     this.#conversation.open(message.generation, message.total, kept?.sessionId === message.sessionId ? kept.place : undefined);
   }
 
-  #showNotice({ severity, text, editId }: HostMessageOf<'notice'>): void {
-    setText(severity === 'error' ? this.#urgent : this.#polite, text);
-    const close = button('.quiet', { title: 'Dismiss', 'aria-label': 'Dismiss' }, () => (this.#notice.hidden = true), icon('close'));
-    this.#notice.replaceChildren(h('span', {}, text), close);
-    this.#notice.dataset['severity'] = severity;
-    this.#notice.hidden = false;
-    this.#noticeEdit = editId;
-    clearTimeout(this.#noticeTimer);
-    if (severity === 'info') this.#noticeTimer = setTimeout(() => (this.#notice.hidden = true), NEWS);
+  #showNotice(message: HostMessageOf<'notice'>): void {
+    setText(message.severity === 'error' ? this.#urgent : this.#polite, message.text);
+    this.#notice.show(message);
   }
 
   #drawSession(): HTMLElement {
-    const tools = h(
-      'div.tools',
-      { role: 'toolbar', 'aria-label': 'Context' },
-      this.#command('compact', 'compact', 'Compact now'),
-      this.#command('preview', 'preview', 'Preview compaction'),
-      this.#toggle(this.#history.element, 'history', 'History'),
-      this.#toggle(this.#search.element, 'search', 'Search (/)'),
-    );
-    const header = h('header', {}, h('div.heading', {}, h('div.names', {}, this.#title, this.#model), tools), this.#gauge.element);
+    const header = h('header', {}, h('div.heading', {}, h('div.names', {}, this.#title, this.#model), this.#toolbar.element), this.#gauge.element);
     return h(
       'main.session',
       { hidden: true },
       header,
       this.#history.element,
       this.#search.element,
-      this.#notice,
+      this.#notice.element,
       this.#writing.element,
       this.#conversation.element,
+      this.#failure.element,
+      this.#questions.element,
+      this.#readOnly,
       this.#prompt.element,
     );
   }
 
-  #drawWelcome(): HTMLElement {
-    const act = (name: PageMessageOf<'command'>['name'], words: string): HTMLElement => button('.wide', {}, () => this.#host.send({ type: 'command', name }), words);
-    return h(
-      'section.welcome',
-      { hidden: true },
-      h('p', {}, 'See how full a model’s context is, compact it, and take it back if you don’t like it.'),
-      act('import', 'Import a Conversation…'),
-      act('new', 'New Session'),
-      act('switch', 'Switch Session…'),
-    );
-  }
-
-  #command(name: PageMessageOf<'command'>['name'], image: IconName, words: string): HTMLElement {
-    return button('.quiet', { title: words, 'aria-label': words }, () => this.#host.send({ type: 'command', name }), icon(image));
-  }
-
-  #toggle(panel: HTMLElement, image: IconName, words: string): HTMLElement {
-    const element = button('.quiet', { title: words, 'aria-label': words, 'aria-expanded': 'false' }, () => this.#setOpen(panel, panel.hidden !== false), icon(image));
-    this.#toggles.set(panel, element);
-    panel.addEventListener('keydown', (event) => {
-      if (event.key !== 'Escape') return;
-      this.#setOpen(panel, false);
-      element.focus();
-    });
-    return element;
-  }
-
-  #setOpen(panel: HTMLElement, open: boolean): void {
-    for (const [each, toggle] of this.#toggles) {
-      each.hidden = !(open && each === panel);
-      toggle.setAttribute('aria-expanded', String(!each.hidden));
-    }
-    if (open && panel === this.#search.element) this.#search.focus();
-  }
-
-  #openSearch(): void {
-    this.#setOpen(this.#search.element, true);
+  /** A message that holds results of tools has the user's role, but the user does not speak in it. */
+  #speaker({ messageId, role }: Hit): string {
+    const found = this.#conversation.transcript.items.find(({ id }) => id === messageId);
+    return found && partOf(found) === 'tool_results' ? 'tool result' : speaker(role);
   }
 
   #keepSoon(): void {

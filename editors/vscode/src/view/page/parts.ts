@@ -1,5 +1,6 @@
 /** The parts of a message as DOM: text, tool calls with their results, thinking, images. */
 import { short } from '../../figures';
+import { plainText } from '../../plainText';
 import type { Call, Item, Part } from '../messages';
 import { h } from './dom';
 import { icon } from './icons';
@@ -46,7 +47,7 @@ function withState(tool: HTMLElement, call: Call | undefined): HTMLElement {
 
 /** Makes the thinking, which is folded until the user opens it. */
 function drawThinking(text: string, { item, live }: MessageRow, voice: Voice): HTMLElement {
-  const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live && item.parts.length === 1 ? 'Thinking…' : 'Thinking'), h('div.thinking', {}, text));
+  const element = h('details.thought', { open: voice.thinks(item.id) }, h('summary', {}, live === 'written' && item.parts.length === 1 ? 'Thinking…' : 'Thinking'), h('div.thinking', {}, text));
   element.addEventListener('toggle', () => voice.keepThinking(item.id, element.open));
   return element;
 }
@@ -73,7 +74,7 @@ function drawToolUse(part: Extract<Part, { kind: 'tool_use' }>, result: Result |
 
 function drawToolResult(result: Result, open: boolean): HTMLElement {
   const line = h('div.tool-line', {}, icon('tool'), h('span.tool-name', {}, 'result'));
-  if (!open) line.append(' ', h('span.tool-argument', {}, outcomeLine(result.part.text, result.part.failed)));
+  if (!open) line.append(' ', h('span.tool-argument', {}, outcomeLine(plainText(result.part.text), result.part.failed)));
   const tool = h('div.tool', {}, line);
   addResult(tool, line, result, open);
   return tool;
@@ -82,7 +83,7 @@ function drawToolResult(result: Result, open: boolean): HTMLElement {
 function addResult(tool: HTMLElement, line: HTMLElement, result: Result, open: boolean): void {
   const { part, item } = result;
   if (item.replaced !== null) line.append(h('span.badge', { title: `In the context stands: ${item.replaced}` }, clearedWord(item.replaced)));
-  if (part.failed && !open) tool.append(h('div.outcome', {}, `✗ ${outcomeLine(part.text, true)}`));
+  if (part.failed && !open) tool.append(h('div.outcome', {}, `✗ ${outcomeLine(plainText(part.text), true)}`));
   if (open && part.text !== '') tool.append(h(`pre.contents${part.failed ? '.failed' : ''}`, { tabindex: 0 }, part.text), ...more(part));
 }
 
@@ -95,7 +96,7 @@ function drawPart(part: Exclude<Part, { kind: 'tool_use' | 'tool_result' }>, ite
     case 'text':
       return drawText(part, item, open);
     case 'thinking':
-      return h(`div.thinking${open ? '' : '.clamp'}`, {}, h('span.badge', {}, 'thinking'), ' ', part.text, ...more(part, open));
+      return h(`div.thinking${open ? '' : '.clamp'}`, {}, h('span.badge', {}, 'thinking'), ' ', open ? part.text : plainText(part.text), ...more(part, open));
     case 'image':
       return h('div.attachment', {}, part.label);
     case 'resource':
@@ -104,8 +105,8 @@ function drawPart(part: Exclude<Part, { kind: 'tool_use' | 'tool_result' }>, ite
 }
 
 function drawText(part: Extract<Part, { kind: 'text' }>, item: Item, open: boolean): HTMLElement {
-  if (!open) return h('div.text.clamp', {}, part.text);
-  if (item.role !== 'assistant') return h('div.text', {}, part.text, ...more(part));
+  if (!open) return h('div.text.clamp', { dir: 'auto' }, plainText(part.text) || part.text);
+  if (item.role !== 'assistant') return h('div.text', { dir: 'auto' }, part.text, ...more(part));
   return h('div.text.prose', {}, renderMarkdown(part.text), ...more(part));
 }
 

@@ -11,6 +11,10 @@ export interface PromptActions {
   ask(text: string): void;
   stop(): void;
   withdraw(id: number): void;
+  /** Lets the user set a key, if there is no model. */
+  setKey(): void;
+  /** Offers a key that is pressed in the empty box. Returns whether it was an answer to a question. */
+  press(key: string): boolean;
   /** Called when the typed text or the history changed, so that it can be kept. */
   changed(): void;
 }
@@ -24,7 +28,9 @@ export class PromptBox {
   readonly #input = h('textarea.prompt-input', { rows: 1, placeholder: 'Ask…', 'aria-label': 'Ask the model', 'aria-describedby': 'no-model prompt-keys' });
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
-  readonly #words = h('p.no-model', { id: 'no-model' });
+  readonly #words = h('span.no-model-words', { id: 'no-model' });
+  readonly #noModel: HTMLElement;
+  readonly #line: HTMLElement;
   readonly #waiting = h('ul.waiting', { hidden: true, 'aria-label': 'Prompts that wait' });
   readonly #answering = h('p.answering', { hidden: true }, h('span.spinner'), 'answering…');
   #history: string[] = [];
@@ -32,13 +38,19 @@ export class PromptBox {
   #back = 0;
   #typed = '';
   #running = false;
+  #connected = true;
+  #remedy: string | null = '';
 
   constructor(actions: PromptActions) {
     this.#actions = actions;
     this.#send = button('.send', { title: 'Send (Enter)', 'aria-label': 'Send' }, () => this.#submit(), icon('send'));
     this.#stop = button('.stop', { title: 'Stop the answer (Escape)', 'aria-label': 'Stop the answer', hidden: true }, () => this.#end(), icon('stop'));
     const keys = h('span.announcer', { id: 'prompt-keys' }, 'Enter sends, Shift and Enter begin a line, the arrows bring earlier prompts back.');
-    this.element = h('footer.prompt', {}, this.#words, this.#answering, this.#waiting, h('div.prompt-line', {}, this.#input, this.#stop, this.#send), keys);
+    const setKey = button('.link', {}, () => this.#actions.setKey(), 'Set a key…');
+    const how = h('details.how', {}, h('summary', {}, 'Other ways'), this.#words);
+    this.#noModel = h('div.no-model', { hidden: true }, 'Asking needs a model. ', setKey, ' ', how);
+    this.#line = h('div.prompt-line', {}, this.#input, this.#stop, this.#send);
+    this.element = h('footer.prompt', {}, this.#answering, this.#waiting, this.#noModel, this.#line, keys);
     this.#input.addEventListener('keydown', (event) => this.#keydown(event));
     this.#input.addEventListener('input', () => this.#edited());
     this.enable('');
@@ -55,12 +67,32 @@ export class PromptBox {
     this.#write(draft);
   }
 
-  /** `remedy` says why the model cannot be asked, or is null if it can. */
+  /** `remedy` says why the model cannot be asked, or is null if it can; it is empty until that is known. */
   enable(remedy: string | null): void {
-    this.#input.disabled = remedy !== null;
-    this.#send.disabled = remedy !== null;
+    this.#remedy = remedy;
     setText(this.#words, remedy ?? '');
-    this.#words.hidden = !remedy;
+    this.#noModel.hidden = !remedy;
+    this.#line.hidden = !this.#noModel.hidden;
+    this.#able();
+  }
+
+  /** Whether the server runs, without which nothing can be asked. */
+  connect(running: boolean): void {
+    this.#connected = running;
+    this.#able();
+  }
+
+  /** Focuses the box. Returns whether it can be typed in. */
+  focus(): boolean {
+    if (this.#input.disabled || this.#line.hidden) return false;
+    this.#input.focus();
+    return true;
+  }
+
+  #able(): void {
+    this.#input.disabled = this.#remedy !== null || !this.#connected;
+    this.#send.disabled = this.#input.disabled;
+    setAttribute(this.#input, 'placeholder', this.#connected ? 'Ask…' : 'The server does not run');
   }
 
   show({ running, queued }: HostMessageOf<'turn'>): void {
@@ -81,6 +113,11 @@ export class PromptBox {
     if (this.#input.value === '') this.#write(text);
   }
 
+  /** Takes back what `giveBack` brought, because it is sent again. */
+  take(text: string): void {
+    if (this.#input.value === text) this.#write('');
+  }
+
   #drawWaiting(id: number, text: string): HTMLElement {
     const label = `Take back: ${text.slice(0, 80)}`;
     return h('li', {}, h('span.badge', {}, 'waits'), h('span.waiting-text', { title: text }, text), button('.quiet', { title: 'Take back', 'aria-label': label }, () => this.#actions.withdraw(id), icon('close')));
@@ -88,6 +125,10 @@ export class PromptBox {
 
   #keydown(event: KeyboardEvent): void {
     if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (this.#input.value === '' && this.#actions.press(event.key)) {
+      event.preventDefault();
+      return;
+    }
     switch (event.key) {
       case 'Enter':
         if (event.shiftKey) return;

@@ -1,12 +1,13 @@
 /** Any kind of row as DOM. Buttons in it call `RowActions`. */
-import { full, short } from '../../figures';
-import type { Usage } from '../messages';
+import { full, numberOf, short } from '../../figures';
+import { speaker } from '../../speaker';
+import type { Lost, Usage } from '../messages';
 import { button, h, setAttribute } from './dom';
 import { icon } from './icons';
 import { drawMarker } from './markerView';
 import { type Details, drawParts, type Voice } from './parts';
-import type { GroupRow, MarkerRow, MessageRow, Row } from './rows';
-import { openLabel, roleWord } from './words';
+import type { EarlierRow, GroupRow, MarkerRow, MessageRow, Row } from './rows';
+import { openLabel } from './words';
 
 export interface RowActions {
   toggle(row: Row): void;
@@ -15,8 +16,14 @@ export interface RowActions {
   keepCompacted(key: string): void;
   undo(editId: string): void;
   copy(text: string): void;
+  /** Puts what a compaction left out into the agent's terminal. */
+  giveBack(editId: string): void;
   /** Keeps whether something inside a row is open. */
   keepOpen(key: string, open: boolean): void;
+  /** Brings the message with this number into view. */
+  showNumber(number: number): void;
+  /** Requests the earlier messages again, which could not be read. */
+  retry(): void;
 }
 
 /** The state other than the row itself that its look depends on. */
@@ -28,17 +35,24 @@ export interface RowContext {
   readonly expanded: ReadonlySet<string>;
   readonly details: Details;
   readonly voice: Voice;
+  /** What compactions left out, by edit. */
+  readonly lost: ReadonlyMap<string, Lost>;
   /** The marker whose undo waits for the user's confirmation. */
   readonly asking: string | undefined;
+  /** Why the earlier messages could not be read, or undefined while they are being read. */
+  readonly unread: string | undefined;
 }
+
+/** The most characters of a row that are its name for screen readers. */
+const SPOKEN = 1_000;
 
 export function drawRow(row: Row, context: RowContext): HTMLElement {
   const element = drawKind(row, context);
   element.classList.add('row');
   setAttribute(element, 'role', 'treeitem');
   setAttribute(element, 'aria-level', row.kind === 'message' && row.inGroup ? 2 : 1);
-  // An open row may hold pages of text. The name of a closed row is all that it shows.
-  if ((row.kind === 'message' || row.kind === 'marker') && showsWhole(row, context)) setAttribute(element, 'aria-label', openLabel(row, context.now));
+  // An open row may hold pages of text, which nobody wants to hear as its name. The name of any other row is all that it shows.
+  if ((row.kind === 'message' || row.kind === 'marker') && showsWhole(row, context) && element.textContent.length > SPOKEN) setAttribute(element, 'aria-label', openLabel(row, context.now));
   element.dataset['key'] = row.key;
   element.addEventListener('click', (event) => {
     if (!isBusy(event)) context.actions.toggle(row);
@@ -60,7 +74,7 @@ export function estimateRow(row: Row): number {
 function drawKind(row: Row, context: RowContext): HTMLElement {
   switch (row.kind) {
     case 'earlier':
-      return h('div.earlier', {}, h('span.spinner'), `${full(row.count)} earlier messages`);
+      return drawEarlier(row, context);
     case 'group':
       return drawGroup(row);
     case 'marker':
@@ -70,24 +84,32 @@ function drawKind(row: Row, context: RowContext): HTMLElement {
   }
 }
 
+function drawEarlier({ count }: EarlierRow, { unread, actions }: RowContext): HTMLElement {
+  const words = `${full(count)} earlier ${count === 1 ? 'message' : 'messages'}`;
+  if (unread === undefined) return h('div.earlier', {}, h('span.spinner'), words);
+  const why = h('span.earlier-words', {}, `${words} could not be read. ${unread}`);
+  return h('div.earlier.unread', {}, why, button('.action', {}, () => actions.retry(), 'Try again'));
+}
+
 function drawGroup(row: GroupRow): HTMLElement {
   const words = `${full(row.count)} archived ${row.count === 1 ? 'message' : 'messages'}`;
   return h('div.group', { 'aria-expanded': String(row.open) }, icon('chevron'), h('span.group-words', {}, words));
 }
 
 function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
-  const live = row.live ?? false;
+  const live = row.live !== undefined;
   const open = context.expanded.has(row.key) && !live;
   const element = h(
     `div.message.${row.item.role}`,
     { 'aria-expanded': String(open) },
-    h('div.who', {}, roleWord(row.item.role)),
+    h('div.who', {}, speaker(row.item.role), !live && ' ', !live && h('span.number', {}, numberOf(row.item.index))),
     h('div.body', {}, ...drawParts(row, open ? loaded(row, context.details) : undefined, context.voice)),
     drawTokens(row),
     !row.item.archived && !live && pinButton(row, context),
   );
-  if (live) setAttribute(element, 'aria-busy', true);
-  element.classList.toggle('live', live);
+  if (row.live === 'written') setAttribute(element, 'aria-busy', true);
+  element.classList.toggle('live', row.live === 'written');
+  element.classList.toggle('broken', row.live === 'broken');
   element.classList.toggle('said', context.voice.said.has(row.item.id));
   element.classList.toggle('archived', row.item.archived);
   element.classList.toggle('in-group', row.inGroup);
@@ -99,8 +121,9 @@ function drawMessage(row: MessageRow, context: RowContext): HTMLElement {
 
 /** Makes the figure, with a text for what is otherwise shown by icons only. */
 function drawTokens({ item, tokens, pinned, live }: MessageRow): HTMLElement {
+  if (live === 'broken') return h('div.tokens', {}, item.role === 'assistant' && h('span.badge', { title: 'The server ended before the answer was complete' }, 'broken off'));
   if (live) return h('div.tokens', {}, h('span.announcer', {}, item.role === 'assistant' ? ' being written' : ''));
-  const title = item.archived ? 'Not in the context' : `${full(tokens)} tokens`;
+  const title = `${numberOf(item.index)}: ${item.archived ? 'not in the context' : `${full(tokens)} tokens`}`;
   const spoken = [item.archived ? 'archived' : ' tokens', pinned ? ', pinned' : ''].join('');
   return h('div.tokens', { title }, item.archived ? '' : short(tokens), h('span.announcer', {}, spoken));
 }

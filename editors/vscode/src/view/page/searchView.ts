@@ -1,4 +1,5 @@
 /** Search in the whole transcript, archived or not. The server searches; this shows its hits. */
+import { numberOf } from '../../figures';
 import type { Hit, HostMessageOf } from '../messages';
 import { button, h, replace } from './dom';
 
@@ -9,6 +10,8 @@ export interface SearchActions {
   search(query: string): void;
   reveal(messageId: string): void;
   announce(words: string): void;
+  /** Returns the word for who speaks. */
+  speaker(hit: Hit): string;
 }
 
 export class SearchView {
@@ -37,8 +40,9 @@ export class SearchView {
   show(message: HostMessageOf<'hits'>): void {
     if (message.query !== this.#input.value.trim()) return;
     const words = message.error || (message.hits.length === 0 ? 'Nothing found.' : '');
-    replace(this.#hits, words !== '' && h('p.empty-words', {}, words), message.hits.length > 0 && h('ul', {}, ...message.hits.map((hit) => this.#line(hit))));
-    this.#actions.announce(words || `${message.hits.length} found`);
+    const found = message.hits.length > 0 && h('p.empty-words', {}, countWords(message));
+    replace(this.#hits, words !== '' && h('p.empty-words', {}, words), found, message.hits.length > 0 && h('ul', {}, ...message.hits.map((hit) => this.#line(hit))));
+    this.#actions.announce(words || countWords(message));
   }
 
   #typed(): void {
@@ -50,8 +54,13 @@ export class SearchView {
 
   #line(hit: Hit): HTMLElement {
     const act = (): void => this.#actions.reveal(hit.messageId);
-    return h('li', {}, button('.hit', {}, act, h('span.place', {}, `#${hit.index + 1}`), h('span.snippet', {}, ...markHits(hit.snippet))));
+    return h('li', {}, button('.hit', {}, act, h('span.place', {}, `${numberOf(hit.index)} ${this.#actions.speaker(hit)}`), h('span.snippet', {}, ...markHits(hit.snippet))));
   }
+}
+
+/** Returns how many messages were found. More may match than are listed. */
+function countWords({ hits, full }: HostMessageOf<'hits'>): string {
+  return full ? `The best ${hits.length} are listed.` : `${hits.length} found`;
 }
 
 /** Marks the matches, which the server puts in `**`. */

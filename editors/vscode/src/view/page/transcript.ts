@@ -3,13 +3,14 @@
  * from the end backwards. Every change returns the first row that changed, so that an appended message touches one row
  * however long the transcript is.
  */
+import { maxima } from '../../protocol.gen';
 import type { Item } from '../messages';
 import { appendRows, buildRows, groupKeyOf, idsOf, type Row } from './rows';
 
 /** Messages loaded first: more than a screen, and fast. */
 export const FIRST_PAGE = 200;
-/** Messages of each further page. The server reads its whole log for every page, so pages are few and large. */
-export const NEXT_PAGE = 2_000;
+/** Messages of each further page: as many as the server gives, because every page costs a request. */
+export const NEXT_PAGE = maxima.MessagesParams.limit;
 
 export interface Range {
   readonly offset: number;
@@ -67,6 +68,11 @@ export class Transcript {
   offsetOf(id: string): number | undefined {
     const place = this.#items.findIndex((item) => item.id === id);
     return place < 0 ? undefined : this.#start + place;
+  }
+
+  /** Returns the id of the message that users name by this number, or undefined if it is not loaded. */
+  idOf(number: number): string | undefined {
+    return this.#items.find(({ index, marker }) => index === number - 1 && marker === null)?.id;
   }
 
   has(id: string): boolean {

@@ -1,12 +1,12 @@
 /** A VS Code of its own for one test file. The developer's settings, extensions and sessions are neither read nor written. */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { START_PATIENCE, until } from './patience.ts';
-import { given } from './places.ts';
+import { extensions, given } from './places.ts';
 
 const QUIET = {
   'workbench.startupEditor': 'none',
@@ -23,10 +23,13 @@ const QUIET = {
 };
 
 export interface Setup {
-  readonly extensions: readonly string[];
+  /** Whether Ullage and the test extension are installed, as `scripts/rigs/extension.sh` has built them; else no extension is. */
+  readonly installed: boolean;
   /** User settings in addition to those that keep the workbench quiet. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string>>;
+  /** The folder that is opened; one of its own by default. */
+  readonly folder?: string;
   /** Files of the open folder, by name; empty by default. */
   readonly files?: Readonly<Record<string, string>>;
   /** Whether VS Code asks which folders are trusted, so that the open folder is not trusted. */
@@ -39,29 +42,29 @@ export class CodeServer {
   readonly url: string;
   readonly #process: ChildProcess;
 
-  private constructor(home: string, url: string, process: ChildProcess) {
+  private constructor(home: string, workspace: string, url: string, process: ChildProcess) {
     this.home = home;
-    this.workspace = path.join(home, 'workspace');
+    this.workspace = workspace;
     this.url = url;
     this.#process = process;
   }
 
   static async start(setup: Setup): Promise<CodeServer> {
     const home = mkdtempSync(path.join(tmpdir(), 'ullage-vscode-'));
+    const workspace = setup.folder ?? path.join(home, 'workspace');
     const port = await freePort();
-    const flags = folders(home, setup);
+    const flags = folders(home, workspace, setup);
     const env = environment(home, setup);
-    for (const extension of setup.extensions) install(extension, flags, env);
     const log = openSync(path.join(home, 'code-server.log'), 'w');
     const address = `127.0.0.1:${port}`;
     const process = spawn(
       given('ULLAGE_NODE'),
       [given('ULLAGE_CODE_SERVER'), ...flags, '--bind-addr', address, '--auth', 'none', '--disable-telemetry',
         '--disable-update-check', '--disable-getting-started-override', ...(setup.restricted ? [] : ['--disable-workspace-trust']),
-        path.join(home, 'workspace')],
+        workspace],
       { env, stdio: ['ignore', log, log] },
     );
-    const server = new CodeServer(home, `http://${address}`, process);
+    const server = new CodeServer(home, workspace, `http://${address}`, process);
     await until('code-server to listen', () => server.#listens(), START_PATIENCE);
     return server;
   }
@@ -91,7 +94,7 @@ export class CodeServer {
   }
 }
 
-function folders(home: string, setup: Setup): readonly string[] {
+function folders(home: string, workspace: string, setup: Setup): readonly string[] {
   const user = path.join(home, 'user');
   const settings = JSON.stringify({ ...QUIET, ...setup.settings });
   // In a window in the browser, settings of machine scope are read only from Machine/.
@@ -99,13 +102,13 @@ function folders(home: string, setup: Setup): readonly string[] {
     mkdirSync(path.join(user, scope), { recursive: true });
     writeFileSync(path.join(user, scope, 'settings.json'), settings);
   }
-  mkdirSync(path.join(home, 'workspace'));
+  mkdirSync(workspace, { recursive: true });
   for (const [name, text] of Object.entries(setup.files ?? {})) {
-    const file = path.join(home, 'workspace', name);
+    const file = path.join(workspace, name);
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
-  return ['--user-data-dir', user, '--extensions-dir', path.join(home, 'extensions')];
+  return ['--user-data-dir', user, '--extensions-dir', setup.installed ? extensions : path.join(home, 'extensions')];
 }
 
 function environment(home: string, setup: Setup): NodeJS.ProcessEnv {
@@ -128,12 +131,6 @@ export function cleanEnvironment(home: string): NodeJS.ProcessEnv {
     HOME: home,
     PATH: folders.join(path.delimiter),
   };
-}
-
-function install(extension: string, flags: readonly string[], env: NodeJS.ProcessEnv): void {
-  const arguments_ = [given('ULLAGE_CODE_SERVER'), ...flags, '--install-extension', extension];
-  const { status, stdout, stderr } = spawnSync(given('ULLAGE_NODE'), arguments_, { env, encoding: 'utf8', timeout: START_PATIENCE });
-  if (status !== 0) throw new Error(`could not install ${extension}:\n${stdout}${stderr}`);
 }
 
 function freePort(): Promise<number> {

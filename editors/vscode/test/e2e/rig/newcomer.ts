@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { cleanEnvironment } from './codeServer.ts';
-import { START_PATIENCE } from './patience.ts';
 import { repository, sample } from './places.ts';
 import { Workbench } from './workbench.ts';
 
 /** Milliseconds that a package manager may take. */
-const DOWNLOADS = 240_000;
+const DOWNLOADS = 600_000;
 
 /** Seconds: to make the .vsix from a fresh checkout, and from opening VS Code until it shows the context's figure. */
 export interface Newcomer {
@@ -29,9 +28,9 @@ export async function newcomer(): Promise<Newcomer> {
   }
 }
 
-/** Copies what git would clone, with uncommitted changes. */
+/** Copies the files that git knows, as they are now. Other programs may make and delete other files meanwhile. */
 function copyCheckout(target: string): string {
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: repository, encoding: 'utf8' });
+  const listed = execFileSync('git', ['ls-files', '-z'], { cwd: repository, encoding: 'utf8' });
   const files = listed.split('\0').filter((file) => file && existsSync(path.join(repository, file)));
   for (const file of files) cpSync(path.join(repository, file), path.join(target, file));
   return target;
@@ -45,17 +44,20 @@ function makeVsix(checkout: string, home: string): void {
 }
 
 async function reachUsage(vsix: string): Promise<void> {
-  const workbench = await Workbench.open('newcomer', { extensions: [] });
+  const workbench = await Workbench.open('newcomer', { installed: false });
   let failed = true;
   try {
     await workbench.run('Install from VSIX...', 'Extensions');
     await workbench.answerFile(vsix);
-    const toast = await workbench.toast("Ullage's server is not set up yet.");
+    await workbench.run('Show Installed Extensions', 'Extensions');
+    await workbench.showsWholePage('Ullage');
+    const offer = 'Ullage counts tokens with a small server, which is not set up yet.';
+    await workbench.toast(offer);
     await workbench.reads(/not set up/);
     await workbench.shot('not set up');
-    await toast.getByRole('button', { name: 'Set it up for me' }).click();
+    await workbench.act(offer, 'Set it up for me');
     await workbench.confirm('Set it up');
-    await workbench.reads(/^Ullage$/, START_PATIENCE * 2);
+    await workbench.reads(/^Ullage$/, DOWNLOADS);
     await workbench.run('Import Transcript…');
     await workbench.pick('Choose a file');
     await workbench.answerFile(sample);

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as later } from 'node:timers/promises';
 
 /** Milliseconds between two pieces of a summary. */
-const PACE = 250;
+const PACE = 80;
 const END_OF_HEADER = '\r\n\r\n';
 const CHUNK = '"compaction_summary_chunk"';
 

@@ -13,8 +13,8 @@ export const transcripts = process.env['ULLAGE_TRANSCRIPTS'] ?? path.resolve(rep
 export const output = path.join(extensionRoot, 'test-results');
 /** The images of the README. */
 export const images = path.join(extensionRoot, 'images');
-export const vsix = path.join(extensionRoot, 'ullage.vsix');
-export const driverVsix = path.join(output, 'driver.vsix');
+/** The extensions of the windows, Ullage's and the tests' own. No window changes them. */
+export const extensions = path.join(output, 'extensions');
 
 /** Returns a value that `scripts/e2e` sets. */
 export function given(name: string): string {

@@ -2,18 +2,32 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import { chromium, type BrowserContext, type FrameLocator, type Locator, type Page } from 'playwright-core';
+import { chromium, errors, type BrowserContext, type FrameLocator, type Locator, type Page } from 'playwright-core';
 
 import { CodeServer, type Setup } from './codeServer.ts';
 import { Driver } from './driver.ts';
 import { PATIENCE, START_PATIENCE, until } from './patience.ts';
-import { driverVsix, given, images, output, vsix } from './places.ts';
+import { given, images, output } from './places.ts';
 import { serverUnder } from './processes.ts';
 
 const CHROMIUM = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
 const STATUS = 'ullage.ullage.ullage.status';
 const QUICK_INPUT = '.quick-input-widget:not([style*="display: none"])';
+
+/** Milliseconds after which something is tried once more. */
+const GLANCE = 3_000;
+
+/** The workbench's window, in which the texts of the status item are recorded. Some are shown for seconds only. */
+interface Recording extends Window {
+  ullageStatus?: string[];
+}
+
+/** Returns false for a timeout. Throws any other error again. */
+function ifSlow(error: unknown): false {
+  if (error instanceof errors.TimeoutError) return false;
+  throw error;
+}
 
 export class Workbench {
   readonly page: Page;
@@ -32,16 +46,17 @@ export class Workbench {
   }
 
   /**
-   * Opens a workbench with the extension installed (unless `extensions` is empty) and waits for the status item. `name`
+   * Opens a workbench with the extension installed (unless `installed` is false) and waits for the status item. `name`
    * is the folder of its screenshots.
    */
   static async open(name: string, setup: Partial<Setup> = {}): Promise<Workbench> {
     const socket = path.join(output, `${name}-${process.pid}.sock`);
     mkdirSync(path.join(output, name), { recursive: true });
     const server = await CodeServer.start({
-      extensions: setup.extensions ?? [vsix, driverVsix],
+      installed: setup.installed ?? true,
       settings: setup.settings ?? {},
       environment: { ULLAGE_DRIVER_SOCKET: socket, ...setup.environment },
+      ...(setup.folder ? { folder: setup.folder } : {}),
       ...(setup.files ? { files: setup.files } : {}),
       restricted: setup.restricted ?? false,
     });
@@ -54,10 +69,11 @@ export class Workbench {
     page.setDefaultTimeout(PATIENCE);
     const workbench = new Workbench(name, server, browser, page);
     await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.goto(`${server.url}/?folder=${encodeURIComponent(server.workspace)}`);
+    await page.goto(`${server.url}/?folder=${encodeURIComponent(server.workspace)}`, { timeout: START_PATIENCE });
     // Without the extension, the workbench is ready when it shows its own status items.
-    const ready = setup.extensions?.length === 0 ? page.locator('.statusbar-item').first() : workbench.status;
+    const ready = setup.installed === false ? page.locator('.statusbar-item').first() : workbench.status;
     await ready.waitFor({ timeout: START_PATIENCE });
+    await page.evaluate(record, STATUS);
     return workbench;
   }
 
@@ -87,6 +103,18 @@ export class Workbench {
 
   // Status bar
 
+  /** Waits until the status bar has had a text that matches at any time since the window was opened, or since the last call. */
+  async hasRead(pattern: RegExp): Promise<void> {
+    let texts: readonly string[] = [];
+    const look = async (): Promise<boolean> => {
+      texts = [...texts, ...(await this.page.evaluate(() => (window as Recording).ullageStatus?.splice(0) ?? []))];
+      return texts.some((text) => pattern.test(text));
+    };
+    await until(`the status bar to have read ${pattern}`, look).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it read ${JSON.stringify(texts.slice(-20))}`);
+    });
+  }
+
   /** Waits until the status item has a text that matches, and returns the whole text. */
   async reads(pattern: RegExp, patience = PATIENCE): Promise<string> {
     let text = '';
@@ -101,10 +129,17 @@ export class Workbench {
     return ((await this.status.textContent()) ?? '').trim();
   }
 
-  /** Returns the kind of the item's colour as VS Code names it. */
-  async statusKind(): Promise<'warning' | 'error' | 'normal'> {
-    const classes = (await this.status.getAttribute('class')) ?? '';
-    return /warning-kind/.test(classes) ? 'warning' : /error-kind/.test(classes) ? 'error' : 'normal';
+  /** What a screen reader says of the item. It has the figures in full. */
+  async statusLabel(): Promise<string> {
+    return (await this.status.locator('a').getAttribute('aria-label')) ?? '';
+  }
+
+  /** Waits until the item has a kind of colour, by VS Code's names. */
+  async isOfKind(kind: 'warning' | 'error' | 'normal'): Promise<void> {
+    await until(`the status bar to be of the kind ${kind}`, async () => {
+      const classes = (await this.status.getAttribute('class')) ?? '';
+      return kind === (/warning-kind/.test(classes) ? 'warning' : /error-kind/.test(classes) ? 'error' : 'normal');
+    });
   }
 
   // Palette and pickers
@@ -118,11 +153,10 @@ export class Workbench {
       await this.page.keyboard.press('Escape');
       await this.page.keyboard.press('F1');
       const input = this.quickInput.locator('input').first();
-      await input.waitFor();
-      await input.fill(`>${name}`);
-      return row.waitFor({ timeout: 2_000 }).then(() => true, () => false);
+      const ready = await input.fill(`>${name}`, { timeout: GLANCE }).then(() => true, ifSlow);
+      if (!ready) return false;
+      return row.click({ timeout: GLANCE }).then(() => true, ifSlow);
     });
-    await row.click();
   }
 
   get quickInput(): Locator {
@@ -152,12 +186,17 @@ export class Workbench {
     const input = this.quickInput.locator('input').first();
     await until('the file dialog', async () => (await input.inputValue().catch(() => '')).startsWith('/'));
     await until(`the file dialog to take ${file}`, async () => {
-      if (!(await this.quickInput.isVisible())) return true;
-      if ((await input.inputValue()) !== file) await input.fill(file);
-      await this.picks.first().waitFor();
-      if ((await input.inputValue()) === file) await this.page.keyboard.press('Enter');
-      return this.quickInput.waitFor({ state: 'hidden', timeout: 1_000 }).then(() => true, () => false);
+      await this.#offerFile(input, file).catch(ifSlow);
+      return this.quickInput.waitFor({ state: 'hidden', timeout: GLANCE }).then(() => true, ifSlow);
     });
+  }
+
+  /** Types a path and confirms it. Throws a TimeoutError if the dialog is not ready for that, or closes meanwhile. */
+  async #offerFile(input: Locator, file: string): Promise<void> {
+    const hurry = { timeout: GLANCE };
+    if ((await input.inputValue(hurry)) !== file) await input.fill(file, hurry);
+    await this.picks.first().waitFor(hurry);
+    if ((await input.inputValue(hurry)) === file) await input.press('Enter', hurry);
   }
 
   // Toasts and dialogs
@@ -169,16 +208,36 @@ export class Workbench {
     return toast;
   }
 
+  /** Presses a button of a notification, which by now may be in the notification center only. */
+  async act(text: string | RegExp, button: string): Promise<void> {
+    const action = this.page.locator('.notification-list-item', { hasText: text }).getByRole('button', { name: button }).first();
+    await until(`the button ${button}`, async () => {
+      if (await action.click({ timeout: GLANCE }).then(() => true, ifSlow)) return true;
+      await this.run('Show Notifications', 'Notifications');
+      return false;
+    });
+  }
+
   async clearToasts(): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.quickInput.locator('input').first().fill('>Notifications: Clear All Notifications');
-    await this.picks.filter({ hasText: 'Notifications: Clear All Notifications' }).first().click();
+    await this.run('Clear All Notifications', 'Notifications');
     await this.page.locator('.notification-toast').first().waitFor({ state: 'hidden' });
   }
 
   /** Presses a button of the open modal dialog. */
   async confirm(button: string | RegExp): Promise<void> {
     await this.page.locator('.monaco-dialog-box').getByRole('button', { name: button }).click();
+  }
+
+  /** Opens the page of an installed extension, and waits until it shows its README. Throws if a picture of it is missing. */
+  async showsWholePage(extension: string): Promise<void> {
+    await this.page.locator('.extension-list-item', { hasText: extension }).first().click();
+    const readme = this.page.frameLocator('iframe.webview').frameLocator('iframe#active-frame');
+    await readme.locator('h1').first().waitFor();
+    const pictures = readme.locator('img');
+    const shown = await pictures.evaluateAll((all) => all.map((picture) => (picture as HTMLImageElement).naturalWidth > 0));
+    if (shown.includes(false)) throw new Error(`${shown.filter((one) => !one).length} pictures of the page are missing`);
+    await this.shot('extension page');
+    await this.page.keyboard.press('Control+F4');
   }
 
   // The Context view
@@ -205,4 +264,16 @@ export class Workbench {
     await this.page.screenshot({ path: file });
     if (image && process.env['ULLAGE_UPDATE_SCREENSHOTS']) cpSync(file, path.join(images, image));
   }
+}
+
+/** Runs in the workbench's window. Records every text of the status item from now on. */
+function record(id: string): void {
+  const texts: string[] = ((window as Recording).ullageStatus = []);
+  const look = (): void => {
+    const text = document.getElementById(id)?.textContent.trim();
+    if (text !== undefined && text !== texts.at(-1)) texts.push(text);
+  };
+  const bar = document.querySelector('.part.statusbar');
+  if (bar) new MutationObserver(look).observe(bar, { subtree: true, childList: true, characterData: true });
+  look();
 }

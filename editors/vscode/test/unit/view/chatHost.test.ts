@@ -4,36 +4,36 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
-import { Chat } from '../../../src/chat';
-import { SessionCancel, SessionNew } from '../../../src/protocol.gen';
+import { ContextMessages, SessionNew, SessionPrompt, type RequestPermissionParams } from '../../../src/protocol.gen';
 import { Sessions } from '../../../src/sessions';
 import type { PageMessage } from '../../../src/view/messages';
 import { ViewHost } from '../../../src/view/viewHost';
 import { memory } from '../memory';
-import { repository } from '../samples';
+import { example, repository } from '../samples';
 import { hasServer, RealServer } from '../server';
 import { PageStub } from './pageStub';
+import { viewParts, type TestParts } from './viewParts';
 
-const PATIENCE = { timeout: 10_000, interval: 10 };
+const PATIENCE = { timeout: 60_000, interval: 10 };
 const STORY = path.join(repository, 'tests/data/chat');
 
 describe.skipIf(!hasServer)('the view’s host, with a model', () => {
   let server: RealServer;
   let sessions: Sessions;
-  let chat: Chat;
+  let parts: TestParts;
   let page: PageStub;
   let host: ViewHost;
 
   beforeEach(() => {
     server = new RealServer();
     sessions = new Sessions(server, memory());
-    chat = new Chat(sessions, (sessionId) => server.notify(SessionCancel, { sessionId }));
+    parts = viewParts(sessions, server);
     page = new PageStub();
-    host = new ViewHost(page as unknown as vscode.Webview, sessions, chat);
+    host = new ViewHost(page as unknown as vscode.Webview, parts);
   });
   afterEach(async () => {
     host.dispose();
-    chat.dispose();
+    parts.chat.dispose();
     sessions.dispose();
     await server.stop();
   });
@@ -57,7 +57,7 @@ describe.skipIf(!hasServer)('the view’s host, with a model', () => {
     say({ type: 'prompt', text: 'Hello?' });
     await vi.waitUntil(() => page.last('unsent'), PATIENCE);
     expect(page.last('unsent')).toMatchObject({ text: 'Hello?' });
-    expect(page.last('notice')).toMatchObject({ severity: 'error' });
+    expect(page.last('failed')?.failure).toMatchObject({ text: 'Hello?', retry: true });
   });
 
   test('an answer comes piece by piece, with its tool calls, and then is in the transcript', async () => {
@@ -82,6 +82,69 @@ describe.skipIf(!hasServer)('the view’s host, with a model', () => {
     await vi.waitUntil(() => (page.last('live')?.speeches.length ?? 0) > 1, PATIENCE);
     expect(page.last('live')?.speeches.map(({ role }) => role)).toEqual(['user', 'assistant']);
     expect(page.last('turn')).toMatchObject({ running: true });
+  });
+
+  test('a server that ends while it answers leaves what it said in sight, and the prompt is sent again once', async () => {
+    const settings = { model: 'claude-sonnet-4-5', provider: 'story', providers: { story: { kind: 'scripted', file: path.join(STORY, 'story.script') } } };
+    await withModel();
+    say({ type: 'prompt', text: 'Now tell me everything.' });
+    await vi.waitUntil(() => said().includes('Two.'), PATIENCE);
+    await server.kill();
+    const failed = await vi.waitUntil(() => page.last('failed')?.failure, PATIENCE);
+    expect(failed).toMatchObject({ text: 'Now tell me everything.', retry: true });
+    expect(failed.error).toMatch(/^The server ended before it answered\. What it had said stays/);
+    expect(page.last('turn')?.running).toBe(false);
+    await server.start(settings);
+    await sessions.reload();
+    await vi.waitUntil(() => page.last('session') && page.last('live')?.speeches.some(({ role }) => role === 'assistant'), PATIENCE);
+    expect(JSON.stringify(page.last('live'))).toContain('Two.');
+    say({ type: 'retry' });
+    await vi.waitUntil(() => page.last('turn')?.running === true, PATIENCE);
+    expect(page.last('failed')?.failure).toBeNull();
+    say({ type: 'stop' });
+    await vi.waitUntil(() => page.last('turn')?.running === false, PATIENCE);
+    const { entries } = await sessions.request(ContextMessages, { sessionId: sessions.activeSessionId ?? '' });
+    expect(entries.filter(({ message }) => message.role === 'user')).toHaveLength(1);
+  });
+
+  test('a wrong key offers to set one, next to the prompt', async () => {
+    await withModel();
+    say({ type: 'prompt', text: 'And once more?' });
+    const failed = await vi.waitUntil(() => page.last('failed')?.failure, PATIENCE);
+    expect(failed).toMatchObject({ retry: true, actions: ['setKey'] });
+    expect(page.all('notice')).toEqual([]);
+    say({ type: 'dismiss' });
+    expect(page.last('failed')?.failure).toBeNull();
+  });
+
+  test('a question before a tool call goes to the page, and its answer back', async () => {
+    await withModel();
+    const params = example('session.request_permission.params.json') as RequestPermissionParams;
+    const token = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => undefined }) };
+    const asked = parts.permissions.ask({ ...params, sessionId: sessions.activeSessionId ?? '' }, token);
+    const [question] = page.last('questions')?.questions ?? [];
+    expect(question).toMatchObject({ title: 'Read units.py', detail: '' });
+    say({ type: 'permit', id: question?.id ?? 0, optionId: 'allow_once' });
+    await expect(asked).resolves.toEqual({ outcome: { outcome: 'selected', optionId: 'allow_once' } });
+    expect(page.last('questions')?.questions).toEqual([]);
+  });
+
+  test('a prompt that is stopped while the server starts is not answered when it has started', async () => {
+    await withModel();
+    const real = server.request.bind(server);
+    let start = (): void => undefined;
+    const started = new Promise<void>((resolve) => { start = resolve; });
+    server.request = (async (...request: Parameters<typeof real>) => {
+      if (request[0].name === SessionPrompt.name) await started;
+      return real(...request);
+    }) as typeof server.request;
+    say({ type: 'prompt', text: 'Now tell me everything.' });
+    expect(page.last('turn')?.running).toBe(true);
+    say({ type: 'stop' });
+    start();
+    await vi.waitUntil(() => page.last('turn')?.running === false, PATIENCE);
+    expect(page.last('failed')?.failure).toBeNull();
+    expect(said()).not.toContain('Sixteen.');
   });
 
   test('prompts wait for each other; stop ends one answer, and says so', async () => {

@@ -15,6 +15,12 @@ test.each(exampleNames('context.messages.').filter((name) => name.endsWith('.res
   expect(isHostMessage({ type: 'entries', generation: 1, offset: 0, total, items: shown })).toBe(true);
 });
 
+test('blank texts, which some models put before their thinking, are not drawn', () => {
+  const content = [{ type: 'text' as const, text: ' \n' }, { type: 'thinking' as const, thinking: 'Hm.' }, { type: 'text' as const, text: 'Yes.' }];
+  const message = { id: 'm', role: 'assistant' as const, content, timestamp: 0 };
+  expect(wholeParts(message).map(({ kind }) => kind)).toEqual(['thinking', 'text']);
+});
+
 test('a marker knows the edit that undoes it', () => {
   const { entries } = example('context.messages.result.json') as MessagesResult;
   const shown = entries.map((entry) => toItem(entry, edits, new Map())).find((each) => each.marker);

@@ -4,23 +4,23 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
-import { ContextCompact, ContextUndo, SessionAppend, SessionCancel, SessionImport } from '../../../src/protocol.gen';
-import { Chat } from '../../../src/chat';
+import { ContextCompact, ContextUndo, SessionAppend, SessionImport } from '../../../src/protocol.gen';
 import { Sessions } from '../../../src/sessions';
 import type { HostMessageOf, PageMessage } from '../../../src/view/messages';
 import { ViewHost } from '../../../src/view/viewHost';
-import { repository } from '../samples';
+import { repository, running } from '../samples';
 import { hasServer, RealServer } from '../server';
 import { PageStub } from './pageStub';
+import { viewParts, type TestParts } from './viewParts';
 
-const PATIENCE = { timeout: 10_000, interval: 10 };
+const PATIENCE = { timeout: 60_000, interval: 10 };
 
 describe.skipIf(!hasServer)('the view’s host', () => {
   const memory = { keys: () => [], get: () => undefined, update: () => Promise.resolve() } as unknown as vscode.Memento;
   let server: RealServer;
   let sessions: Sessions;
   let page: PageStub;
-  let chat: Chat;
+  let parts: TestParts;
   let host: ViewHost;
 
   beforeEach(async () => {
@@ -28,12 +28,12 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     await server.start({ models: { 'claude-sonnet-4-5': { window: 200_000 } } });
     sessions = new Sessions(server, memory);
     page = new PageStub();
-    chat = new Chat(sessions, (sessionId) => server.notify(SessionCancel, { sessionId }));
-    host = new ViewHost(page as unknown as vscode.Webview, sessions, chat);
+    parts = viewParts(sessions, server);
+    host = new ViewHost(page as unknown as vscode.Webview, parts);
   });
   afterEach(async () => {
     host.dispose();
-    chat.dispose();
+    parts.chat.dispose();
     sessions.dispose();
     await server.stop();
   });
@@ -91,6 +91,20 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     expect((await load(undone)).items.some(({ archived, marker }) => archived || marker)).toBe(false);
   });
 
+  test('what a compaction left out is found by the server, and an edit that is none is said to be none', async () => {
+    await open();
+    const { editId } = await sessions.request(ContextCompact, { sessionId: sessions.activeSessionId ?? '' });
+    await vi.waitUntil(() => page.all('session').find(({ reveal }) => reveal !== null), PATIENCE);
+    say({ type: 'lost', editId: editId ?? '' });
+    const { lost } = await vi.waitUntil(() => page.last('lost'), PATIENCE);
+    expect(lost).toMatchObject({ editId, error: '', readable: true, terminal: null });
+    expect(Object.values(lost.counts).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(lost.entries.length);
+    expect(lost.brief === '').toBe(lost.entries.length === 0);
+    say({ type: 'lost', editId: 'e_none' });
+    const refused = await vi.waitUntil(() => page.all('lost').find(({ lost: { editId: id } }) => id === 'e_none'), PATIENCE);
+    expect(refused.lost.error).toMatch(/e_none/);
+  });
+
   test('an undo from elsewhere is noticed', async () => {
     await open();
     await sessions.request(ContextCompact, { sessionId: sessions.activeSessionId ?? '' });
@@ -107,11 +121,41 @@ describe.skipIf(!hasServer)('the view’s host', () => {
     say({ type: 'detail', generation: session.generation, offset: 0, id: first?.id ?? '' });
     say({ type: 'search', query: 'the' });
     say({ type: 'prompt', text: 'Hello?' });
-    await vi.waitUntil(() => page.last('pinned') && page.last('detail') && page.last('hits') && page.all('notice').length >= 2, PATIENCE);
+    await vi.waitUntil(() => page.last('pinned') && page.last('detail') && page.last('hits') && page.last('failed')?.failure, PATIENCE);
     expect(page.last('pinned')?.ids).toEqual([first?.id]);
     expect(page.last('detail')?.id).toBe(first?.id);
     expect(page.last('hits')?.hits.length).toBeGreaterThan(0);
-    expect(page.all('notice').find(({ severity }) => severity === 'error')?.text).toMatch(/No model is configured/);
+    expect(page.last('failed')?.failure?.error).toMatch(/No model is configured/);
+    expect(page.last('failed')?.failure?.actions).toEqual(['setKey']);
+  });
+
+  test('without a session the page gets what can be imported, and opens nothing else', async () => {
+    say({ type: 'ready' });
+    const found = await vi.waitUntil(() => page.last('found'), PATIENCE);
+    expect(found.transcripts.map(({ path: file }) => file)).toEqual(['/found.jsonl']);
+    say({ type: 'open', path: '/etc/passwd', run: 2 });
+    say({ type: 'open', path: '/found.jsonl', run: 1 });
+    say({ type: 'open', path: '/found.jsonl', run: 2 });
+    expect(parts.opened).toEqual(['/found.jsonl 2']);
+  });
+
+  test('without a session the page gets what can be imported once the server runs', async () => {
+    say({ type: 'ready' });
+    await vi.waitUntil(() => page.last('found'), PATIENCE);
+    parts.health.fire({ kind: 'starting' });
+    expect(page.all('found')).toHaveLength(1);
+    parts.health.fire(running);
+    await vi.waitUntil(() => page.all('found').length === 2, PATIENCE);
+  });
+
+  test('a server that stops is shown as stopped, with what brings it back', async () => {
+    await open();
+    parts.health.fire({ kind: 'stopped', reason: 'It crashed.' });
+    expect(page.last('server')).toMatchObject({ state: 'down', text: 'It crashed.', actions: ['restart', 'problem', 'log'] });
+    parts.health.fire({ kind: 'missing', reason: 'None.', fixable: true });
+    expect(page.last('server')).toMatchObject({ state: 'down', actions: ['setUp', 'problem'] });
+    parts.health.fire({ kind: 'running', version: '0.1.0', misfit: '' });
+    expect(page.last('server')).toMatchObject({ state: 'running', text: '' });
   });
 
   test('what no page of ours says is not answered', async () => {

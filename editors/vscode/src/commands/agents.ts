@@ -1,0 +1,130 @@
+/** Commands on the conversations of agents: the list of all, and what can be done about a full one. */
+import * as vscode from 'vscode';
+
+import { figuresOf, fullestFirst, isIn, shareOf, titleOf } from '../following/rows';
+import { asLabel } from '../labels';
+import { SessionFork, SessionLoad, type FollowedConversation } from '../protocol.gen';
+import type { Ullage } from '../ullage';
+import type { Command } from './guard';
+
+/** Milliseconds between the command and its Enter key. Agents take what comes faster for a pasted text, of which Enter is a part. */
+const PAUSE = 300;
+
+interface AgentItem extends vscode.QuickPickItem {
+  readonly sessionId?: string;
+  readonly command?: string;
+}
+
+/** Shows all followed conversations with their figures. The chosen one is shown in the Context view. */
+export const showAll: Command = async (ullage) => {
+  if (!ullage.following.isOn) return ullage.following.ask();
+  const now = Date.now();
+  const { subject } = ullage.following.shown;
+  const rows = [...ullage.following.rows].sort((one, other) => Number(other.live) - Number(one.live) || fullestFirst(one, other));
+  const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+  const here = rows.filter(({ cwd }) => folders.some((folder) => isIn(cwd, folder)));
+  const items = [
+    ...group('This folder', here, subject, true, now),
+    ...group('Other folders', rows.filter((row) => !here.includes(row)), subject, false, now),
+    ...OTHERS,
+  ];
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: 'Conversations of Agents',
+    placeHolder: rows.length > 0 ? 'Choose one to see its context' : 'No agent has a conversation here yet',
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (chosen?.command) await vscode.commands.executeCommand(chosen.command);
+  if (chosen?.sessionId === undefined) return;
+  await ullage.sessions.activate(await ullage.sessions.request(SessionLoad, { sessionId: chosen.sessionId }));
+  await vscode.commands.executeCommand('ullage.context.focus');
+};
+
+const OTHERS: readonly AgentItem[] = [
+  { label: '', kind: vscode.QuickPickItemKind.Separator },
+  { label: '$(list-unordered) Sessions of Ullage…', command: 'ullage.switchSession' },
+  { label: '$(settings-gear) Stop following…', command: 'ullage.openFollowSetting' },
+];
+
+export const openSetting: Command = async () => {
+  await vscode.commands.executeCommand('workbench.action.openSettings', 'ullage.followAgents');
+};
+
+/** Offers what can be done about a full conversation that an agent has: all of it is done in the agent, or in a fork. */
+export async function offerCompaction(ullage: Ullage, row: FollowedConversation, given = ''): Promise<void> {
+  const terminal = await ullage.terminals.of(row.sessionId);
+  const focus = row.takesFocus ? (given || (await askFocus())) : '';
+  if (focus === undefined) return;
+  const command = [row.compactCommand, focus].filter(Boolean).join(' ');
+  const chosen = await vscode.window.showQuickPick(waysOf(row, command, terminal), {
+    title: `${row.agent} has this conversation; Ullage only reads it`,
+    placeHolder: 'What is to be done?',
+  });
+  await chosen?.run(ullage);
+}
+
+interface Way extends vscode.QuickPickItem {
+  readonly run: (ullage: Ullage) => Promise<unknown>;
+}
+
+function waysOf(row: FollowedConversation, command: string, terminal: vscode.Terminal | undefined): readonly Way[] {
+  const fork: Way = {
+    label: '$(repo-forked) Fork it, and compact the fork',
+    detail: `A session of Ullage with everything said so far. ${row.agent}’s conversation stays as it is.`,
+    run: (ullage) => forkAndCompact(ullage, row.sessionId),
+  };
+  if (!row.compactCommand) return [fork];
+  const copy: Way = { label: `$(copy) Copy ${asLabel(command)}`, detail: `To type it in ${row.agent} yourself.`, run: () => copyCommand(command) };
+  if (!terminal) return [copy, fork];
+  const send: Way = {
+    label: `$(terminal) Send ${asLabel(command)} to the terminal “${asLabel(terminal.name)}”`,
+    detail: `${row.agent} runs there. You are asked before anything is sent.`,
+    run: () => sendTo(terminal, command, row.agent),
+  };
+  return [send, copy, fork];
+}
+
+function askFocus(): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: 'Compact Context',
+    prompt: 'What should the summary keep above all? May be empty.',
+    placeHolder: 'the failing token refresh and what was tried',
+  });
+}
+
+async function copyCommand(command: string): Promise<void> {
+  await vscode.env.clipboard.writeText(command);
+  vscode.window.setStatusBarMessage(`Copied: ${command}`, 4_000);
+}
+
+async function sendTo(terminal: vscode.Terminal, command: string, agent: string): Promise<void> {
+  terminal.show(false);
+  const send = 'Send';
+  const detail = `“${command}” is typed into the terminal “${terminal.name}”, and Enter is pressed. What you have typed there without sending it becomes part of it.`;
+  const answer = await vscode.window.showWarningMessage(`Compact ${agent}’s conversation?`, { modal: true, detail }, send);
+  // One line: a line break would send what follows it as another prompt.
+  if (answer !== send) return;
+  terminal.sendText(command.replace(/[\r\n]+/g, ' '), false);
+  await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  terminal.sendText('\r', false);
+}
+
+async function forkAndCompact(ullage: Ullage, sessionId: string): Promise<void> {
+  await ullage.sessions.activate(await ullage.sessions.request(SessionFork, { sessionId }));
+  await vscode.commands.executeCommand('ullage.compactContext');
+}
+
+function group(label: string, rows: readonly FollowedConversation[], subject: FollowedConversation | undefined, isHere: boolean, now: number): readonly AgentItem[] {
+  if (rows.length === 0) return [];
+  return [{ label, kind: vscode.QuickPickItemKind.Separator }, ...rows.map((row) => asItem(row, row.sessionId === subject?.sessionId, isHere, now))];
+}
+
+/** The figures come first: a picker cuts what does not fit. The eye marks the conversation that the Context view shows. */
+function asItem(row: FollowedConversation, isSubject: boolean, isHere: boolean, now: number): AgentItem {
+  return {
+    label: `${row.live ? '$(circle-filled)' : '$(circle-outline)'} ${asLabel(row.agent)} ${shareOf(row)}${isSubject ? ' $(eye)' : ''}`,
+    description: asLabel(isHere ? titleOf(row) : `${titleOf(row)} · ${row.cwd}`),
+    detail: asLabel([figuresOf(row, now), ...row.warnings].join(' · ')),
+    sessionId: row.sessionId,
+  };
+}

@@ -1,0 +1,177 @@
+/** The conversations that the server follows: asks the user once, starts and stops following, keeps the rows. */
+import * as vscode from 'vscode';
+
+import type { Health } from '../health';
+import { FollowingStart, FollowingStop, type FollowedConversation, type FollowingChange, type Method } from '../protocol.gen';
+import type { Live } from './liveFile';
+import { choose, type Shown } from './rows';
+
+/** Whether the user was asked on this machine. */
+const ASKED = 'ullage.askedToFollow';
+const FOLLOW = 'Follow them';
+/** Milliseconds between two looks for a first conversation. A look lists a dozen folders. */
+const LOOK_AGAIN = 3_000;
+const QUESTION =
+  'Coding agents have conversations on this machine. Show here how full they are, and warn before one is compacted? ' +
+  'Ullage reads the agents’ files on this machine and changes none of them. The setting ullage.followAgents takes this back.';
+
+/** The functions of the connection that are used here. */
+export interface FollowingDoor {
+  readonly health: Health;
+  readonly onDidChangeHealth: vscode.Event<Health>;
+  readonly onDidFollow: vscode.Event<FollowingChange>;
+  request<P, R>(method: Method<P, R>, params: NoInfer<P>): Promise<R>;
+}
+
+/** Parts of the machine and of VS Code that a test replaces. */
+export interface FollowingParts {
+  readonly door: FollowingDoor;
+  readonly memory: vscode.Memento;
+  /** Returns whether agents keep conversations on this machine. */
+  readonly hasConversations: () => Promise<boolean>;
+  readonly folders: () => readonly string[];
+  /** What another process that follows the conversations writes. */
+  readonly live: { read(): Promise<Live | undefined>; start(changed: () => void): void; stop(): void };
+  readonly failed: (error: unknown) => void;
+}
+
+export class Following implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<readonly FollowedConversation[]>();
+  /** Fires with the rows that are new or have changed. */
+  readonly onDidChange = this.#changed.event;
+  readonly #parts: FollowingParts;
+  readonly #rows = new Map<string, FollowedConversation>();
+  readonly #disposables: vscode.Disposable;
+  #isOn = false;
+  /** Whether the rows are those of another process, so that none needs to follow for this window. */
+  #isRead = false;
+  #again: NodeJS.Timeout | undefined;
+  #terminal: string | undefined;
+
+  constructor(parts: FollowingParts) {
+    this.#parts = parts;
+    this.#disposables = vscode.Disposable.from(
+      this.#changed,
+      { dispose: () => { clearTimeout(this.#again); parts.live.stop(); } },
+      parts.door.onDidFollow(({ rows, gone }) => { this.#take(rows, gone); }),
+      // A server that was started again, or for something else, follows nothing yet.
+      parts.door.onDidChangeHealth((health) => { if (health.kind === 'running' && this.#isOn) this.#run(this.#start()); }),
+    );
+  }
+
+  dispose(): void {
+    this.#disposables.dispose();
+  }
+
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  get rows(): readonly FollowedConversation[] {
+    return [...this.#rows.values()];
+  }
+
+  /** What this window shows. */
+  get shown(): Shown {
+    return choose(this.rows, this.#parts.folders(), this.#terminal);
+  }
+
+  row(sessionId: string | undefined): FollowedConversation | undefined {
+    return sessionId === undefined ? undefined : this.#rows.get(sessionId);
+  }
+
+  /** Says which conversation the active terminal has, if any. */
+  setTerminal(sessionId: string | undefined): void {
+    if (this.#terminal === sessionId) return;
+    this.#terminal = sessionId;
+    this.#changed.fire([]);
+  }
+
+  /** Follows if the user has agreed, and asks if the user was not asked yet, as soon as there are conversations. */
+  async begin(): Promise<void> {
+    clearTimeout(this.#again);
+    if (consent() === 'off' || this.#isOn) return;
+    if (!(await this.#parts.hasConversations())) {
+      // An agent may have its first conversation while this window is open.
+      this.#again = setTimeout(() => { this.#run(this.begin()); }, LOOK_AGAIN);
+      return;
+    }
+    if (consent() === 'on') return this.#turnOn();
+    if (this.#parts.memory.get<boolean>(ASKED, false)) return;
+    await this.ask();
+  }
+
+  /** Asks the user. Closing the question is a no for this machine; the list of agents offers it again. */
+  async ask(): Promise<void> {
+    await this.#parts.memory.update(ASKED, true);
+    const answer = await vscode.window.showInformationMessage(QUESTION, FOLLOW, 'No');
+    if (answer === undefined) return;
+    await vscode.workspace.getConfiguration('ullage').update('followAgents', answer === FOLLOW ? 'on' : 'off', vscode.ConfigurationTarget.Global);
+    await this.configure();
+  }
+
+  /** Follows the setting after it was changed. */
+  async configure(): Promise<void> {
+    if (consent() === 'on') return this.begin();
+    clearTimeout(this.#again);
+    if (!this.#isOn) return;
+    this.#isOn = false;
+    this.#take([], [...this.#rows.keys()]);
+    if (this.#isRead) this.#leaveFile();
+    else await this.#parts.door.request(FollowingStop, {});
+  }
+
+  /** Reads what another process writes while there is one and this window has no server; else has the server follow. */
+  async #turnOn(): Promise<void> {
+    this.#isOn = true;
+    if (this.#parts.door.health.kind === 'running' || !(await this.#readFile())) return this.#start();
+    this.#parts.live.start(() => { this.#run(this.#readAgain()); });
+  }
+
+  async #start(): Promise<void> {
+    this.#leaveFile();
+    const { rows } = await this.#parts.door.request(FollowingStart, { folders: [...this.#parts.folders()] });
+    // The user may have turned it off meanwhile.
+    if (this.#isOn) this.#take(rows, []);
+  }
+
+  /** Takes the rows of the live file. Returns false if no process writes it. */
+  async #readFile(): Promise<boolean> {
+    const live = await this.#parts.live.read();
+    if (!live) return false;
+    this.#isRead = this.#isOn;
+    if (!this.#isOn) return true;
+    const listed = new Set(live.rows.map(({ sessionId }) => sessionId));
+    const changed = live.rows.filter((row) => JSON.stringify(row) !== JSON.stringify(this.#rows.get(row.sessionId)));
+    const gone = [...this.#rows.keys()].filter((sessionId) => !listed.has(sessionId));
+    if (changed.length > 0 || gone.length > 0) this.#take(changed, gone);
+    return true;
+  }
+
+  async #readAgain(): Promise<void> {
+    if (!this.#isRead || (await this.#readFile())) return;
+    // The process has ended. Of several windows that see it, one follows, and the others read what that one stores.
+    // Beginning twice does no harm: a server that follows goes on.
+    if (this.#isOn) await this.#start();
+  }
+
+  #leaveFile(): void {
+    this.#isRead = false;
+    this.#parts.live.stop();
+  }
+
+  #take(rows: readonly FollowedConversation[], gone: readonly string[]): void {
+    for (const sessionId of gone) this.#rows.delete(sessionId);
+    for (const row of rows) this.#rows.set(row.sessionId, row);
+    this.#changed.fire(rows);
+  }
+
+  #run(work: Promise<unknown>): void {
+    work.catch((error: unknown) => { this.#parts.failed(error); });
+  }
+}
+
+/** Returns the user's answer: no folder can give it, because the setting is the application's. */
+function consent(): string {
+  return vscode.workspace.getConfiguration('ullage').get<string>('followAgents', 'ask');
+}

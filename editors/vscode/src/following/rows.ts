@@ -1,0 +1,152 @@
+/** Followed conversations as the status bar and the list show them. Pure. */
+import { ago, full, percent, short } from '../figures';
+import { asLabel } from '../labels';
+import { plainText } from '../plainText';
+import type { FollowedConversation } from '../protocol.gen';
+import { moon, type StatusView } from '../statusText';
+
+/**
+ * A compaction is imminent if so few calls may be left, and near if so few. A user who is told two calls ahead has one
+ * call to act in.
+ */
+const IMMINENT = 2;
+const NEAR = 8;
+/** The calls count from these shares of the threshold on: earlier, only a step of a size that is rare would be enough. */
+const IMMINENT_FROM = 0.75;
+const NEAR_FROM = 0.6;
+/** Shares that count where the calls left are not known: of the threshold, or of the window if there is no threshold. */
+const IMMINENT_SHARE = 0.97;
+const NEAR_SHARE = 0.9;
+/** The most conversations that the status bar names. Users see the others on a click. */
+const NAMED = 4;
+/** What is shown for a figure that is not known. */
+const UNKNOWN = '?';
+
+/** The conversations that a window shows. `subject` is the one that the Context view shows; `terminal` is that of the active terminal. */
+export interface Shown {
+  readonly rows: readonly FollowedConversation[];
+  readonly subject: FollowedConversation | undefined;
+  readonly terminal: FollowedConversation | undefined;
+}
+
+/**
+ * Returns what a window shows: the conversations that continue in its folders and the one of the active terminal, else
+ * the newest of the folders. `terminal` is the session that the active terminal has. The subject is the terminal's, else
+ * the one that changed last.
+ */
+export function choose(rows: readonly FollowedConversation[], folders: readonly string[], terminal: string | undefined): Shown {
+  const newest = [...rows].sort((one, other) => other.updatedAt - one.updatedAt);
+  const here = newest.filter(({ cwd }) => folders.some((folder) => isIn(cwd, folder)));
+  const own = newest.find(({ sessionId }) => sessionId === terminal);
+  const live = here.filter((row) => row.live);
+  const subject = own ?? live[0] ?? here[0];
+  if (!subject) return { rows: [], subject, terminal: own };
+  const shown = live.some(({ sessionId }) => sessionId === subject.sessionId) ? live : [subject, ...live];
+  return { rows: shown.sort(fullestFirst), subject, terminal: own };
+}
+
+/** Returns the status bar item, or undefined if nothing is to be shown. */
+export function statusOf({ rows, terminal }: Shown, quiet: boolean): StatusView | undefined {
+  const shown = quiet ? rows.filter((row) => nearness(row) === 'imminent') : rows;
+  const [first] = shown;
+  if (!first) return undefined;
+  const text = shown.length === 1 ? alone(first) : together(shown, terminal);
+  const label = shown.map(labelOf).join('. ');
+  return { text, label: `${label}. Press to show all.`, command: 'ullage.showAgents', tone: shown.some((row) => nearness(row) !== 'normal') ? 'warning' : 'normal' };
+}
+
+/** Returns the figures of a conversation in one line. */
+export function figuresOf(row: FollowedConversation, now: number): string {
+  const used = row.used === null ? UNKNOWN : short(row.used);
+  const window = row.window === null ? UNKNOWN : short(row.window);
+  return [`${used} of ${window}`, compactsOf(row), callsOf(row), ago(row.updatedAt, now)].join(' · ');
+}
+
+/** Returns the tooltip: a line for each conversation, as Markdown without foreign text in it. */
+export function tooltipOf({ rows, subject }: Shown, escaped: (text: string) => string, now: number): string {
+  const lines = rows.map((row) => {
+    const name = `**${escaped(row.agent)}** ${shareOf(row)}`;
+    const title = escaped(titleOf(row));
+    const shown = rows.length > 1 && row.sessionId === subject?.sessionId ? ' · *shown in the Context view*' : '';
+    return [`${name} · ${title}${shown}`, escaped(figuresOf(row, now)), ...row.warnings.map((text) => `Note: ${escaped(text)}`)].join('  \n');
+  });
+  return [...lines, '[Show all](command:ullage.showAgents) · [Show context](command:ullage.showContext) · [Compact…](command:ullage.compactContext)'].join('\n\n');
+}
+
+/** Returns how full a conversation is: `46%`, `~46%` for an estimate, `58K` without a window, `?` without a figure. */
+export function shareOf({ used, usedSource, window }: FollowedConversation): string {
+  if (used === null) return UNKNOWN;
+  const near = usedSource === 'reported' ? '' : '~';
+  return window === null ? `${near}${short(used)}` : `${near}${percent(used, window)}%`;
+}
+
+export function titleOf(row: FollowedConversation): string {
+  return plainText(row.title).replace(/\s+/g, ' ').trim() || 'Untitled conversation';
+}
+
+/** Whether a path is a folder or in it. */
+export function isIn(cwd: string, folder: string): boolean {
+  const [own, outer] = [slashed(cwd), slashed(folder)];
+  return own !== '' && outer !== '' && (own === outer || own.startsWith(`${outer}/`));
+}
+
+/** Returns how near an agent's own compaction is, or the end of the window where it has none. */
+export function nearness({ used, compactsAt, window, callsLeft, live }: FollowedConversation): 'normal' | 'near' | 'imminent' {
+  const limit = compactsAt ?? window;
+  if (used === null || limit === null || limit <= 0 || !live) return 'normal';
+  const share = used / limit;
+  const least = callsLeft?.[0];
+  const reaches = (most: number, from: number, otherwise: number): boolean =>
+    share >= 1 || (least === undefined ? share >= otherwise : least <= most && share >= from);
+  if (reaches(IMMINENT, IMMINENT_FROM, IMMINENT_SHARE)) return 'imminent';
+  return reaches(NEAR, NEAR_FROM, NEAR_SHARE) ? 'near' : 'normal';
+}
+
+/** Returns the sentence that warns of an agent's compaction, or of the end of its window. */
+export function warningOf(row: FollowedConversation): string {
+  const { agent, callsLeft, compactsAt, window } = row;
+  if (compactsAt === null) return `${agent} has little room: ${shareOf(row)} full.`;
+  const [low = 0, high = 0] = callsLeft ?? [];
+  const calls = low === high ? `${low} ${low === 1 ? 'call' : 'calls'}` : `${low} to ${high} calls`;
+  const when = callsLeft === null ? 'soon' : high === 0 ? 'with the next call' : `in ${calls}`;
+  if (window === null) return `${agent} compacts ${when}: ${shareOf(row)} of ${short(compactsAt)}.`;
+  return `${agent} compacts ${when}: ${shareOf(row)} full, compacts at ${percent(compactsAt, window)}%.`;
+}
+
+function slashed(path: string): string {
+  return path.replaceAll('\\', '/').replace(/\/+$/, '');
+}
+
+/** Orders by how full the windows are, those that are not known last. */
+export function fullestFirst(one: FollowedConversation, other: FollowedConversation): number {
+  return (other.percent ?? -1) - (one.percent ?? -1) || other.updatedAt - one.updatedAt;
+}
+
+function alone(row: FollowedConversation): string {
+  const circle = row.percent === null ? '' : `${moon(row.percent)} `;
+  const at = row.compactsAt !== null && row.window !== null ? ` · compacts at ${percent(row.compactsAt, row.window)}%` : '';
+  return `${circle}${asLabel(row.agentShort)} ${shareOf(row)}${at}`;
+}
+
+function together(rows: readonly FollowedConversation[], terminal: FollowedConversation | undefined): string {
+  const names = rows.slice(0, NAMED).map((row) => `${row === terminal ? '▸' : ''}${asLabel(row.agentShort)} ${shareOf(row)}`);
+  return [...names, ...(rows.length > NAMED ? [`+${rows.length - NAMED}`] : [])].join(' · ');
+}
+
+function labelOf(row: FollowedConversation): string {
+  if (row.used === null) return `${row.agent}: size unknown`;
+  const of = row.window === null ? 'tokens; its window is unknown' : `of ${full(row.window)} tokens`;
+  return `${row.agent}: ${full(row.used)} ${of}, ${compactsOf(row)}`;
+}
+
+function compactsOf({ compactsAt, window }: FollowedConversation): string {
+  if (compactsAt === null) return `compacts at ${UNKNOWN}`;
+  return `compacts at ${short(compactsAt)}${window === null ? '' : ` (${percent(compactsAt, window)}%)`}`;
+}
+
+function callsOf({ callsLeft }: FollowedConversation): string {
+  if (callsLeft === null) return `${UNKNOWN} calls left`;
+  const [low = 0, high = 0] = callsLeft;
+  if (high === 0) return 'the next call compacts';
+  return low === high ? `${low} ${low === 1 ? 'call' : 'calls'} left` : `${low} to ${high} calls left`;
+}

@@ -1,0 +1,134 @@
+/**
+ * What a compaction left out, on the page alone: asked for when its marker is opened, listed by kind, given back.
+ *
+ * @vitest-environment happy-dom
+ */
+import { beforeEach, expect, test, vi } from 'vitest';
+
+import type { LostResult } from '../../protocol.gen';
+import type { Lost, PageMessage } from '../messages';
+import { toUsage } from '../usage';
+import { Page } from './page';
+import { example, usage } from '../../../test/unit/samples';
+import { item, marker } from '../../../test/unit/view/items';
+
+const golden = example('context.lost.result.json') as LostResult;
+const known: Lost = { editId: 'e1', error: '', readable: true, counts: golden.counts, entries: golden.entries, brief: golden.brief, terminal: 'zsh' };
+const items = [item('m0'), item('m1', { archived: true }), item('m2', { archived: true }), item('e1-marker', { marker }), item('m9')];
+let root: HTMLElement;
+let sent: PageMessage[];
+let page: Page;
+
+beforeEach(() => {
+  vi.stubGlobal('ResizeObserver', class { observe(): void { /* nothing has a size here */ } unobserve(): void { /* as above */ } });
+  document.body.replaceChildren((root = document.createElement('div')));
+  sent = [];
+  page = new Page(root, { send: (message) => sent.push(message), keep: () => undefined, kept: undefined });
+  page.receive({ type: 'session', sessionId: 's1', title: 'fix-login', generation: 1, total: items.length, reveal: null });
+  page.receive({ type: 'entries', generation: 1, offset: 0, total: items.length, items });
+});
+
+const find = (selector: string): HTMLElement => {
+  const element = root.querySelector<HTMLElement>(selector);
+  if (!element) throw new Error(`nothing is ${selector}`);
+  return element;
+};
+const words = (selector: string): string[] => [...root.querySelectorAll(selector)].map((element) => element.textContent);
+const asked = (): PageMessage[] => sent.filter(({ type }) => type === 'lost');
+const belongsTo = (agent: string): void => { page.receive({ type: 'usage', usage: toUsage(usage({ meta: { agent } })) }); };
+
+/** Opens the marker of an agent's conversation, and gives the answer. */
+function open(lost: Lost = known): void {
+  belongsTo('Claude Code');
+  find('.marker .marker-head').click();
+  page.receive({ type: 'lost', lost });
+}
+
+test('it is asked for when a marker is opened, and once', () => {
+  belongsTo('Claude Code');
+  expect(asked()).toEqual([]);
+  find('.marker .marker-head').click();
+  expect(asked()).toEqual([{ type: 'lost', editId: 'e1' }]);
+  expect(words('.lost')).toEqual(['Looking for what was left out…']);
+  page.receive({ type: 'lost', lost: known });
+  expect(asked()).toHaveLength(1);
+});
+
+test('it is asked for again at the next opening, since the agent’s terminal may have come or gone', () => {
+  open();
+  find('.marker .marker-head').click();
+  find('.marker .marker-head').click();
+  expect(asked()).toHaveLength(2);
+  expect(words('.lost > summary')).toEqual(['Left out: 1 error, 17 names']);
+});
+
+test('a conversation of Ullage has no such line, because nothing is lost in it', () => {
+  belongsTo('');
+  find('.marker .marker-head').click();
+  expect(root.querySelector('.lost')).toBeNull();
+  expect(asked()).toEqual([]);
+});
+
+test('a marker that was open before the figures came asks as soon as they say whose the conversation is', () => {
+  find('.marker .marker-head').click();
+  expect(asked()).toEqual([]);
+  belongsTo('Codex');
+  expect(asked()).toHaveLength(1);
+});
+
+test('it is one line that unfolds to a list by kind, with what is known and where it was', () => {
+  open({ ...known, entries: golden.entries.map((entry) => ({ ...entry, detail: 'seen once' })) });
+  expect((find('.lost') as HTMLDetailsElement).open).toBe(false);
+  expect(words('.lost-kind > summary')).toEqual(['Errors 1', 'Names 17']);
+  expect(words('.lost-kind:first-of-type li')[0]).toBe('`pytest tests/test_units.py` failed: 1 failed, 41 passed in 1.88sseen once #3');
+  // Of the 17 names two are listed, and so many are folded at first.
+  expect(words('.lost li.note')).toEqual(['15 more']);
+  expect([...root.querySelectorAll<HTMLDetailsElement>('.lost-kind')].map((kind) => kind.open)).toEqual([true, false]);
+});
+
+test('what the user has unfolded is kept when the row is drawn again', () => {
+  open();
+  const lost = find('.lost') as HTMLDetailsElement;
+  lost.open = true;
+  lost.dispatchEvent(new Event('toggle'));
+  page.receive({ type: 'lost', lost: known });
+  expect((find('.lost') as HTMLDetailsElement).open).toBe(true);
+});
+
+test('a reference opens the archived messages and brings its message into view', () => {
+  open({ ...known, entries: [{ kind: 'error', text: 'it failed', detail: '', index: 2 }] });
+  find('.lost .number-link').click();
+  expect(words('.message.archived .text')).toContain('m2');
+  expect(document.activeElement?.getAttribute('data-key')).toBe('m2');
+});
+
+test('the brief can be copied, and sent to the terminal that is known', () => {
+  open();
+  find('.copy-lost').click();
+  find('.send-lost').click();
+  expect(sent).toContainEqual({ type: 'copy', text: golden.brief });
+  expect(sent).toContainEqual({ type: 'giveBack', editId: 'e1' });
+});
+
+test('without a terminal there is no way to send', () => {
+  open({ ...known, terminal: null });
+  expect(find('.copy-lost').textContent).toBe('Copy');
+  expect(root.querySelector('.send-lost')).toBeNull();
+});
+
+const nothing = { counts: {}, entries: [], brief: '', terminal: null };
+test.each([
+  ['nothing left out', { ...known, ...nothing }, 'Left out: nothing that was looked for.'],
+  ['a summary that cannot be read', { ...known, ...nothing, readable: false }, 'The summary is encrypted, so nobody but its provider knows what it leaves out.'],
+  ['a failure', { ...known, ...nothing, error: 'no such edit' }, 'What was left out could not be found: no such edit'],
+])('%s is said in words', (_, lost, text) => {
+  open(lost);
+  expect(words('.lost')).toEqual([text]);
+  expect(root.querySelector('.copy-lost')).toBeNull();
+});
+
+test('what was left out is text, also where it looks like HTML', () => {
+  open({ ...known, counts: { constraint: 1 }, entries: [{ kind: 'constraint', text: '<img src=x onerror=alert(1)>', detail: '<b>', index: 1 }] });
+  expect(root.querySelector('.lost img, .lost b')).toBeNull();
+  expect(words('.lost > summary')).toEqual(['Left out: 1 constraint']);
+});

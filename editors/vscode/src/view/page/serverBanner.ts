@@ -1,0 +1,23 @@
+/** What is said of the server, over everything, when it does not simply run. */
+import type { CommandName, HostMessageOf } from '../messages';
+import { commandButton } from './commands';
+import { h, replace } from './dom';
+
+export class ServerBanner {
+  readonly element = h('div.server', { hidden: true, role: 'status' });
+  readonly #run: (name: CommandName) => void;
+
+  constructor(run: (name: CommandName) => void) {
+    this.#run = run;
+  }
+
+  /** Shows the state. The style of the whole page depends on it, so that old figures look old. */
+  show({ state, text, actions }: HostMessageOf<'server'>): void {
+    document.body.dataset['server'] = state;
+    this.element.dataset['state'] = state;
+    this.element.hidden = text === '';
+    const first = state === 'down' ? '.action.primary' : '.action';
+    const buttons = actions.map((name, at) => commandButton(at === 0 ? first : '.action', name, this.#run));
+    replace(this.element, h('p', {}, text), h('div.actions', {}, ...buttons));
+  }
+}

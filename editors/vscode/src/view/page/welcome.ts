@@ -1,0 +1,47 @@
+/** The view without a session: conversations that were found, and other ways to a session. */
+import type { CommandName, Found } from '../messages';
+import { age } from './ages';
+import { commandButton } from './commands';
+import { button, h, replace } from './dom';
+
+export interface WelcomeActions {
+  run(name: CommandName): void;
+  open(path: string, run: number | null): void;
+}
+
+export class Welcome {
+  readonly element: HTMLElement;
+  readonly #actions: WelcomeActions;
+  readonly #found = h('div.found', { hidden: true });
+  readonly #ways: HTMLElement;
+
+  constructor(actions: WelcomeActions) {
+    this.#actions = actions;
+    const command = (spec: `.${string}`, name: CommandName): HTMLElement => commandButton(spec, name, (run) => actions.run(run));
+    this.#ways = h('div.ways', {}, command('.wide', 'import'), command('.wide.second', 'sample'), command('.wide.second', 'new'), command('.wide.second', 'switch'));
+    const words = h('p', {}, 'See how full a model’s context is, compact it, and take it back if you don’t like it.');
+    this.element = h('section.welcome', { hidden: true, 'aria-label': 'Begin' }, words, this.#found, this.#ways);
+  }
+
+  focus(): void {
+    this.element.querySelector<HTMLElement>('button:not(:disabled)')?.focus();
+  }
+
+  /** Without a server nothing can be opened. */
+  connect(running: boolean): void {
+    for (const element of this.element.querySelectorAll('button')) element.disabled = !running;
+  }
+
+  show(found: readonly Found[]): void {
+    const disabled = this.#ways.querySelector('button')?.disabled ?? false;
+    this.#found.hidden = found.length === 0;
+    const lines = found.map((one) => h('li', {}, this.#drawFound(one)));
+    replace(this.#found, h('h2', {}, 'Conversations on this machine'), h('ul', {}, ...lines));
+    this.connect(!disabled);
+  }
+
+  #drawFound({ path, run, title, program, folder, changedAt, here }: Found): HTMLElement {
+    const facts = h('span.found-facts', {}, [program, folder].filter((word) => word !== '').join(' · '), ' · ', age(changedAt));
+    return button(`.found-item${here ? '.here' : ''}`, { title: 'Import a copy' }, () => this.#actions.open(path, run), h('span.found-title', { dir: 'auto' }, title), facts);
+  }
+}

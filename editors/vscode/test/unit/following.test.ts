@@ -1,0 +1,230 @@
+/** Followed conversations: what is shown of them, when the user is asked, and what a terminal has. */
+import { beforeEach, expect, test, vi } from 'vitest';
+
+import { Following, type FollowingParts } from '../../src/following/following';
+import { liveFile, parse, type Live } from '../../src/following/liveFile';
+import { places } from '../../src/following/places';
+import { choose, figuresOf, statusOf, tooltipOf } from '../../src/following/rows';
+import { match } from '../../src/following/terminals';
+import { Warnings } from '../../src/following/warnings';
+import type { Health } from '../../src/health';
+import { FollowingStart, FollowingStop, type FollowedConversation, type FollowingChange } from '../../src/protocol.gen';
+import { escapeMarkdown } from '../../src/tooltip';
+import { memory } from './memory';
+import { example, running } from './samples';
+import { EventEmitter, window, workspace } from './vscode';
+
+const { rows: [claude, opencode] } = example('following.list.result.json') as { rows: [FollowedConversation, FollowedConversation] };
+const codex: FollowedConversation = { ...claude, sessionId: 's_codex', agent: 'Codex', agentShort: 'Codex', percent: 12, used: 24_000, processId: null, path: '/home/ada/.codex/rollout.jsonl', usedSource: 'reported' };
+const PROJECT = claude.cwd;
+const NOW = claude.updatedAt + 60_000;
+
+beforeEach(() => { vi.clearAllMocks(); });
+
+test('two agents in one item are listed fullest first, and the terminal’s own is marked', () => {
+  const shown = choose([codex, claude, opencode], [PROJECT], codex.sessionId);
+  expect(statusOf(shown, false)?.text).toBe('CC ~46% · ▸Codex 12%');
+  expect(shown.subject).toBe(codex);
+  expect(statusOf(choose([codex, claude], [PROJECT], undefined), false)?.text).toBe('CC ~46% · Codex 12%');
+});
+
+test('one agent has room for the place of its compaction', () => {
+  expect(statusOf(choose([claude], [PROJECT], undefined), false)?.text).toBe('◔ CC ~46% · compacts at 84%');
+});
+
+test('what is not known is a question mark', () => {
+  const shown = choose([opencode], [opencode.cwd], undefined);
+  expect(statusOf(shown, false)?.text).toBe('opencode ?');
+  expect(figuresOf(opencode, NOW)).toBe('? of ? · compacts at ? · ? calls left · 2 minutes ago');
+});
+
+test('without a live conversation the newest of the folder is shown, and none of another folder', () => {
+  const old = { ...claude, live: false };
+  expect(choose([old, { ...opencode, live: true }], [PROJECT], undefined).rows).toEqual([old]);
+  expect(choose([{ ...opencode, live: true }], [PROJECT], undefined)).toEqual({ rows: [], subject: undefined, terminal: undefined });
+  expect(choose([{ ...claude, cwd: `${PROJECT}-2` }], [PROJECT], undefined).rows).toEqual([]);
+});
+
+test('the conversation of the active terminal is shown whatever its folder is', () => {
+  expect(choose([claude, opencode], [PROJECT], opencode.sessionId).subject).toBe(opencode);
+});
+
+test('a quiet window shows a conversation when two calls are left', () => {
+  const shown = (calls: readonly number[]): unknown => statusOf(choose([{ ...claude, used: 150_000, callsLeft: calls }], [PROJECT], undefined), true);
+  expect(shown([3, 9])).toBeUndefined();
+  expect(shown([2, 9])).toMatchObject({ tone: 'warning' });
+});
+
+test('a title in the tooltip draws no link', () => {
+  const row = { ...claude, title: '[run me](command:evil) $(x)' };
+  expect(tooltipOf(choose([row], [PROJECT], undefined), escapeMarkdown, NOW)).toContain('run me \\$\\(x\\)');
+});
+
+test('a terminal has the conversation whose process runs in it, else whose file is open in it, else that of its folder', () => {
+  const tree = { processes: new Set([1, 2]), openFiles: new Set<string>(), cwd: PROJECT };
+  expect(match([claude, codex], { ...tree, processes: new Set([1, 4711]) }, '')).toBe(claude.sessionId);
+  expect(match([claude, codex], { ...tree, openFiles: new Set([codex.path]) }, '')).toBe(codex.sessionId);
+  expect(match([claude, codex], tree, '')).toBe(codex.sessionId);
+  expect(match([claude], tree, '')).toBeUndefined();
+  expect(match([codex], { ...tree, processes: new Set([1]) }, '')).toBeUndefined();
+});
+
+test('folders that an unset variable would name are left out', () => {
+  const found = places('linux', '/home/ada', { CODEX_HOME: '/data/codex' });
+  expect(found).toContain('/home/ada/.claude/projects');
+  expect(found).toContain('/data/codex/sessions');
+  expect(found.join(' ')).not.toContain('$');
+});
+
+/** What another process writes, and what a test changes of it. */
+class Written {
+  now: Live | undefined;
+  changed: (() => void) | undefined;
+  read = (): Promise<Live | undefined> => Promise.resolve(this.now);
+  start(changed: () => void): void { this.changed = changed; }
+  stop(): void { this.changed = undefined; }
+}
+
+interface Rig {
+  readonly following: Following;
+  readonly requests: string[];
+  readonly changes: InstanceType<typeof EventEmitter<FollowingChange>>;
+  readonly healths: InstanceType<typeof EventEmitter<Health>>;
+  readonly parts: FollowingParts;
+  readonly settings: { value: string };
+  readonly live: Written;
+}
+
+function rig(consent: string, hasConversations = true, health: Health = running): Rig {
+  const settings = { value: consent };
+  const requests: string[] = [];
+  const changes = new EventEmitter<FollowingChange>();
+  const healths = new EventEmitter<Health>();
+  const live = new Written();
+  vi.spyOn(workspace, 'getConfiguration').mockReturnValue({
+    get: (_: string, fallback: unknown) => (_ === 'followAgents' ? settings.value : fallback),
+    update: (_: string, value: string) => { settings.value = value; return Promise.resolve(); },
+  } as never);
+  const parts: FollowingParts = {
+    door: {
+      health,
+      onDidChangeHealth: healths.event,
+      onDidFollow: changes.event,
+      request: ({ name }) => {
+        requests.push(name);
+        return Promise.resolve(example('following.start.result.json') as never);
+      },
+    },
+    memory: memory(),
+    hasConversations: () => Promise.resolve(hasConversations),
+    folders: () => [PROJECT],
+    live,
+    failed: (error) => { throw error instanceof Error ? error : new Error(String(error)); },
+  };
+  return { following: new Following(parts), requests, changes, healths, parts, settings, live };
+}
+
+test('the user is asked once, and only where agents have conversations', async () => {
+  const without = rig('ask', false);
+  await without.following.begin();
+  expect(window.showInformationMessage).not.toHaveBeenCalled();
+  const { following, requests, parts } = rig('ask');
+  await following.begin();
+  await new Following(parts).begin();
+  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+  expect(requests).toEqual([]);
+});
+
+test('a yes is kept in the setting and starts following; taking it back stops it and shows nothing more', async () => {
+  window.showInformationMessage.mockResolvedValueOnce('Follow them');
+  const { following, requests, settings, changes } = rig('ask');
+  await following.begin();
+  expect(settings.value).toBe('on');
+  expect(following.shown.subject?.agent).toBe('Claude Code');
+  changes.fire({ rows: [codex], gone: [claude.sessionId] });
+  expect(following.shown.rows).toEqual([codex]);
+  settings.value = 'off';
+  await following.configure();
+  expect(requests).toEqual([FollowingStart.name, FollowingStop.name]);
+  expect(following.rows).toEqual([]);
+});
+
+test('an agent’s first conversation is found while the window is open', async () => {
+  vi.useFakeTimers();
+  const { following, requests, parts } = rig('on', false);
+  await following.begin();
+  expect(requests).toEqual([]);
+  Object.assign(parts, { hasConversations: () => Promise.resolve(true) });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(requests).toEqual([FollowingStart.name]);
+  vi.useRealTimers();
+});
+
+test('what another process follows is read from its file, and no server is asked until that process has ended', async () => {
+  const { following, requests, live } = rig('on', true, { kind: 'idle' });
+  live.now = { writer: 1, rows: [claude] };
+  await following.begin();
+  expect(following.shown.subject).toEqual(claude);
+  live.now = { writer: 1, rows: [codex] };
+  live.changed?.();
+  await vi.waitFor(() => { expect(following.rows).toEqual([codex]); });
+  expect(requests).toEqual([]);
+  live.now = undefined;
+  live.changed?.();
+  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); });
+  expect(live.changed).toBeUndefined();
+});
+
+test('a server that runs for something else follows instead of the file', async () => {
+  const { following, requests, live, healths } = rig('on', true, { kind: 'idle' });
+  live.now = { writer: 1, rows: [codex] };
+  await following.begin();
+  healths.fire(running);
+  await vi.waitFor(() => { expect(requests).toEqual([FollowingStart.name]); });
+  expect(live.changed).toBeUndefined();
+});
+
+test('the live file is read where the server writes it, and only while its writer runs', () => {
+  expect(liveFile('linux', '/home/ada', {})).toBe('/home/ada/.local/share/ullage/sessions.db.live.json');
+  expect(liveFile('darwin', '/Users/ada', {})).toBe('/Users/ada/Library/Application Support/ullage/sessions.db.live.json');
+  expect(liveFile('linux', '/home/ada', { XDG_DATA_HOME: '/data' })).toBe('/data/ullage/sessions.db.live.json');
+  const row = { session_id: 's_1', agent_short: 'CC', compact_command: '/compact', calls_left: [1, 2] };
+  const text = JSON.stringify({ version: 1, at: 0, follower: 7, sessions: [row] });
+  expect(parse(text, () => true)).toEqual({ writer: 7, rows: [{ sessionId: 's_1', agentShort: 'CC', compactCommand: '/compact', callsLeft: [1, 2] }] });
+  expect(parse(text, () => false)).toBeUndefined();
+  expect(parse(text.slice(0, -9), () => true)).toBeUndefined();
+  expect(parse(text.replace('"version":1', '"version":2'), () => true)).toBeUndefined();
+  expect(parse(text.replace('compact_command', 'other'), () => true)).toBeUndefined();
+});
+
+test('an agent’s compaction is warned of once, two calls ahead, and again after there was room', async () => {
+  const { following, changes } = rig('on');
+  await following.begin();
+  const warnings = new Warnings(following, memory(), () => false);
+  const at = (used: number, callsLeft: readonly number[]): void => { changes.fire({ rows: [{ ...claude, used, percent: used / 2_000, usedSource: 'reported', callsLeft }], gone: [] }); };
+  at(140_000, [3, 9]);
+  expect(window.showWarningMessage).not.toHaveBeenCalled();
+  at(150_000, [2, 5]);
+  at(155_000, [1, 4]);
+  expect(window.showWarningMessage.mock.calls.map(([text]) => text as string)).toEqual(['Claude Code compacts in 2 to 5 calls: 75% full, compacts at 84%.']);
+  at(30_000, [40, 60]);
+  at(160_000, [0, 0]);
+  expect(window.showWarningMessage.mock.calls.at(-1)?.[0]).toBe('Claude Code compacts with the next call: 80% full, compacts at 84%.');
+  expect(window.showWarningMessage).toHaveBeenCalledTimes(2);
+  warnings.dispose();
+});
+
+test('a warning is shown once, and in a quiet window only when two calls are left', async () => {
+  const { following, changes } = rig('on');
+  await following.begin();
+  let quiet = true;
+  const warnings = new Warnings(following, memory(), () => quiet);
+  const warned = { ...claude, warnings: ['About 3 calls are left.'] };
+  changes.fire({ rows: [warned], gone: [] });
+  expect(window.showInformationMessage).not.toHaveBeenCalled();
+  quiet = false;
+  for (let times = 0; times < 3; times += 1) changes.fire({ rows: [{ ...warned, used: times }], gone: [] });
+  expect(window.showInformationMessage).toHaveBeenCalledTimes(1);
+  expect(window.showInformationMessage.mock.calls[0]?.[0]).toBe('Claude Code: About 3 calls are left.');
+  warnings.dispose();
+});
